@@ -1,0 +1,86 @@
+"""The command line: `bertdata build-corpus`, `train-vocab`, `make-pairs`, `inspect`, `demo`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import BertDataError
+
+__all__ = ["cli", "main"]
+
+_COMMANDS = {
+    "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
+    "train-vocab": "Train a WordPiece vocabulary on a corpus.",
+    "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
+    "inspect": "Show what a data set holds, in words and examples.",
+    "demo": "Run all of it on the sample that comes with bertdata.",
+}
+
+
+class _Lazy(click.Group):
+    """Know the commands by name, and import one only when it runs or shows its help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="bertdata")
+def cli() -> None:
+    """Build BERT pretraining corpora: raw Wikipedia dumps and books in, training shards out.
+
+    \b
+        bertdata build-corpus --wikipedia DUMP --books DIR --output corpus
+        bertdata train-vocab corpus --output vocab
+        bertdata make-pairs corpus --vocab vocab --output pairs
+        bertdata inspect pairs
+
+    Exit codes: 0 done, 1 internal error, 2 usage or no input, 3 empty result or too many rejects, 4 disk or permission,
+    5 output exists or is locked, 6 verification failed, 130 and 143 stopped by a signal.
+    """
+
+
+def main() -> None:
+    """Run the command line; every error is one message and an exit code."""
+    from .run import signals
+
+    try:
+        with signals():
+            code: Any = cli.main(standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        code = leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        code = _say("stopped: finish it with --resume", 130)
+    except BertDataError as error:
+        code = _say(f"error: {error}", error.exit_code)
+    except OSError as error:
+        code = _say(f"error: {error}: look at the disk and the permissions", 4)
+    except Exception as error:
+        if "--verbose" in sys.argv or "-v" in sys.argv:
+            raise
+        code = _say(f"internal error: {type(error).__name__}: {error}: run it with --verbose and please report what it prints", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"bertdata: {message}", err=True)
+    return code

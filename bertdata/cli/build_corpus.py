@@ -1,0 +1,98 @@
+"""`bertdata build-corpus`: documents from Wikipedia dumps, books and other text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..config import FORMATS, CorpusConfig
+from ..manifest import read, versions
+from ..report.card import reading_line
+from ..report.words import describe, size
+from .run import Step, build, common_options, echo, take_options
+
+__all__ = ["command"]
+
+_DEFAULTS = CorpusConfig()
+
+
+@click.command("build-corpus")
+@click.option(
+    "--wikipedia", multiple=True, metavar="DUMP", help="MediaWiki dump: .xml, .xml.bz2, .xml.gz; file, glob or directory."
+)
+@click.option("--books", multiple=True, metavar="PATH", help="Books as .txt, one a file; file, glob or directory.")
+@click.option("--text", multiple=True, metavar="PATH", help="Other text: .txt, .jsonl, .jsonl.gz; file, glob or directory.")
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="Directory for the corpus.")
+@click.option("--language", default="", metavar="CODE", help="Language of the input.  [default: as the input says, or by script]")
+@click.option("--text-column", default=_DEFAULTS.text_column, show_default=True, help="JSONL field that holds the text.")
+@click.option("--title-column", default=_DEFAULTS.title_column, show_default=True, help="JSONL field that holds the title.")
+@click.option("--id-column", default="", help="JSONL field that identifies a document.  [default: its place in the file]")
+@click.option(
+    "--definition-lists",
+    type=click.Choice(["drop", "keep"]),
+    default="drop",
+    show_default=True,
+    help="Lines that begin with : or ; in a page: drop them as lists, or keep them as prose.",
+)
+@click.option("--variant", default="", metavar="CODE", help="Variant of a wiki with several, such as zh-cn or zh-tw.")
+@click.option("--drop-disambiguation", is_flag=True, help="Drop disambiguation pages.")
+@click.option("--format", type=click.Choice(FORMATS), default=_DEFAULTS.format, show_default=True, help="Format of the shards.")
+@click.option(
+    "--task-bytes", type=int, default=_DEFAULTS.task_bytes, show_default=True, help="Input of one task, and so of one shard."
+)
+@click.option(
+    "--max-page-bytes",
+    type=int,
+    default=_DEFAULTS.max_page_bytes,
+    show_default=True,
+    help="Reject larger pages, lines and books.",
+)
+@click.option(
+    "--max-rejects",
+    type=float,
+    default=_DEFAULTS.max_rejects,
+    show_default=True,
+    help="Fail if a larger share of the input is broken.",
+)
+@common_options
+def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str, ...], output: Path, **values: Any) -> None:
+    """Extract documents from dumps, books and other text.
+
+    Each source may be given several times, and several in one run.  Lists, tables, headings, references and templates
+    of a page are dropped, its paragraphs kept.  Broken records are listed in OUTPUT/rejects, and everything is counted in
+    OUTPUT/manifest.json.
+
+    \b
+        bertdata build-corpus --wikipedia 'dumps/enwiki-*-multistream.xml.bz2' --books 'books/**/*.txt' --output corpus
+    """
+    options = take_options(values)
+    config = CorpusConfig(**values)
+    from bertdata.pipelines.build_corpus import BuildCorpus, plan
+
+    from ..sources import SUFFIXES
+    from ..sources.inputs import find
+
+    patterns = {"wikipedia": wikipedia, "books": books, "text": text}
+    files = {kind: find(given, SUFFIXES[kind], f"--{kind}") for kind, given in patterns.items() if given}
+    planned = plan(config, files)
+    total = sum(entry["bytes"] for entry in planned.inputs)
+    echo(f"build-corpus: {len(planned.inputs)} files, {size(total)}, in {len(planned.tasks)} tasks -> {output}", err=True)
+    if options.dry_run:
+        for entry in planned.inputs:
+            echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {entry['pieces']} pieces")
+        return
+    inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in planned.inputs]
+    identity = {"command": "build-corpus", "config": config.identity(), "inputs": inputs, "versions": versions()}
+    steps = [Step("Extract", "extract", len(planned.tasks))]
+    done = build(
+        [output],
+        [identity],
+        options,
+        tasks=len(planned.tasks),
+        steps=steps,
+        chain=lambda roots: BuildCorpus(planned, config, roots[0] or output),
+    )
+    echo(describe(read(output), output) if done else f"{output} is complete already: nothing to do")
+    echo(f"Read it with: {reading_line(str(output))}")

@@ -1,0 +1,67 @@
+"""`bertdata inspect`: what a data set holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..manifest import read
+from ..report.words import describe
+from .run import clean
+
+__all__ = ["command", "show"]
+
+
+@click.command("inspect")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
+@click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
+@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
+def command(directory: Path, count: int, row: int | None, epoch: int) -> None:
+    """Show what DIRECTORY holds: its manifest in words, and decoded examples.
+
+    Documents are shown with their sentences (¶ marks a paragraph's first), pairs with A, B, label, segment ids, lengths, and
+    what dynamic masking makes of them.
+    """
+    show(directory, count=count, number=row, epoch=epoch)
+
+
+def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
+    """Print a data set's manifest in words, and examples."""
+    manifest = read(directory)
+    click.echo(clean(describe(manifest, directory)))
+    click.echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
+    from ..report import examples
+    from ..vocab import read as read_vocabulary
+
+    kind = manifest["kind"]
+    pieces = [] if kind == "documents" else read_vocabulary(directory).pieces
+    if kind == "vocabulary":
+        chosen = examples.pick(len(pieces), 20 * count) if number is None else [number]
+        _print([(2, "  ".join(f"{i} {pieces[i]}" for i in chosen))])
+        return
+    for each in examples.pick(manifest["rows"], count) if number is None else [number]:
+        found = examples.row(directory, manifest, each)
+        click.echo()
+        if kind == "pairs":
+            _print(examples.pair_lines(found, each, pieces, seed=manifest["config"]["seed"], epoch=epoch))
+        else:
+            _print(examples.document_lines(found))
+
+
+def _config(config: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in config.items() if value != "")
+
+
+def _print(lines: Iterable[tuple[int, str]]) -> None:
+    """Print indented lines, wrapped at the terminal's width as its characters are wide."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for indent, line in lines:
+        console.print(Padding(Text(clean(line)), (0, 0, 0, indent), expand=False))

@@ -1,0 +1,116 @@
+"""`bertdata make-pairs`: sentence pairs from a corpus and a vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..config import FORMATS, PairsConfig
+from ..errors import UsageError
+from ..manifest import read, versions
+from ..report.card import reading_line
+from ..report.words import describe, size
+from .run import Step, build, common_options, echo, take_options
+
+__all__ = ["command"]
+
+_DEFAULTS = PairsConfig()
+
+
+@click.command("make-pairs")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--vocab", required=True, type=click.Path(path_type=Path), help="Directory of train-vocab, or a vocab.txt.")
+@click.option("--output", required=True, help="Directory for the pairs; {length} in it stands for the length.")
+@click.option(
+    "--max-seq-length",
+    "lengths",
+    type=int,
+    multiple=True,
+    default=(_DEFAULTS.max_seq_length,),
+    show_default=True,
+    help="Tokens in a pair, [CLS] and [SEP] included; several lengths make a directory each.",
+)
+@click.option(
+    "--short-seq-prob",
+    type=float,
+    default=_DEFAULTS.short_seq_prob,
+    show_default=True,
+    help="Share of pairs made shorter, by chance.",
+)
+@click.option(
+    "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"
+)
+@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 16 MB of text]")
+@click.option("--provenance", is_flag=True, help="Add the ids of the documents that A and B came from.")
+@click.option(
+    "--shuffle",
+    type=click.Choice(["files", "engine"]),
+    default="files",
+    show_default=True,
+    help="Move documents to their shard by files, or by the engine's GroupByKey.",
+)
+@click.option("--format", type=click.Choice(FORMATS), default=_DEFAULTS.format, show_default=True, help="Format of the shards.")
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Seed of every choice.")
+@common_options
+def command(
+    corpus: Path, vocab: Path, output: str, lengths: tuple[int, ...], lowercase: bool | None, shuffle: str, **values: Any
+) -> None:
+    """Build sentence pairs for BERT from the documents in CORPUS.
+
+    Exactly half of the pairs are NotNext, and nothing but their text tells which.  The pairs are not masked: a mask is made
+    anew each epoch when they are read.
+
+    \b
+        bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'
+    """
+    options = take_options(values)
+    from bertdata.pipelines import corpus as corpora
+    from bertdata.pipelines.make_pairs import MakePairs, Output, shard_count
+
+    from .. import vocab as vocabularies
+
+    source = corpora.read(corpus)
+    buckets = shard_count(PairsConfig(**values), source.text_bytes)
+    configs = [PairsConfig(max_seq_length=length, **{**values, "shards": buckets}) for length in dict.fromkeys(lengths)]
+    directories = _directories(output, [config.max_seq_length for config in configs])
+    vocabulary = vocabularies.read(vocab, lowercase)
+    names = ", ".join(map(str, directories))
+    echo(
+        f"make-pairs: {source.manifest['rows']:,} documents, {size(source.text_bytes)} of text, in {len(source.tasks)} tasks and "
+        f"{buckets} shards -> {names}",
+        err=True,
+    )
+    if options.dry_run:
+        return
+    inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]
+    pieces = hashlib.sha256("\n".join(vocabulary.pieces).encode()).hexdigest()
+    about = {"sha256": pieces, "lowercase": vocabulary.lowercase, "strip_accents": vocabulary.strip_accents}
+    common = {"command": "make-pairs", "inputs": inputs, "vocabulary": about, "versions": versions()}
+    identities = [{**common, "config": config.identity()} for config in configs]
+
+    def chain(roots: list[Path | None]) -> MakePairs:
+        outputs = [Output(str(root), config) for root, config in zip(roots, configs, strict=True) if root is not None]
+        return MakePairs(source, vocabulary, outputs, buckets, shuffle)
+
+    steps = [Step("Tokenize", "tokenize", len(source.tasks))] if shuffle == "files" else []
+    steps.append(Step("Build pairs", "pairs", buckets))
+    done = build(directories, identities, options, tasks=max(len(source.tasks), buckets), steps=steps, chain=chain)
+    for directory in directories:
+        echo(describe(read(directory), directory) if done else f"{directory} is complete already: nothing to do")
+        echo(f"Read it with: {reading_line(str(directory))}")
+
+
+def _directories(output: str, lengths: list[int]) -> list[Path]:
+    """Name a directory for each length.
+
+    >>> [path.name for path in _directories("pairs", [128, 512])]
+    ['pairs-128', 'pairs-512']
+    """
+    if "{length}" in output:
+        return [Path(output.replace("{length}", str(length))) for length in lengths]
+    if not output.strip("/"):
+        raise UsageError("--output: give a directory")
+    return [Path(output)] if len(lengths) == 1 else [Path(f"{output.rstrip('/')}-{length}") for length in lengths]

@@ -1,0 +1,198 @@
+"""What the commands that build a data set share: options, the plan on the screen, progress, and a safe end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from ..config import read_toml
+from ..errors import UsageError
+from ..output import STATE, count_done, is_complete, opened
+
+if TYPE_CHECKING:
+    import apache_beam
+
+__all__ = ["Options", "Step", "build", "clean", "common_options", "echo", "signals", "take_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Options(NamedTuple):
+    """The options that every building command takes."""
+
+    resume: bool
+    overwrite: bool
+    dry_run: bool
+    workers: int | None
+    verbose: bool
+    beam_args: tuple[str, ...]
+
+
+def _read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
+    if path is not None:
+        table = read_toml(path).get(ctx.info_name or "", {})
+        known = {param.name for param in ctx.command.params}
+        values = {name.replace("-", "_"): value for name, value in table.items()}
+        if unknown := sorted(values.keys() - known):
+            raise UsageError(f"{path}: [{ctx.info_name}] has no option {unknown[0]!r}: see bertdata {ctx.info_name} --help")
+        ctx.default_map = {**(ctx.default_map or {}), **values}
+
+
+def common_options(command: F) -> F:
+    """Add the options that every building command takes, and the arguments for Beam after ``--``."""
+    for decorate in (
+        click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
+        click.option("-v", "--verbose", is_flag=True, help="Show Beam's own log, and tracebacks."),
+        click.option(
+            "--config",
+            type=click.Path(path_type=Path),
+            is_eager=True,
+            expose_value=False,
+            callback=_read_config,
+            help="TOML file with a table of options for this command.",
+        ),
+        click.option("--workers", type=click.IntRange(min=1), help="Local worker processes.  [default: one a core]"),
+        click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing."),
+        click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
+        click.option("--resume", is_flag=True, help="Finish an interrupted run: finished tasks are checked and kept."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def take_options(values: dict[str, Any]) -> Options:
+    """Take the common options out of a command's parameters."""
+    beam_args = values.pop("beam_args")
+    if strange := [arg for arg in beam_args if not arg.startswith("-")]:
+        raise click.UsageError(f"unexpected argument {strange[0]!r}; options for Beam follow after --")
+    options = Options(**{name: values.pop(name) for name in Options._fields if name != "beam_args"}, beam_args=beam_args)
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, force=True)  # before Beam is imported
+    return options
+
+
+class Step(NamedTuple):
+    """A step that is shown as a progress bar: its label, its records under ``tasks/``, and how many tasks it has."""
+
+    label: str
+    name: str
+    total: int
+
+
+def build(
+    directories: Sequence[Path],
+    identities: Sequence[dict[str, Any]],
+    options: Options,
+    *,
+    tasks: int,
+    steps: Sequence[Step],
+    chain: Callable[[list[Path | None]], apache_beam.PTransform],
+) -> bool:
+    """Open the directories, run the chain for those that are not complete yet, and put them in place.
+
+    `chain` gets, for each directory, where to build it, or None where that is done already.  Return False if nothing was left
+    to do.
+    """
+    from bertdata.pipelines import engine
+
+    with contextlib.ExitStack() as stack:
+        pairs = zip(directories, identities, strict=True)
+        roots = [stack.enter_context(opened(d, i, resume=options.resume, overwrite=options.overwrite)) for d, i in pairs]
+        todo = [None if is_complete(root) else root for root in roots]
+        first = next((root for root in todo if root is not None), None)
+        if first is None:
+            return False
+        with _progress(first, steps):
+            log = first / STATE / "work" / "workers.log"
+            engine.run(chain(todo), tasks=tasks, workers=options.workers, beam_args=options.beam_args, log=log)
+    return True
+
+
+@contextlib.contextmanager
+def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
+    """Draw a bar a step with rate and time left, from the records of finished tasks; nothing where no one looks."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description:18}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tasks"),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    finished = threading.Event()
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        numbers = {step: bars.add_task(step.label, total=step.total, rate="") for step in steps}
+
+        def refresh() -> None:
+            for step, number in numbers.items():
+                bars.update(number, completed=count_done(root, step.name))
+                speed = bars.tasks[number].speed
+                bars.update(number, rate=f"{speed:.2f}/s" if speed else "")
+
+        def watch() -> None:
+            while not finished.wait(0.5):
+                refresh()
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+            for step, number in numbers.items():
+                bars.update(number, completed=step.total)
+        finally:
+            finished.set()
+            watcher.join()
+
+
+@contextlib.contextmanager
+def signals() -> Iterator[None]:
+    """Stop on SIGINT and SIGTERM as on any error; if that takes over five seconds, stop at once: every file is safe by design."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        code = 128 + number
+        timer = threading.Timer(5, os._exit, (code,))
+        timer.daemon = True
+        timer.start()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        click.echo("bertdata: stopped: finish it with --resume", err=True)
+        raise SystemExit(code)
+
+    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+_ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Take control characters out of text from elsewhere before a terminal sees it."""
+    return _ESCAPES.sub("�", text)
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print a line, cleaned."""
+    click.echo(clean(text), err=err)

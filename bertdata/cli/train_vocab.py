@@ -1,0 +1,74 @@
+"""`bertdata train-vocab`: a WordPiece vocabulary from a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..config import VocabConfig
+from ..manifest import read, versions
+from ..report.words import describe, size
+from .run import Step, build, common_options, echo, take_options
+
+__all__ = ["command"]
+
+_DEFAULTS = VocabConfig()
+
+
+@click.command("train-vocab")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="Directory for the vocabulary.")
+@click.option(
+    "--size", "size_", type=int, default=_DEFAULTS.size, show_default=True, help="Number of pieces, special ones included."
+)
+@click.option("--lowercase/--cased", default=True, show_default=True, help="Make everything lower case, as bert-base-uncased.")
+@click.option("--strip-accents/--keep-accents", default=None, help="Take accents off letters.  [default: with --lowercase]")
+@click.option(
+    "--layout",
+    type=click.Choice(["compact", "bert"]),
+    default=_DEFAULTS.layout,
+    show_default=True,
+    help="Special pieces at ids 0-4, or at BERT's ids 0 and 100-103 with [unused0-993] around them.",
+)
+@click.option("--min-frequency", type=int, default=_DEFAULTS.min_frequency, show_default=True, help="Occurrences a piece needs.")
+@click.option(
+    "--alphabet", type=int, default=_DEFAULTS.alphabet, show_default=True, help="Single characters kept, the frequent first."
+)
+@click.option(
+    "--sample-bytes", type=int, default=_DEFAULTS.sample_bytes, show_default=True, help="Text that is looked at, by chance."
+)
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Seed of the sample.")
+@common_options
+def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, **values: Any) -> None:
+    """Train a WordPiece vocabulary on the documents in CORPUS.
+
+    Writes vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` and `tokenizers` load.
+
+    \b
+        bertdata train-vocab corpus --size 30522 --output vocab
+    """
+    options = take_options(values)
+    strip = values["lowercase"] if strip_accents is None else strip_accents
+    config = VocabConfig(size=size_, strip_accents=strip, **values)
+    from bertdata.pipelines import corpus as corpora
+    from bertdata.pipelines.train_vocab import TrainVocab
+
+    source = corpora.read(corpus)
+    sample = min(config.sample_bytes, source.text_bytes)
+    echo(f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {len(source.tasks)} tasks -> {output}", err=True)
+    if options.dry_run:
+        return
+    inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]
+    identity = {"command": "train-vocab", "config": config.identity(), "inputs": inputs, "versions": versions()}
+    done = build(
+        [output],
+        [identity],
+        options,
+        tasks=len(source.tasks),
+        steps=[Step("Count words", "count", len(source.tasks))],
+        chain=lambda roots: TrainVocab(source, config, roots[0] or output),
+    )
+    echo(describe(read(output), output) if done else f"{output} is complete already: nothing to do")
+    echo(f'Read it with: transformers.BertTokenizerFast.from_pretrained("{output}")')

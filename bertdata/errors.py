@@ -1,0 +1,82 @@
+"""Every error bertdata raises on purpose: what happened, where, and what to do about it.
+
+    BertDataError                exit code 1   something inside bertdata is wrong
+    ├── UsageError                         2   an option, a file name or a configuration cannot be right
+    │   └── NoInputError                   2   nothing was found to read
+    ├── EmptyResultError                   3   the run would have written nothing
+    │   └── TooManyRejectsError            3   more records were refused than the run allows
+    ├── StorageError                       4   no space, no permission, a file system that fails
+    ├── OutputExistsError                  5   the output directory holds something already
+    │   ├── OutputLockedError              5   another run is writing there
+    │   └── ResumeError                    5   the unfinished run there was of another input, option or seed
+    └── VerificationError                  6   what is on disk is not what the manifest says
+
+The library raises; the command line prints the message and leaves with the exit code.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BertDataError",
+    "EmptyResultError",
+    "NoInputError",
+    "OutputExistsError",
+    "OutputLockedError",
+    "ResumeError",
+    "StorageError",
+    "TooManyRejectsError",
+    "UsageError",
+    "VerificationError",
+]
+
+
+class BertDataError(Exception):
+    """Say what happened, where, and what to do; carry the exit code of the command line."""
+
+    exit_code = 1
+
+
+class UsageError(BertDataError):
+    """Refuse an option, file name or configuration that cannot be right."""
+
+    exit_code = 2
+
+
+class NoInputError(UsageError):
+    """Refuse to run on nothing."""
+
+
+class EmptyResultError(BertDataError):
+    """Refuse to write a data set without a row."""
+
+    exit_code = 3
+
+
+class TooManyRejectsError(EmptyResultError):
+    """Refuse to finish when more records were rejected than the run allows."""
+
+
+class StorageError(BertDataError):
+    """Report a file system that has no space, gives no permission or fails."""
+
+    exit_code = 4
+
+
+class OutputExistsError(BertDataError):
+    """Refuse to write over a directory that holds something."""
+
+    exit_code = 5
+
+
+class OutputLockedError(OutputExistsError):
+    """Refuse a directory that another run is writing."""
+
+
+class ResumeError(OutputExistsError):
+    """Refuse to go on with an unfinished run of another input, option or seed."""
+
+
+class VerificationError(BertDataError):
+    """Report files that are not what their manifest says."""
+
+    exit_code = 6

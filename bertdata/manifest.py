@@ -1,0 +1,119 @@
+"""A data set's manifest: what went in, what came out, and counts that must add up.
+
+The manifest is the commit point: it is written last, and a directory without one is no data set.  It holds nothing that
+depends on the machine, the time or the number of workers, so equal runs write equal manifests.
+"""
+
+from __future__ import annotations
+
+import platform
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .errors import VerificationError
+from .files import read_json
+
+__all__ = ["FORMAT", "NAME", "Tally", "check_rows", "make", "read", "versions"]
+
+FORMAT = 1  # raised when a reader of the old form would misread the new one
+NAME = "manifest.json"
+
+
+@dataclass
+class Tally:
+    """Count what a stage took, kept, dropped on purpose and rejected as broken.
+
+    >>> tally = Tally("pages", entered=3, left=1)
+    >>> tally.dropped["redirect"] += 2
+    >>> tally.check()
+    """
+
+    stage: str
+    entered: int = 0
+    left: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    def merge(self, other: Tally) -> None:
+        """Add the counts of another part of the same stage."""
+        self.entered += other.entered
+        self.left += other.left
+        self.dropped.update(other.dropped)
+        self.rejected.update(other.rejected)
+
+    def check(self) -> None:
+        """Raise unless what entered is what left, was dropped or was rejected."""
+        gone = sum(self.dropped.values()) + sum(self.rejected.values())
+        if self.entered != self.left + gone:
+            raise VerificationError(
+                f"the counts of {self.stage} do not add up: {self.entered} went in, {self.left} came out, {gone} were dropped or "
+                "rejected: this is a fault in bertdata, please report it"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts with reasons in order of name."""
+        dropped, rejected = ({k: n for k, n in sorted(counter.items()) if n} for counter in (self.dropped, self.rejected))
+        return {"stage": self.stage, "in": self.entered, "out": self.left, "dropped": dropped, "rejected": rejected}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Tally:
+        """Read what `to_json` returned."""
+        return cls(value["stage"], value["in"], value["out"], Counter(value["dropped"]), Counter(value["rejected"]))
+
+
+def make(
+    kind: str,
+    *,
+    config: dict[str, Any],
+    inputs: list[dict[str, Any]],
+    shards: list[dict[str, Any]],
+    tallies: list[Tally],
+    **more: Any,
+) -> dict[str, Any]:
+    """Put a manifest together; raise VerificationError if a stage's counts do not add up."""
+    for tally in tallies:
+        tally.check()
+    return {
+        "bertdata": FORMAT,
+        "kind": kind,
+        "versions": versions(),
+        "config": config,
+        **more,
+        "inputs": inputs,
+        "shards": shards,
+        "rows": sum(shard["rows"] for shard in shards),
+        "counts": [tally.to_json() for tally in tallies],
+    }
+
+
+def check_rows(manifest: dict[str, Any], counted: int) -> None:
+    """Raise unless the shards hold as many rows as the stages counted."""
+    if manifest["rows"] != counted:
+        raise VerificationError(f"the shards hold {manifest['rows']} rows, but {counted} were counted: please report this")
+
+
+def read(directory: Path, kind: str = "") -> dict[str, Any]:
+    """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``."""
+    manifest = read_json(directory / NAME)
+    if not isinstance(manifest, dict) or "bertdata" not in manifest:
+        unfinished = (directory / ".bertdata").is_dir()
+        problem = "an unfinished run; finish it with --resume" if unfinished else "no data set of bertdata (no manifest.json)"
+        raise VerificationError(f"{directory} is {problem}")
+    if manifest["bertdata"] > FORMAT:
+        raise VerificationError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+    if kind and manifest["kind"] != kind:
+        raise VerificationError(f"{directory} holds {manifest['kind']}, not {kind}")
+    return manifest
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that the bytes of a data set can depend on."""
+    packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers")
+    found = {name: metadata.version(name) for name in packages}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **found}

@@ -1,0 +1,164 @@
+"""An output directory from its lock to its manifest: refuse, start, resume, replace.
+
+    corpus/.bertdata/run.json        what is being built: command, options, inputs, versions
+    corpus/.bertdata/tasks/STEP/…    a record per finished task: its files and their digests; what `--resume` goes by
+    corpus/.bertdata/lock            held while a run writes here
+    corpus/manifest.json             last of all: the data set is whole
+
+A directory that is replaced (`--overwrite`) is built beside the old one, as ``.corpus.bertdata-new``, and takes its place
+when it is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .errors import OutputExistsError, ResumeError
+from .files import digest, lock, read_json, remove_temporary, storage_errors, write_json
+from .manifest import NAME
+
+__all__ = ["STATE", "count_done", "is_complete", "opened", "perform", "tidy"]
+
+STATE = ".bertdata"
+_OURS = {"data", "rejects", STATE, NAME, "README.md", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
+
+
+@contextlib.contextmanager
+def opened(directory: Path, identity: dict[str, Any], *, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
+    """Yield the directory to build in, locked and fit for this run; put it in its place when the block ends well.
+
+    Raise OutputExistsError for a directory that holds something, ResumeError naming the difference for an unfinished run of
+    other input or options, OutputLockedError for one that another run is writing.
+    """
+    staging = directory.with_name(f".{directory.name}.bertdata-new")
+    _recover(directory, staging)
+    _refuse_foreign(directory)
+    with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
+        if (directory / STATE).is_dir():
+            stack.enter_context(lock(directory / STATE / "lock"))
+        replace = overwrite and _holds_something(directory)
+        target = staging if replace else directory
+        if target == staging or not (directory / STATE).is_dir():
+            stack.enter_context(lock(target / STATE / "lock"))
+        _prepare(target, identity, resume=resume, fresh=replace)
+        yield target
+        if replace and is_complete(target):
+            _swap(target, directory)
+
+
+def _holds_something(directory: Path) -> bool:
+    return (directory / STATE / "run.json").exists() or (directory / NAME).exists()
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """Refuse a file in the directory's place, and a directory with files that are not bertdata's."""
+    if directory.exists() and not directory.is_dir():
+        raise OutputExistsError(f"{directory} is a file: choose another --output")
+    if not directory.is_dir():
+        return
+    with storage_errors(f"cannot read {directory}"):
+        strange = sorted(entry.name for entry in directory.iterdir() if entry.name not in _OURS)
+        present = any(directory.iterdir())
+    if strange:
+        raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another --output")
+    if present and not (directory / STATE).is_dir() and not (directory / NAME).exists():
+        raise OutputExistsError(f"{directory} holds something that is no data set of bertdata: choose another --output")
+
+
+def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: bool) -> None:
+    """Bring the directory to the state of an unfinished run of this identity."""
+    run = target / STATE / "run.json"
+    known = read_json(run)
+    if known is not None and resume:
+        if changes := _differences(known, identity):
+            raise ResumeError(
+                f"{target} was begun with other settings, so it can't be resumed; what differs: {'; '.join(changes[:5])}: give the "
+                "old settings, or start again with --overwrite"
+            )
+    elif _holds_something(target):
+        if not fresh:
+            state = "holds a finished data set" if is_complete(target) else "holds an unfinished run: finish it with --resume"
+            raise OutputExistsError(f"{target} {state}; replace it with --overwrite, or choose another --output")
+        for entry in target.iterdir():
+            if entry.name != STATE:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        shutil.rmtree(target / STATE / "tasks", ignore_errors=True)
+        shutil.rmtree(target / STATE / "work", ignore_errors=True)
+    remove_temporary(target)
+    write_json(run, identity)
+
+
+def _differences(known: Any, now: Any, path: str = "") -> list[str]:
+    """Name what differs between two values of JSON."""
+    if isinstance(known, dict) and isinstance(now, dict):
+        names = sorted({*known, *now})
+        return [d for name in names for d in _differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
+    if isinstance(known, list) and isinstance(now, list) and path == "inputs":
+        old, new = ({entry["name"]: entry for entry in entries} for entries in (known, now))
+        return _differences(old, new, path)
+    return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
+
+
+def _old(directory: Path) -> Path:
+    return directory.with_name(f".{directory.name}.bertdata-old")
+
+
+def _swap(new: Path, directory: Path) -> None:
+    """Put a whole directory in the place of an old one; at every moment one of the two is whole."""
+    os.rename(directory, _old(directory))
+    os.rename(new, directory)
+    shutil.rmtree(_old(directory))
+
+
+def _recover(directory: Path, staging: Path) -> None:
+    """End a replacement that was killed between its two renames."""
+    if _old(directory).is_dir() and not directory.exists():
+        os.rename(staging if is_complete(staging) else _old(directory), directory)
+    shutil.rmtree(_old(directory), ignore_errors=True)
+
+
+def is_complete(directory: Path) -> bool:
+    """Tell whether a directory's manifest is written."""
+    return isinstance(read_json(directory / NAME), dict)
+
+
+def tidy(directory: Path) -> None:
+    """Remove what only an unfinished run needs."""
+    for name in ("tasks", "work"):
+        shutil.rmtree(directory / STATE / name, ignore_errors=True)
+
+
+def count_done(directory: Path, step: str) -> int:
+    """Count the finished tasks of a step."""
+    try:
+        return sum(not name.startswith(".") for name in os.listdir(directory / STATE / "tasks" / step))
+    except FileNotFoundError:
+        return 0
+
+
+def perform(root: Path, step: str, index: int, task: Any, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do a task, or return what it reported when it was done before and its files are as it left them.
+
+    `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose ``inputs``, where there are any,
+    are ``{"path", "start", "end", "sha256"}``.  Raise ResumeError when an input has changed since.
+    """
+    path = root / STATE / "tasks" / step / f"{index:05d}.json"
+    record = read_json(path)
+    if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
+        for entry in record["report"].get("inputs", []):
+            if digest(Path(entry["path"]), entry["start"], entry["end"]) != entry["sha256"]:
+                raise ResumeError(f"{entry['path']} has changed since this run was begun: start again with --overwrite")
+        report: dict[str, Any] = record["report"]
+        return report
+    report = work()
+    write_json(path, {"task": task, "report": report})
+    return report
+
+
+def _files_stand(root: Path, files: list[dict[str, Any]]) -> bool:
+    return all((root / file["name"]).is_file() and digest(root / file["name"]) == file["sha256"] for file in files)

@@ -1,0 +1,97 @@
+"""The values that travel between stages: pieces of input, documents, drops, rejects and what a task reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = ["Document", "Drop", "Page", "Piece", "Reject", "Report", "Task", "pack", "unpack"]
+
+
+class Piece(NamedTuple):
+    """The bytes ``[start, end)`` of an input file.
+
+    `name` is the file's path below the common parent of all inputs of its kind, so that it is the same on every machine;
+    `path` is where the file is on this one.
+    """
+
+    name: str
+    path: str
+    start: int
+    end: int
+
+
+class Task(NamedTuple):
+    """What one call of a worker does: `number` names the output, `pieces` are packed by `pack`."""
+
+    number: int
+    kind: str
+    pieces: str
+
+    def names(self) -> list[list[str | int]]:
+        """Return name, start and end of each piece: what the task is, wherever its files are."""
+        return [[piece.name, piece.start, piece.end] for piece in unpack(self.pieces)]
+
+
+class Report(NamedTuple):
+    """What a finished task tells: `body` is JSON (files with their digests, counts)."""
+
+    number: int
+    body: str
+
+
+class Page(NamedTuple):
+    """A page of a MediaWiki dump as it stands there; `redirect` tells of the ``<redirect>`` tag."""
+
+    id: str
+    title: str
+    namespace: int
+    model: str
+    redirect: bool
+    text: str
+
+
+class Document(NamedTuple):
+    """A document: sentences in order; paragraph i is ``sentences[paragraph_starts[i]:paragraph_starts[i + 1]]``.
+
+    >>> Document("enwiki:12", "wikipedia", "en", "Tea", "", ["One.", "Two.", "Three."], [0, 2]).paragraphs()
+    [['One.', 'Two.'], ['Three.']]
+    """
+
+    id: str
+    source: str
+    language: str
+    title: str
+    url: str
+    sentences: list[str]
+    paragraph_starts: list[int]
+
+    def paragraphs(self) -> list[list[str]]:
+        """Return the sentences, paragraph by paragraph."""
+        ends = [*self.paragraph_starts[1:], len(self.sentences)]
+        return [self.sentences[start:end] for start, end in zip(self.paragraph_starts, ends, strict=True)]
+
+
+class Drop(NamedTuple):
+    """A record left out on purpose, counted under its reason."""
+
+    reason: str
+
+
+class Reject(NamedTuple):
+    """A record refused because it is broken: counted, and listed with where it stood."""
+
+    id: str
+    reason: str
+    where: str
+
+
+def pack(pieces: Iterable[Piece]) -> str:
+    """Write pieces as one string, so that a task is made of plain values only."""
+    return json.dumps([list(piece) for piece in pieces], ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack(pieces: str) -> list[Piece]:
+    """Read what `pack` wrote."""
+    return [Piece(*piece) for piece in json.loads(pieces)]

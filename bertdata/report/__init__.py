@@ -1,0 +1,1 @@
+"""Say what a data set holds: data cards and decoded examples."""

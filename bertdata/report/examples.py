@@ -1,0 +1,105 @@
+"""Decode rows of a data set into what a person can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import masking, shards
+from ..errors import UsageError, VerificationError
+
+__all__ = ["document_lines", "join", "pair_lines", "pick", "row"]
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
+_BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
+
+
+def pick(rows: int, count: int) -> list[int]:
+    """Choose rows spread evenly over a data set.
+
+    >>> pick(100, 4)
+    [0, 25, 50, 75]
+    """
+    count = min(rows, count)
+    return [i * rows // count for i in range(count)]
+
+
+def row(directory: Path, manifest: dict[str, Any], number: int) -> dict[str, Any]:
+    """Read one row as a dict; raise UsageError for a number that is none."""
+    if not 0 <= number < manifest["rows"]:
+        raise UsageError(f"--row {number}: {directory} has rows 0 to {manifest['rows'] - 1}")
+    left = number
+    for shard in manifest["shards"]:
+        if left < shard["rows"]:
+            for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+                if left < batch.num_rows:
+                    found: dict[str, Any] = batch.slice(left, 1).to_pylist()[0]
+                    return found
+                left -= batch.num_rows
+            raise VerificationError(f"{directory / shard['name']} has fewer rows than its manifest says: build it again")
+        left -= shard["rows"]
+    raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the data set again")
+
+
+def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[int, str]]:
+    """Yield (indent, line): the head of a document, and its sentences by paragraph."""
+    sentences, starts = document["sentences"], document["paragraph_starts"]
+    name = f"{document['id']}  {document['title']}  ({document['language'] or 'language unknown'})"
+    yield 0, f"{name}  {len(starts)} paragraphs, {len(sentences)} sentences"
+    if document["url"]:
+        yield 2, document["url"]
+    for number, sentence in enumerate(sentences[:most]):
+        yield 2, f"{'¶ ' if number in starts else '  '}{number:3d}  {sentence}"
+    if len(sentences) > most:
+        yield 2, f"  … {len(sentences) - most} more sentences"
+
+
+def pair_lines(
+    pair: dict[str, Any], number: int, pieces: Sequence[str], *, seed: int, epoch: int = 0
+) -> Iterator[tuple[int, str]]:
+    """Yield (indent, line): label, lengths, A and B, segment ids, and what a mask of this epoch makes of the pair."""
+    ids, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
+    words = [pieces[i] for i in ids]
+    a = int((segments == 0).sum())
+    label = "NotNext" if pair["next_sentence_label"] else "IsNext"
+    yield 0, f"row {number}  {label} ({pair['next_sentence_label']})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
+    for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
+        origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
+        yield 2, f"{side}{origin}: {join(text)}"
+    yield 2, f"input_ids:      {_short(ids)}"
+    yield 2, f"token_type_ids: 0 x {a}, 1 x {len(ids) - a}"
+    most = max(1, round(0.15 * len(ids)))
+    rows = np.array([number])
+    masked, positions, labels = masking.mask(
+        ids[None].astype(np.int64), masking.ordinary(pieces), seed=seed, epoch=epoch, rows=rows, max_predictions=most
+    )
+    used = labels[0] != masking.IGNORED
+    yield 2, f"masked (epoch {epoch}): {join([pieces[i] for i in masked[0]])}"
+    predictions = zip(positions[0][used].tolist(), labels[0][used].tolist(), strict=True)
+    told = [
+        f"{place} {pieces[wanted]} ({_change(pieces[int(masked[0][place])], pieces[wanted])})" for place, wanted in predictions
+    ]
+    yield 2, f"to predict ({len(told)}): {', '.join(told)}"
+
+
+def _change(shown: str, wanted: str) -> str:
+    return "kept" if shown == wanted else shown if shown == "[MASK]" else f"random: {shown}"
+
+
+def _short(ids: np.ndarray[Any, Any], most: int = 12) -> str:
+    shown = " ".join(map(str, ids[:most].tolist()))
+    return f"{shown} … {ids[-1]}" if len(ids) > most else shown
+
+
+def join(pieces: Sequence[str]) -> str:
+    """Put pieces together as text, without spaces between Chinese or Japanese characters.
+
+    >>> join(["tea", "##s", "茶", "树"])
+    'teas 茶树'
+    """
+    text = " ".join(pieces).replace(" ##", "")
+    return _BETWEEN.sub("", text)

@@ -1,0 +1,173 @@
+"""Shards: the Arrow schemas, and how record batches become files and are read back.
+
+The default is the Arrow IPC stream format, uncompressed, one record batch a shard: `datasets` and pyarrow map it without a
+copy.  The schema carries the ``huggingface`` features key, so `datasets` shows the right column types.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .errors import VerificationError
+from .files import digest, replacing
+from .records import Document
+
+__all__ = ["DOCUMENT", "DocumentBatch", "document_rows", "name", "pair_batch", "pair_schema", "read_batches", "write"]
+
+
+def _with_features(schema: pa.Schema) -> pa.Schema:
+    """Add the features key in the form that every release of `datasets` since 2.0 reads."""
+
+    def feature(kind: pa.DataType) -> dict[str, Any]:
+        if pa.types.is_list(kind):
+            return {"feature": feature(kind.value_type), "_type": "Sequence"}
+        return {"dtype": str(kind), "_type": "Value"}
+
+    features = {column.name: feature(column.type) for column in schema}
+    return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+
+
+DOCUMENT = _with_features(
+    pa.schema(
+        [
+            ("id", pa.string()),
+            ("source", pa.string()),
+            ("language", pa.string()),
+            ("title", pa.string()),
+            ("url", pa.string()),
+            ("sentences", pa.list_(pa.string())),
+            ("paragraph_starts", pa.list_(pa.uint32())),
+        ]
+    )
+)
+
+
+def pair_schema(vocab_size: int, provenance: bool = False) -> pa.Schema:
+    """Return the schema of pairs; ids take two bytes up to 65,536 words.
+
+    `provenance` adds ``a_document`` and ``b_document``, the ids of the documents that A and B came from.
+    """
+    ids = pa.uint16() if vocab_size <= 1 << 16 else pa.uint32()
+    columns = [("input_ids", pa.list_(ids)), ("token_type_ids", pa.list_(pa.uint8())), ("next_sentence_label", pa.int8())]
+    if provenance:
+        columns += [("a_document", pa.string()), ("b_document", pa.string())]
+    return _with_features(pa.schema(columns))
+
+
+def name(split: str, index: int, count: int, format: str) -> str:
+    """Name a shard as `datasets` looks for it: ``data/train-00003-of-00016.arrow``."""
+    return f"data/{split}-{index:05d}-of-{count:05d}.{'parquet' if format == 'parquet' else 'arrow'}"
+
+
+class DocumentBatch:
+    """Gather documents into one record batch, holding their text once, as UTF-8."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, str, str, str]] = []
+        self._starts = [0]  # document -> first sentence
+        self._ends = [0]  # sentence -> end of its text
+        self._text = bytearray()
+        self._paragraphs: list[int] = []
+        self._paragraph_ends = [0]
+
+    @property
+    def bytes(self) -> int:
+        """The text gathered so far, in bytes."""
+        return len(self._text)
+
+    def add(self, document: Document) -> None:
+        """Add a document."""
+        self.rows.append(document[:5])
+        for sentence in document.sentences:
+            self._text += sentence.encode("utf-8", "replace")
+            self._ends.append(len(self._text))
+        self._starts.append(len(self._ends) - 1)
+        self._paragraphs += document.paragraph_starts
+        self._paragraph_ends.append(len(self._paragraphs))
+
+    def take(self) -> pa.RecordBatch:
+        """Return the batch and start an empty one."""
+        ends = pa.array(self._ends, pa.int32()).buffers()[1]
+        sentences = pa.StringArray.from_buffers(len(self._ends) - 1, ends, pa.py_buffer(self._text))
+        paragraphs = pa.array(self._paragraphs, pa.uint32())
+        columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(5)]
+        columns += [
+            pa.ListArray.from_arrays(pa.array(self._starts, pa.int32()), sentences),
+            pa.ListArray.from_arrays(pa.array(self._paragraph_ends, pa.int32()), paragraphs),
+        ]
+        self.__init__()  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(columns, schema=DOCUMENT)
+
+
+def document_rows(batch: pa.RecordBatch) -> Iterator[Document]:
+    """Read a batch's documents one by one."""
+    for row in range(batch.num_rows):
+        yield Document(**batch.slice(row, 1).to_pylist()[0])
+
+
+def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
+    """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
+
+    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.
+    """
+    offsets = pa.array(columns["ends"], pa.int32())
+    arrays = []
+    for column in schema:
+        values = columns[column.name]
+        if pa.types.is_list(column.type):
+            flat = pa.array(np.ascontiguousarray(values), column.type.value_type)
+            arrays.append(pa.ListArray.from_arrays(offsets, flat))
+        else:
+            arrays.append(pa.array(values, column.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], format: str) -> dict[str, Any]:
+    """Write a shard whole or not at all; return its name, rows, batches, bytes and SHA-256 for the manifest."""
+    rows = count = 0
+    with replacing(root / name) as file:
+        if format == "parquet":
+            writer = pq.ParquetWriter(file, schema, compression="zstd")
+        else:
+            writer = (pa.ipc.new_stream if format == "arrow-stream" else pa.ipc.new_file)(file, schema)
+        with writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows, count = rows + batch.num_rows, count + 1
+        file.flush()
+        path = Path(file.name)
+        sha256, size = digest(path), path.stat().st_size
+    return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
+
+
+def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Read the record batches ``[start, end)`` of a shard; memory-mapped where the format allows.
+
+    Raise VerificationError for a file that is cut or damaged.
+    """
+    try:
+        if format == "parquet":
+            with pq.ParquetFile(path) as file:
+                for group in range(start, file.num_row_groups if end is None else end):
+                    yield from file.read_row_group(group).combine_chunks().to_batches()
+            return
+        with pa.memory_map(str(path)) as source:
+            if format == "arrow-file":
+                reader = pa.ipc.open_file(source)
+                for index in range(start, reader.num_record_batches if end is None else end):
+                    yield reader.get_batch(index)
+            else:
+                for index, batch in enumerate(pa.ipc.open_stream(source)):
+                    if end is not None and index >= end:
+                        break
+                    if index >= start:
+                        yield batch
+    except (pa.ArrowException, OSError) as error:
+        raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error

@@ -1,0 +1,54 @@
+"""Find the input files that names, globs and directories stand for.
+
+Every file gets a name that is the same on every machine: its path below the common parent of all files of its kind.
+
+    books/austen/emma.txt  books/doyle/sign.txt   ->   austen/emma.txt  doyle/sign.txt
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import NoInputError, UsageError
+
+__all__ = ["find"]
+
+
+def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[tuple[str, str]]:
+    """Return (name, absolute path) of every file, sorted by name, each once.
+
+    A directory stands for the files with one of the suffixes below it; of a glob, files with another suffix are left out.
+    Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind.
+    """
+    found: set[str] = set()
+    for pattern in patterns:
+        path = Path(pattern).expanduser()
+        if path.is_dir():
+            matches = _below(path, suffixes)
+        elif path.exists():
+            if not path.name.endswith(tuple(suffixes)):
+                raise UsageError(f"{option} {pattern}: bertdata reads {', '.join(suffixes)} here, not this kind of file")
+            matches = [str(path)]
+        else:
+            hits = glob.glob(str(path), recursive=True)
+            matches = [hit for hit in hits if hit.endswith(tuple(suffixes)) and os.path.isfile(hit)]
+            matches += [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit), suffixes)]
+        if not matches:
+            raise NoInputError(
+                f"{option} {pattern}: no file of this name ({', '.join(suffixes)}): check the path, and quote a glob"
+            )
+        found.update(os.path.abspath(match) for match in matches)
+    root = os.path.commonpath([os.path.dirname(path) for path in found]) if found else ""
+    return sorted((Path(path).relative_to(root).as_posix(), path) for path in found)
+
+
+def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
+    """List the files below a directory, but for hidden ones."""
+    files: list[str] = []
+    for parent, directories, names in os.walk(directory):
+        directories[:] = sorted(name for name in directories if not name.startswith("."))
+        files += [os.path.join(parent, name) for name in names if name.endswith(tuple(suffixes)) and not name.startswith(".")]
+    return files

@@ -1,0 +1,31 @@
+"""A worker process of the local runner: leaves Ctrl-C to the driver, and ends when the driver is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+__all__ = ["main"]
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, however that happened; no file of ours can be harmed by it."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve the runner that started this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    from apache_beam.runners.worker import sdk_worker_main
+
+    sdk_worker_main.main(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
