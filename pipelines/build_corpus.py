@@ -18,7 +18,6 @@ from bertdata.config import CorpusConfig
 from bertdata.errors import EmptyResultError, NoInputError, TooManyRejectsError
 from bertdata.files import digest, storage_errors, write_json, write_text
 from bertdata.manifest import Tally
-from bertdata.output import tidy
 from bertdata.records import Document, Drop, Piece, Reject, Task, pack, unpack
 from bertdata.report import card
 from bertdata.sentences import split_sentences
@@ -242,7 +241,11 @@ class Commit:
     config: CorpusConfig
     inputs: list[dict[str, Any]]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> str:
+    def roots(self) -> list[Path]:
+        """Return the directory of the corpus."""
+        return [Path(self.root)]
+
+    def __call__(self, reports: list[dict[str, Any]]) -> None:
         root = Path(self.root)
         tallies = {stage: Tally(stage) for stage in _STAGES.values()}
         for report in reports:
@@ -262,8 +265,6 @@ class Commit:
         manifest.check_rows(made, sum(tally.left for tally in counted))
         write_text(root / "README.md", card.write(made))
         write_json(root / manifest.NAME, made)
-        tidy(root)
-        return self.root
 
     def _check_share(self, tallies: list[Tally]) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)

@@ -25,7 +25,7 @@ from bertdata.config import PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
 from bertdata.files import digest, write_json, write_text
 from bertdata.manifest import Tally
-from bertdata.output import STATE, perform, tidy
+from bertdata.output import STATE, perform
 from bertdata.records import Report, Task
 from bertdata.report import card
 from bertdata.tokens import Encoder
@@ -259,12 +259,13 @@ class Commit:
     inputs: list[dict[str, Any]]
     documents: int
 
-    def __call__(self, reports: list[list[dict[str, Any]]]) -> str:
+    def roots(self) -> list[Path]:
+        """Return the directories of the pairs."""
+        return [Path(output.root) for output in self.outputs]
+
+    def __call__(self, reports: list[list[dict[str, Any]]]) -> None:
         for place, output in enumerate(self.outputs):
             self._commit(output, [report[place] for report in reports])
-        for output in self.outputs:
-            tidy(Path(output.root))
-        return ", ".join(output.root for output in self.outputs)
 
     def _commit(self, output: Output, reports: list[dict[str, Any]]) -> None:
         root, config = Path(output.root), output.config

@@ -15,7 +15,7 @@ from bertdata import manifest, shards, vocab
 from bertdata.config import VocabConfig
 from bertdata.files import digest, write_json
 from bertdata.manifest import Tally
-from bertdata.output import STATE, tidy
+from bertdata.output import STATE
 from bertdata.records import Task
 
 from . import corpus
@@ -80,7 +80,11 @@ class Train:
     share: float
     inputs: list[dict[str, Any]]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> str:
+    def roots(self) -> list[Path]:
+        """Return the directory of the vocabulary."""
+        return [Path(self.root)]
+
+    def __call__(self, reports: list[dict[str, Any]]) -> None:
         root = Path(self.root)
         tally = Tally("documents")
         for report in reports:
@@ -106,8 +110,6 @@ class Train:
             },
         )
         write_json(root / manifest.NAME, made)
-        tidy(root)
-        return self.root
 
 
 def _read_words(path: Path) -> Iterator[tuple[str, int]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from bertdata.output import perform
+from bertdata.output import is_complete, perform, tidy
 from bertdata.records import Report, Task
 
-__all__ = ["Gather", "Perform", "Tasks"]
+__all__ = ["Commit", "Gather", "Perform", "Tasks"]
 
 Work = Callable[[Task], dict[str, Any]]
 
@@ -55,10 +55,18 @@ class Perform(beam.DoFn):
         yield Report(task.number, json.dumps(report))
 
 
+class Commit(Protocol):
+    """What ends a pipeline: `roots` are the directories it commits, by writing their manifests."""
+
+    def roots(self) -> list[Path]: ...
+
+    def __call__(self, reports: list[Any]) -> None: ...
+
+
 class Gather(beam.PTransform):
     """Gather all reports in order of their tasks into one call of `commit`, the only leaf of a pipeline."""
 
-    def __init__(self, commit: Callable[[list[Any]], str]) -> None:
+    def __init__(self, commit: Commit) -> None:
         super().__init__()
         self._commit = commit
 
@@ -67,8 +75,16 @@ class Gather(beam.PTransform):
             reports
             | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
             | "In order" >> beam.Map(_in_order)
-            | "Commit" >> beam.Map(self._commit)
+            | "Commit" >> beam.Map(_commit_once, self._commit)
         )
+
+
+def _commit_once(reports: list[Any], commit: Commit) -> None:
+    """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
+    if not all(is_complete(root) for root in commit.roots()):
+        commit(reports)
+    for root in commit.roots():
+        tidy(root)
 
 
 def _in_order(reports: list[Report]) -> list[Any]:
