@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .errors import VerificationError
+from .errors import NoInputError, UsageError, VerificationError
 from .files import read_json
 
 __all__ = ["FORMAT", "NAME", "Tally", "check_rows", "make", "read", "versions"]
@@ -98,16 +98,21 @@ def check_rows(manifest: dict[str, Any], counted: int) -> None:
 
 
 def read(directory: Path, kind: str = "") -> dict[str, Any]:
-    """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``."""
+    """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``.
+
+    Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata.
+    """
+    if not directory.is_dir():
+        raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
     manifest = read_json(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         unfinished = (directory / ".bertdata").is_dir()
-        problem = "an unfinished run; finish it with --resume" if unfinished else "no data set of bertdata (no manifest.json)"
-        raise VerificationError(f"{directory} is {problem}")
+        problem = "an unfinished run: finish it with --resume" if unfinished else "no data set of bertdata (no manifest.json)"
+        raise NoInputError(f"{directory} holds {problem}")
     if manifest["bertdata"] > FORMAT:
-        raise VerificationError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+        raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
     if kind and manifest["kind"] != kind:
-        raise VerificationError(f"{directory} holds {manifest['kind']}, not {kind}")
+        raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
     return manifest
 
 

@@ -77,8 +77,8 @@ def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: boo
     if known is not None and resume:
         if changes := _differences(known, identity):
             raise ResumeError(
-                f"{target} was begun with other settings, so it can't be resumed; what differs: {'; '.join(changes[:5])}: give the "
-                "old settings, or start again with --overwrite"
+                f"{target} was begun with other settings, so it can't be resumed; what differs: {'; '.join(changes[:5])}: give "
+                "the old settings, or start again with --overwrite"
             )
     elif _holds_something(target):
         if not fresh:

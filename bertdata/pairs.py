@@ -178,9 +178,10 @@ def _choose(chunks: _Chunks, order: keys.Bits, ids: Sequence[str], name: str) ->
             if len(chosen) == wanted:
                 labels[ranked[chosen]] = NOT_NEXT
                 return labels
+    most = ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
     raise EmptyResultError(
-        f"{name or 'the bucket'}: {ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]} holds most of the text, so half of "
-        "the pairs cannot get a B from another document: give more documents, or use fewer --shards"
+        f"{name or 'the bucket'}: {most} holds most of the text, so half of the pairs cannot get a B from another document: "
+        "give more documents, or use fewer --shards"
     )
 
 

@@ -14,13 +14,18 @@ sentences and nothing else, are split by those marks alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import cast
+from collections.abc import Iterator
+from itertools import accumulate
+
+from sentencex import segment
 
 __all__ = ["split_sentences"]
 
-_BLANKED = "\"“”„‟«»‹›‘()[]{}`「」『』《》（）【】\n\r"  # sentencex looks for pairs of them, in quadratic time
-_SINGLE = (".'", "!'", "?'", " '", ".’", "!’", "?’", "''")  # single quotation marks that are no apostrophe
+_PLAIN = frozenset(("en", "fr", "es", "it", "pt", "nl"))  # codes that need no tidying
+_BLANKED_ASCII = "\"()[]{}`\n\r"  # sentencex looks for pairs of them, in quadratic time
+_BLANKED = _BLANKED_ASCII + "“”„‟«»‹›‘「」『』《》（）【】"
+_SINGLE = tuple((f"{mark}{quote}", f"{mark} ") for mark in ".!? " for quote in "'’") + (("''", "  "),)  # no apostrophes
+_WINDOW = 2000  # characters given to sentencex at a time; most paragraphs are shorter
 _APOSTROPHES = 2000  # more of them in one paragraph are not writing; sentencex would look for pairs
 _OPENERS = "“„«‘([{「『《（【`"
 _CLOSERS = "\"”’'»›)]}」』》）】“"  # “ closes in German
@@ -38,29 +43,36 @@ _SAID = re.compile(  # '"Stop!" Anna cried' is one sentence
     r"|continued|demanded|inquired|murmured|muttered|observed|remarked|repeated|screamed|snapped|yelled)\b"
 )
 _NUMBER_STARTS = {  # languages where sentencex never splits before a figure; abbreviations that take one
-    "de": r"nr|no|ca|abs|art|kap|bd|str|tel|vgl|usw|bzw|aufl|ziff|hrsg|jan|feb|apr|aug|sept?|okt|nov|dez|evtl|mio|mrd",
-    "da": r"nr|ca|kap|bd|tlf|jan|feb|mar|apr|aug|sept?|okt|nov|dec|mio|mia",
-    "fi": r"nro|ks|esim|noin|luku|puh|milj",
-    "cs": r"č|např|tzv|str|kap|roč|tel|mil|mld",
+    language: re.compile(rf"\W(?:{words}|\w)[.]", re.IGNORECASE)
+    for language, words in {
+        "de": "nr|no|ca|abs|art|kap|bd|str|tel|vgl|usw|bzw|aufl|ziff|hrsg|jan|feb|apr|aug|sept?|okt|nov|dez|evtl|mio|mrd",
+        "da": "nr|ca|kap|bd|tlf|jan|feb|mar|apr|aug|sept?|okt|nov|dec|mio|mia",
+        "fi": "nro|ks|esim|noin|luku|puh|milj",
+        "cs": "č|např|tzv|str|kap|roč|tel|mil|mld",
+    }.items()
 }
+_ELLIPSIS = re.compile(r"…\s+(?=[A-ZÀ-ÞА-Я])")
+_BEFORE_NUMBER = re.compile(r"[^\W\d]{2}[.!?]\s+(?=\d)")
+_ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
 _ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, and what after
     "de": (
-        r"\b(?:[ai]m|[zv]om|zum|zur|de[rsmn]|die|das|dies\w+|jede\w*|sein\w*|ihr\w*|ihre\w*|beim|ein\w*|ab|bis|seit|und|oder|–)"
-        r"\s+(?:\w+\s+)?\d{1,3}\.\s*$",
-        r"\s*(?:Jahrhundert|Jh\b|Stock|Etage|Platz|Mal\b|Tag|Kapitel|Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August"
-        r"|September|Oktober|November|Dezember)",
+        re.compile(
+            r"\b(?:[ai]m|[zv]om|zum|zur|de[rsmn]|die|das|dies\w+|jede\w*|seine?\w?|ihre?\w?|beim|eine?\w?|ab|bis|seit|und|oder)"
+            r"\s+(?:\w+\s+)?\d{1,3}\.$"
+        ),
+        re.compile(
+            r"(?:Jahrhundert|Jh\b|Stock|Etage|Platz|Mal\b|Tag|Kapitel|Jan|Jän|Feb|März|Apr|Mai\b|Jun|Jul|Aug|Sept|Okt|Nov|Dez)"
+        ),
     ),
 }
-_CJK = frozenset("zh ja yue wuu gan lzh hak cdo ii".split())
-_CJK_CHARACTER = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_CJK_END = re.compile("(?:[。！？｡]|(?<=[\u3040-\u9fff”」』）])[!?])[。！？｡!?]*[”’」』）)】》〉\"']*")
+_CJK = frozenset(("zh", "ja", "yue", "wuu", "gan", "lzh", "hak"))
+_CJK_CHARACTER = re.compile("[\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_CJK_END = re.compile("(?:[。！？｡]|(?<=[\u3040-\u9fff”」』）])[!?])[。！？｡!?]*(?:[”’」』）)】》〉\"']+[。！？｡]?)*")
 _CJK_GOES_ON = {  # after a closed quotation the sentence goes on with these
     "ja": re.compile("[”’」』）)】》〉\"']\\s*[とをにがはものでへやかなだしまよ、，・（「『]|[！？!?]と[^こ]|》|〉"),
     "zh": re.compile("[”’」』）)】》〉\"']\\s*(?:[的地、，；：,的和与及等]|[^，。！？“”]{0,6}[说說道问問答喊叫嚷笑曰云])|》|〉"),
 }
 _CJK_BRACKET = re.compile("（[^（）]*）|\\([^()]*\\)|《[^《》]*》|【[^【】]*】")
-
-_segment: Callable[[str, str], list[str]] | None = None
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
@@ -68,49 +80,67 @@ def split_sentences(paragraph: str, language: str = "en") -> list[str]:
 
     `language` is an ISO 639 code, with or without a region; an unknown one is split by the rules that most share.
     """
-    code = language.lower().replace("_", "-").partition("-")[0]
-    if code in _CJK and _CJK_CHARACTER.search(paragraph):
-        ends: Iterable[int] = _cjk_ends(paragraph, "ja" if code == "ja" else "zh")
-    else:
-        ends = _ends(paragraph, code)
+    code = language if language in _PLAIN else language.lower().replace("_", "-").partition("-")[0]
+    cjk = code in _CJK and _CJK_CHARACTER.search(paragraph)
+    ends = _cjk_ends(paragraph, "ja" if code == "ja" else "zh") if cjk else _ends(paragraph, code)
     sentences, start = [], 0
     for end in (*ends, len(paragraph)):
-        sentence = paragraph[start:end].strip()
-        if sentence:
+        if sentence := paragraph[start:end].strip():
             sentences.append(sentence)
         start = end
     return sentences
 
 
-def _ends(text: str, language: str) -> Iterator[int]:
-    """Yield where sentences end, in order: the offsets of sentencex that the rules leave, each moved where it belongs."""
+def _ends(text: str, language: str) -> list[int]:
+    """Return where sentences end, in order: the offsets of sentencex that the rules leave, each moved where it belongs."""
     masked = _mask(text)
-    at = 0
-    ends = [at := at + len(part) for part in _library()(language or "en", masked)]
-    if not ends or ends[-1] != len(text):
-        return
-    ends.pop()
+    offsets = _offsets(masked, language or "en")
+    if not offsets or offsets.pop() != len(text):
+        return []
     if language in _NUMBER_STARTS or "…" in masked:
-        ends = sorted({*ends, *_missed(masked, language)})
-    brackets = [match.span() for match in _BRACKET.finditer(text)] if "(" in text or "[" in text else []
-    start = 0
-    for end in ends:
-        while brackets and brackets[0][1] <= end:
-            brackets.pop(0)
-        cut = _cut(text, masked, start, end, language)
-        if cut and not (brackets and brackets[0][0] < cut < brackets[0][1] - 1 and text[start : brackets[0][0]].strip()):
-            yield cut
+        offsets = sorted({*offsets, *_missed(masked, language)})
+    plain = masked is text and language not in _NUMBER_STARTS
+    brackets = [] if plain else [match.span() for match in _BRACKET.finditer(text)]
+    brackets.reverse()
+    ends, start = [], 0
+    for offset in offsets:
+        while brackets and brackets[-1][1] <= offset:
+            brackets.pop()
+        sure = plain and offset - start > 9 and text[offset].isupper()
+        cut = offset if sure else _cut(text, masked, start, offset, language)
+        if cut and not (brackets and _is_inside(text, start, cut, brackets[-1])):
+            ends.append(cut)
             start = cut
+    return ends
+
+
+def _offsets(masked: str, language: str) -> list[int]:
+    """Return where the sentences of sentencex end; it takes quadratic time on some texts, so by windows.
+
+    A window is taken up again at its last end but one; without an end in it, the sentence goes on into the next.
+    """
+    offsets: list[int] = []
+    at = 0
+    while len(masked) - at > _WINDOW:
+        ends = list(accumulate(map(len, segment(language, masked[at : at + _WINDOW]))))[:-1]
+        offsets.extend(at + end for end in ends)
+        at += ends[-1] if ends and ends[-1] else _WINDOW
+    offsets.extend(at + end for end in accumulate(map(len, segment(language, masked[at:]))))
+    return offsets
+
+
+def _is_inside(text: str, start: int, cut: int, bracket: tuple[int, int]) -> bool:
+    """Tell whether `cut` is inside a bracket that opens in the middle of the sentence from `start`."""
+    return bracket[0] < cut < bracket[1] - 1 and not text[start : bracket[0]].isspace() and start < bracket[0]
 
 
 def _cut(text: str, masked: str, start: int, end: int, language: str) -> int:
     """Return where the sentence from `start` that sentencex ends at `end` ends, or 0 where it goes on."""
-    part = masked[start:end]
-    stripped = part.rstrip()
-    if len(stripped) < 9 and _ENUMERATOR.fullmatch(stripped):
+    last = after = end
+    while last > start and masked[last - 1].isspace():
+        last -= 1
+    if last - start < 9 and _ENUMERATOR.fullmatch(masked, start, last):
         return 0
-    last = start + len(stripped)
-    after = end
     while after < len(masked) and masked[after].isspace():
         after += 1
     gap = text[last:after]
@@ -120,6 +150,8 @@ def _cut(text: str, masked: str, start: int, end: int, language: str) -> int:
         return 0
     if following.isdigit() and (note := _FOOTNOTE.match(masked, after)):
         return note.end() if note.end() < len(masked) else 0
+    if language in _NUMBER_STARTS and (item := _ITEM.search(masked, max(start, last - 12), last)):
+        return item.start(1)
     if language in _ORDINALS and masked[last - 2 : last - 1].isdigit() and _is_ordinal(masked, last, language):
         return 0
     if not quoted:
@@ -150,30 +182,31 @@ def _split_gap(gap: str) -> int:
 
 def _is_ordinal(masked: str, last: int, language: str) -> bool:
     before, after = _ORDINALS[language]
-    return re.search(before, masked[max(0, last - 40) : last]) is not None or re.match(after, masked[last : last + 20]) is not None
+    number = before.search(masked, max(0, last - 40), last)
+    return number is not None or after.match(masked, last + 1) is not None
 
 
 def _missed(masked: str, language: str) -> Iterator[int]:
     """Yield the ends that sentencex leaves out: before figures in some languages, after an ellipsis character."""
     if "…" in masked:
-        yield from (match.end() for match in re.finditer(r"…\s+(?=[A-ZÀ-ÞА-Я])", masked))
-    if language in _NUMBER_STARTS:
-        abbreviation = re.compile(rf"\W(?:{_NUMBER_STARTS[language]}|\w)[.]", re.IGNORECASE)
-        for match in re.finditer(r"[^\W\d]{2}[.!?]\s+(?=\d)", masked):
+        yield from (match.end() for match in _ELLIPSIS.finditer(masked))
+    if abbreviation := _NUMBER_STARTS.get(language):
+        for match in _BEFORE_NUMBER.finditer(masked):
             if not abbreviation.search(masked, max(0, match.start() - 6), match.end()):
                 yield match.end()
 
 
 def _mask(text: str) -> str:
-    """Blank what sentencex takes for pairs; the result has the length of the text."""
+    """Blank what sentencex takes for pairs; the result has the length of the text, and is the text if there is nothing."""
     if "[" in text:
         text = _NOTE.sub(lambda note: " " * len(note.group()), text)
-    for mark in _BLANKED:
+    for mark in _BLANKED_ASCII if text.isascii() else _BLANKED:
         if mark in text:
             text = text.replace(mark, " ")
     if "'" in text or "’" in text:
-        for pair in _SINGLE:
-            text = text.replace(pair, "  " if pair[0] in "' " else pair[0] + " ")
+        for pair, blank in _SINGLE:
+            if pair in text:
+                text = text.replace(pair, blank)
         if text.count("'") > _APOSTROPHES:
             text = text.replace("'", " ")
     return text
@@ -193,12 +226,3 @@ def _cjk_ends(text: str, language: str) -> Iterator[int]:
         if not inside and not goes_on.match(text, end - 1):
             yield end
             start = end
-
-
-def _library() -> Callable[[str, str], list[str]]:
-    global _segment
-    if _segment is None:
-        from sentencex import segment
-
-        _segment = cast("Callable[[str, str], list[str]]", segment)
-    return _segment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -269,15 +270,20 @@ class Commit:
     def _check_share(self, tallies: list[Tally]) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
-        reasons = ", ".join(f"{reason} {n}" for tally in tallies for reason, n in tally.rejected.most_common(5))
+        reasons = _most(tally.rejected for tally in tallies)
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons}), more than --max-rejects {self.config.max_rejects} "
                 f"allows: look at {self.root}/rejects, mend the input, or run again with --resume and a larger --max-rejects"
             )
         if not left:
-            dropped = ", ".join(f"{reason} {n}" for tally in tallies for reason, n in tally.dropped.most_common(5))
-            raise EmptyResultError(f"none of {entered} records gave a document (dropped: {dropped or 'none'}): check the input")
+            reasons = _most(tally.dropped + tally.rejected for tally in tallies)
+            raise EmptyResultError(f"none of {entered} records gave a document ({reasons or 'it is empty'}): check the input")
+
+
+def _most(counters: Iterable[Counter[str]]) -> str:
+    """Name the most frequent reasons."""
+    return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
 
 
 def _input_digest(entry: dict[str, Any], reports: list[dict[str, Any]]) -> str:

@@ -45,7 +45,7 @@ def run(chain: beam.PTransform, *, tasks: int, workers: int | None = None, beam_
     pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, log), options=options)
     _ = pipeline | chain
     try:
-        with _worker_guard():
+        with _worker_guard(_stop_file(log)):
             pipeline.run().wait_until_finish()
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -63,9 +63,17 @@ def _runner(options: PipelineOptions, workers: int | None, tasks: int, log: Path
     options.view_as(DirectOptions).direct_num_workers = count
     if count == 1:
         return FnApiRunner()
-    command = f"exec {shlex.quote(sys.executable)} -m bertdata.pipelines.worker 2>>{shlex.quote(str(log))}"
+    stop = _stop_file(log)
     log.parent.mkdir(parents=True, exist_ok=True)
+    stop.unlink(missing_ok=True)
+    command = shlex.join([sys.executable, "-m", "bertdata.pipelines.worker", str(stop)])
+    command = f"exec {command} 2>>{shlex.quote(str(log))}"
     return FnApiRunner(default_environment=environments.SubprocessSDKEnvironment.from_command_string(command))
+
+
+def _stop_file(log: Path) -> Path:
+    """Name the file whose presence tells worker processes to end: Beam waits for the others when one has died."""
+    return log.with_suffix(".stop")
 
 
 class _WorkerDied(Exception):
@@ -73,8 +81,11 @@ class _WorkerDied(Exception):
 
 
 @contextlib.contextmanager
-def _worker_guard() -> Iterator[None]:
-    """Raise _WorkerDied in the main thread when the thread that waits for a worker process reports its death."""
+def _worker_guard(stop: Path) -> Iterator[None]:
+    """Raise _WorkerDied in the main thread when the thread that waits for a worker process reports its death.
+
+    Whatever ends the run ends the workers: a run that fails makes their stop file.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only; a caller in another thread has no guard
         return
@@ -82,6 +93,7 @@ def _worker_guard() -> Iterator[None]:
 
     def on_error(args: threading.ExceptHookArgs) -> None:
         if args.thread is not None and args.thread.name == "run_worker":
+            stop.touch()
             signal.pthread_kill(threading.main_thread().ident or 0, wake)
         else:
             old_hook(args)

@@ -1,4 +1,4 @@
-"""A worker process of the local runner: leaves Ctrl-C to the driver, and ends when the driver is gone."""
+"""A worker process of the local runner: leaves Ctrl-C to the driver, and ends when the driver is gone or says so."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import time
 __all__ = ["main"]
 
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, however that happened; no file of ours can be harmed by it."""
-    while os.getppid() == parent:
+def _end_with(parent: int, stop: str) -> None:
+    """End this process when its parent has ended or has made the file `stop`; no file of ours can be harmed by it."""
+    while os.getppid() == parent and not os.path.exists(stop):
         time.sleep(0.2)
     os._exit(1)
 
 
 def main() -> None:
-    """Serve the runner that started this process."""
+    """Serve the runner that started this process with the name of its stop file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(os.getppid(), sys.argv[1]), daemon=True).start()
     from apache_beam.runners.worker import sdk_worker_main
 
     sdk_worker_main.main(sys.argv)

@@ -68,8 +68,8 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        code = _say("stopped: finish it with --resume", 130)
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        code = stopped.args[0] if stopped.args else 130
     except BertDataError as error:
         code = _say(f"error: {error}", error.exit_code)
     except OSError as error:

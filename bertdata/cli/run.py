@@ -163,23 +163,29 @@ def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals() -> Iterator[None]:
-    """Stop on SIGINT and SIGTERM as on any error; if that takes over five seconds, stop at once: every file is safe by design."""
+    """Turn SIGINT and SIGTERM into KeyboardInterrupt, whose first argument is the exit code.
+
+    If the way out takes over two seconds, the process ends at once: every file is safe by design.
+    """
+    received: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        code = 128 + number
-        timer = threading.Timer(5, os._exit, (code,))
+        received.append(128 + number)
+        click.echo("\nbertdata: stopped: finish it with --resume", err=True)
+        timer = threading.Timer(2, os._exit, received)
         timer.daemon = True
         timer.start()
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        click.echo("bertdata: stopped: finish it with --resume", err=True)
-        raise SystemExit(code)
+        raise KeyboardInterrupt
 
     old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except BaseException:  # Beam makes an error of its own of what is raised inside a step
+        if received:
+            raise KeyboardInterrupt(received[0]) from None
+        raise
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)

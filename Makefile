@@ -1,0 +1,39 @@
+# Two commands on a fresh machine: `make demo` and `make test`.  Each sets up a virtual environment first.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test quick lint clean
+
+help:
+	@echo "make demo   set up, then run the whole job on the sample and show pairs"
+	@echo "make test   set up, then lint, type-check and run all tests"
+	@echo "make quick  the same without the slow tests"
+	@echo "make clean  remove the virtual environment and what the demo made"
+
+demo: $(VENV)/.installed
+	$(BIN)/bertdata demo
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+quick: lint
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) demo
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable . --constraint constraints.txt
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	@touch $@

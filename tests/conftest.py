@@ -1,0 +1,101 @@
+"""What the tests share: where the sample and the real inputs are, and how to run the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SAMPLE = REPOSITORY / "bertdata" / "sample"
+COMMAND = [sys.executable, "-m", "bertdata"]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real dumps and books beside the checkout; tests that need it skip where it is absent."""
+    path = REPOSITORY.parent / "shared"
+    if not (path / "data" / "wiki").is_dir():
+        pytest.skip("the folder ../shared with real dumps and books is not here")
+    return path
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`."""
+
+    def call(*arguments: object, code: int = 0, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, **env},
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    return call
+
+
+def digests(directory: Path) -> dict[str, str]:
+    """Hash every file of a data set but the state of runs, which names this machine's processes."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
+    return {path.relative_to(directory).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def leftovers(directory: Path) -> list[str]:
+    """Name what a finished run must not leave: temporary files, records of tasks, spill files."""
+    state = [path for path in directory.rglob("*") if path.name.startswith(".tmp-") or path.parent.name == ".bertdata"]
+    return sorted(path.name for path in state if path.name not in ("run.json", "lock"))
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A JSONL file of 400 documents, of sentences put together from our own words; enough for dozens of tasks."""
+    path = tmp_path_factory.mktemp("text") / "text.jsonl"
+    subjects = ("The ferry", "A miller", "Old glass", "The tide", "His sister", "The committee", "A grey heron", "Nobody")
+    verbs = ("crossed", "remembered", "measured", "painted", "forgot", "repaired", "followed", "described")
+    objects = ("the lower harbour", "a map of the marsh", "seven lamps", "the long bridge", "an empty house", "the winter road")
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(400):
+            sentences = []
+            for place in range(8 + number * 7 % 40):
+                pick = number * 31 + place * 17
+                words = subjects[pick % 8], verbs[pick // 3 % 8], objects[pick // 5 % 6], number, place
+                sentences.append("{} {} {} in the year {} on day {}.".format(*words))
+            file.write(json.dumps({"title": f"Story {number}", "text": " ".join(sentences)}) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def sample_corpus(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample as a corpus."""
+    output = tmp_path_factory.mktemp("sample") / "corpus"
+    run("build-corpus", "--wikipedia", SAMPLE, "--books", SAMPLE / "books", "--output", output, "--workers", 1)
+    return output
+
+
+@pytest.fixture(scope="session")
+def sample_vocab(run: Run, sample_corpus: Path) -> Path:
+    """A vocabulary of the sample."""
+    output = sample_corpus.parent / "vocab"
+    run("train-vocab", sample_corpus, "--size", 4000, "--output", output, "--workers", 1)
+    return output
+
+
+@pytest.fixture(scope="session")
+def sample_pairs(run: Run, sample_corpus: Path, sample_vocab: Path) -> Path:
+    """Pairs of the sample, with where they came from."""
+    output = sample_corpus.parent / "pairs"
+    run("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", output, "--provenance", "--workers", 1)
+    return output

@@ -1,0 +1,211 @@
+"""Kill a run anywhere; run it again with --resume; get the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Run, digests, leftovers
+
+STEPS = {"build-corpus": "extract", "train-vocab": "count", "make-pairs": "pairs"}
+
+
+@pytest.fixture(scope="module")
+def parts(run: Run, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, a vocabulary and pairs made without a break: what resumed runs are compared with."""
+    root = tmp_path_factory.mktemp("whole")
+    for name in STEPS:
+        run(name, *command_line(name, text, root), "--output", root / name, "--workers", 1)
+    return root
+
+
+def command_line(name: str, text: Path, root: Path) -> list[object]:
+    corpus = root / "build-corpus"
+    return {
+        "build-corpus": ["--text", text, "--task-bytes", 1 << 16],
+        "train-vocab": [corpus, "--size", 900],
+        "make-pairs": [corpus, "--vocab", root / "train-vocab", "--shards", 12],
+    }[name]
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    """Start a run whose messages nobody reads."""
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def start_heard(*arguments: object) -> subprocess.Popen[bytes]:
+    """Start a run whose messages are read with `communicate`."""
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def wait_for_tasks(process: subprocess.Popen[bytes], directory: Path, count: int) -> None:
+    """Wait until so many records of tasks are written."""
+    limit = time.monotonic() + 60
+    while len(list(directory.glob("[0-9]*.json"))) < count:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < limit
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize(("name", "after"), [(name, after) for name in STEPS for after in (1, 3)])
+def test_sigkill_and_resume(run: Run, parts: Path, text: Path, tmp_path: Path, name: str, after: int) -> None:
+    output = tmp_path / "out"
+    arguments = [name, *command_line(name, text, parts), "--output", output, "--workers", 1]
+    process = start(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / STEPS[name], after)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not (output / "manifest.json").exists(), "killed too late to prove anything"
+    refused = run(*arguments, code=5)
+    assert "--resume" in refused.stderr
+    records = {path.name: path.stat().st_mtime_ns for path in (output / ".bertdata" / "tasks" / STEPS[name]).glob("*.json")}
+    assert len(records) >= after
+    run(*arguments, "--resume")
+    assert digests(output) == digests(parts / name)
+    assert leftovers(output) == []
+
+
+def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    """A finished task's shard must be the very file that the killed run wrote."""
+    output = tmp_path / "out"
+    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 1]
+    process = start(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 2)
+    process.kill()
+    process.wait()
+    kept = {path: path.stat().st_ino for path in sorted((output / "data").glob("train-*"))[:2]}
+    damaged = sorted(kept)[1]
+    damaged.write_bytes(damaged.read_bytes()[:-8])  # this one must be noticed and made again
+    run(*arguments, "--resume")
+    assert sorted(kept)[0].stat().st_ino == kept[sorted(kept)[0]]
+    assert digests(output) == digests(parts / "build-corpus")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_signals(run: Run, parts: Path, text: Path, tmp_path: Path, number: int, code: int, workers: int) -> None:
+    output = tmp_path / "out"
+    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", workers]
+    process = start_heard(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    process.send_signal(number)
+    began = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == code, said
+    assert time.monotonic() - began < 5
+    assert b"--resume" in said
+    assert b"Traceback" not in said
+    run(*arguments, "--resume")
+    assert digests(output) == digests(parts / "build-corpus")
+    assert leftovers(output) == []
+
+
+def test_a_killed_worker_ends_the_run(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    """Beam alone would wait for a dead worker for ever."""
+    output = tmp_path / "out"
+    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 2]
+    process = start_heard(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert b"a worker process was killed" in said
+    assert b"--resume" in said
+    run(*arguments, "--resume")
+    assert digests(output) == digests(parts / "build-corpus")
+
+
+def workers_of(parent: int) -> list[int]:
+    """Find the worker processes of a run."""
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    if not children.exists():
+        pytest.skip("this system does not list a process's children")
+    found = [int(child) for task in Path(f"/proc/{parent}/task").iterdir() for child in (task / "children").read_text().split()]
+    return [pid for pid in found if b"bertdata.pipelines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_workers_end_with_a_killed_driver(parts: Path, text: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    process = start("build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 2)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    workers = workers_of(process.pid)
+    assert len(workers) == 2
+    process.kill()
+    process.wait()
+    limit = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() for pid in workers):
+        assert time.monotonic() < limit, "a worker outlived its driver"
+        time.sleep(0.05)
+
+
+def test_changed_input_option_or_seed_is_refused(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    copy, output = tmp_path / "text.jsonl", tmp_path / "out"
+    copy.write_bytes(text.read_bytes())
+    arguments = ["build-corpus", "--text", copy, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
+    process = start(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 2)
+    process.kill()
+    process.wait()
+    option = run(*arguments, "--resume", "--definition-lists", "keep", code=5)
+    assert "config.definition_lists: 'drop' then, 'keep' now" in option.stderr
+    changed = copy.read_bytes().replace(b"The ferry", b"The barge", 1)
+    copy.write_bytes(changed)  # as long as before: only its bytes tell
+    assert "has changed since" in run(*arguments, "--resume", code=5).stderr
+    copy.write_bytes(text.read_bytes() + b'{"text": "One more. And more."}\n')
+    assert "inputs.text.jsonl.bytes" in run(*arguments, "--resume", code=5).stderr
+    copy.write_bytes(text.read_bytes())
+    run(*arguments, "--resume")
+    assert digests(output) == digests(parts / "build-corpus")
+    pairs = [parts / "build-corpus", "--vocab", parts / "train-vocab", "--output", tmp_path / "pairs", "--workers", 1]
+    run("make-pairs", *pairs)
+    assert "config.seed: 12345 then, 7 now" in run("make-pairs", *pairs, "--resume", "--seed", 7, code=5).stderr
+
+
+def test_second_run_into_the_same_directory(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
+    run(*arguments)
+    before = digests(output)
+    refused = run(*arguments, code=5)
+    assert "--overwrite" in refused.stderr
+    assert "nothing to do" in run(*arguments, "--resume").stdout
+    assert digests(output) == before
+    run(*arguments, "--overwrite", "--definition-lists", "keep")
+    after = digests(output)
+    assert after["manifest.json"] != before["manifest.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing may be left beside the directory"
+
+
+def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
+    run(*arguments)
+    before = digests(output)
+    process = start(*arguments, "--overwrite", "--definition-lists", "keep")
+    wait_for_tasks(process, tmp_path / ".out.bertdata-new" / ".bertdata" / "tasks" / "extract", 2)
+    process.kill()
+    process.wait()
+    assert digests(output) == before
+    run(*arguments, "--overwrite", "--resume", "--definition-lists", "keep")
+    assert digests(output)["manifest.json"] != before["manifest.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_two_runs_at_once(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
+    process = start(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    process.send_signal(signal.SIGSTOP)  # so that it is surely still there
+    try:
+        assert "is being written by process" in run(*arguments, "--resume", code=5).stderr
+    finally:
+        process.send_signal(signal.SIGCONT)
+    assert process.wait(timeout=60) == 0
+    assert digests(output) == digests(parts / "build-corpus")

@@ -1,0 +1,108 @@
+"""Same input, same bytes: at any number of workers, in any order of input, on a repeated bundle, by either shuffle."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from conftest import SAMPLE, Run, digests, leftovers
+
+DUMPS = sorted(SAMPLE.glob("*multistream.xml.bz2"))
+BOOKS = sorted((SAMPLE / "books").glob("*.txt"))
+
+
+def everything(run: Run, inputs: list[object], output: Path, *more: object) -> dict[str, str]:
+    """Build corpus, vocabulary and pairs of two lengths; return the digests of all their files."""
+    options, beam = (more[: more.index("--")], more[more.index("--") :]) if "--" in more else (more, ())
+    corpus, vocab = output / "corpus", output / "vocab"
+    run("build-corpus", *inputs, "--task-bytes", 1 << 16, "--output", corpus, *options, *beam)
+    run("train-vocab", corpus, "--size", 3000, "--output", vocab, *options, *beam)
+    lengths = ("--max-seq-length", 64, "--max-seq-length", 256, "--shards", 3)
+    run("make-pairs", corpus, "--vocab", vocab, *lengths, "--output", output / "pairs", *options, *beam)
+    assert all(leftovers(directory) == [] for directory in output.iterdir())
+    return digests(output)
+
+
+def arguments(dumps: list[Path], books: list[Path]) -> list[object]:
+    return [item for dump in dumps for item in ("--wikipedia", dump)] + [item for book in books for item in ("--books", book)]
+
+
+@pytest.fixture(scope="module")
+def reference(run: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return everything(run, arguments(DUMPS, BOOKS), tmp_path_factory.mktemp("reference"), "--workers", 1)
+
+
+def test_reference_is_whole(reference: dict[str, str]) -> None:
+    names = list(reference)
+    assert sum(name.startswith("corpus/data/") for name in names) >= 4, "the sample must give several tasks"
+    assert sum(name.startswith("pairs-64/data/") for name in names) == 3
+    assert {"corpus/manifest.json", "vocab/vocab.txt", "pairs-64/manifest.json", "pairs-256/vocab.txt"} <= set(names)
+
+
+def test_two_workers(run: Run, reference: dict[str, str], tmp_path: Path) -> None:
+    assert everything(run, arguments(DUMPS, BOOKS), tmp_path, "--workers", 2) == reference
+
+
+def test_shuffled_input(run: Run, reference: dict[str, str], tmp_path: Path) -> None:
+    dumps, books = list(reversed(DUMPS)), random.Random(3).sample(BOOKS, len(BOOKS))
+    assert everything(run, arguments(dumps, books), tmp_path, "--workers", 1) == reference
+
+
+def test_repeated_bundles(run: Run, reference: dict[str, str], tmp_path: Path) -> None:
+    assert everything(run, arguments(DUMPS, BOOKS), tmp_path, "--", "--direct_runner_bundle_repeat=1") == reference
+
+
+def test_input_elsewhere(run: Run, reference: dict[str, str], tmp_path: Path) -> None:
+    """Where the input lies must not matter: nothing in the output names a directory of this machine."""
+    moved = tmp_path / "with space 数据"
+    (moved / "books").mkdir(parents=True)
+    for path in (*DUMPS, *BOOKS):
+        (moved / path.relative_to(SAMPLE)).write_bytes(path.read_bytes())
+    output = tmp_path / "output"
+    output.mkdir()
+    assert everything(run, ["--wikipedia", moved, "--books", moved / "books"], output, "--workers", 1) == reference
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_engine_shuffle(run: Run, reference: dict[str, str], tmp_path: Path, workers: int) -> None:
+    corpus, vocab = tmp_path / "corpus", tmp_path / "vocab"
+    run("build-corpus", *arguments(DUMPS, BOOKS), "--task-bytes", 1 << 16, "--output", corpus, "--workers", 2)
+    run("train-vocab", corpus, "--size", 3000, "--output", vocab, "--workers", 1)
+    lengths = ("--max-seq-length", 64, "--max-seq-length", 256, "--shards", 3, "--shuffle", "engine")
+    run("make-pairs", corpus, "--vocab", vocab, *lengths, "--output", tmp_path / "pairs-{length}", "--workers", workers)
+    assert digests(tmp_path) == reference
+
+
+def test_another_seed_is_other_pairs(
+    run: Run, sample_corpus: Path, sample_vocab: Path, sample_pairs: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "pairs"
+    run("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", other, "--provenance", "--seed", 2, "--workers", 1)
+    name = "data/train-00000-of-00001.arrow"
+    assert digests(other)[name] != digests(sample_pairs)[name]
+
+
+@pytest.mark.slow
+def test_real_dumps(run: Run, shared: Path, tmp_path: Path) -> None:
+    """The five real samples and the ten books, at one and two workers."""
+    wiki = [
+        path for path in sorted((shared / "data" / "wiki").iterdir()) if "broken" not in path.name and "index" not in path.name
+    ]
+    inputs = [*arguments(wiki, []), "--books", shared / "data" / "books", "--task-bytes", 400_000, "--output"]
+    for workers in (1, 2):
+        run("build-corpus", *inputs, tmp_path / f"corpus-{workers}", "--workers", workers)
+        run(
+            "make-pairs", tmp_path / f"corpus-{workers}", "--vocab", write_vocab(tmp_path), "--shards", 4,
+            "--output", tmp_path / f"pairs-{workers}", "--workers", workers,
+        )  # fmt: skip
+    assert digests(tmp_path / "corpus-1") == digests(tmp_path / "corpus-2")
+    assert digests(tmp_path / "pairs-1") == digests(tmp_path / "pairs-2")
+
+
+def write_vocab(directory: Path) -> Path:
+    """A vocabulary of single characters, which is quick to make."""
+    path = directory / "vocab.txt"
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    path.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters), ".", ","]))
+    return path
