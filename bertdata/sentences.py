@@ -22,18 +22,16 @@ from sentencex import segment
 __all__ = ["split_sentences"]
 
 _PLAIN = frozenset(("en", "fr", "es", "it", "pt", "nl"))  # codes that need no tidying
-_BLANKED_ASCII = "\"()[]{}`\n\r"  # sentencex looks for pairs of them, in quadratic time
+_BLANKED_ASCII = '"()[]{}`\n\r'  # sentencex looks for pairs of them, in quadratic time
 _BLANKED = _BLANKED_ASCII + "“”„‟«»‹›‘「」『』《》（）【】"
 _SINGLE = tuple((f"{mark}{quote}", f"{mark} ") for mark in ".!? " for quote in "'’") + (("''", "  "),)  # no apostrophes
 _WINDOW = 2000  # characters given to sentencex at a time; most paragraphs are shorter
 _APOSTROPHES = 2000  # more of them in one paragraph are not writing; sentencex would look for pairs
 _OPENERS = "“„«‘([{「『《（【`"
-_CLOSERS = "\"”’'»›)]}」』》）】“"  # “ closes in German
 _NOTE = re.compile(r"\[(?:\d{1,3}(?:[,;–-] ?\d{1,3})*|[a-z]|\.\.\.|…|(?:note|nb|n) \d+|[a-z]+ needed|sic)\]")
 _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[IVXLC]+|[a-z])\W*\s*")  # "3." or "IV." or "b)" alone is no sentence
-_LOWER = re.compile(r"\s*[^\W\dA-Z_]")
 _FOOTNOTE = re.compile(  # a footnote's number after the end of a sentence: "as they say. 4 Even so …"
     r"\d{1,3}(?:\s+(?=(?:The|A|An|In|At|On|It|He|She|We|They|This|That|These|Those|There|But|And|For|As|If|When|While|Although"
     r"|However|Even|Such|Some|Since|Because|Thus|By|From|To|With|What|Who|I|You|His|Her|Its|Their|Our|According)\b)|\s*$)"
@@ -106,9 +104,9 @@ def _ends(text: str, language: str) -> list[int]:
     for offset in offsets:
         while brackets and brackets[-1][1] <= offset:
             brackets.pop()
-        sure = plain and offset - start > 9 and text[offset].isupper()
+        sure = plain and offset - start > 9 and text[offset : offset + 1].isupper()
         cut = offset if sure else _cut(text, masked, start, offset, language)
-        if cut and not (brackets and _is_inside(text, start, cut, brackets[-1])):
+        if cut > start and not (brackets and _is_inside(text, start, cut, brackets[-1])):
             ends.append(cut)
             start = cut
     return ends
@@ -164,7 +162,7 @@ def _cut(text: str, masked: str, start: int, end: int, language: str) -> int:
 def _split_gap(gap: str) -> int:
     """Return how much of the white space, quotation marks and notes between two sentences is the first one's.
 
-    >>> _split_gap('." ("'[1:]), _split_gap("[4] “")
+    >>> _split_gap('" ("'), _split_gap("[4] “")
     (1, 3)
     """
     cut = 0

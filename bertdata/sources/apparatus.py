@@ -1,0 +1,135 @@
+"""What a printed book has beside its text goes: contents, pictures, page numbers, notes of those who typed it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .blocks import Block, is_prose, is_table
+from .headings import is_chapter, is_contents, is_heading, is_notes
+
+__all__ = ["drop_contents", "drop_notes", "drop_pictures", "drop_page_numbers"]
+
+_KINDS = (
+    "illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
+    "|figure|fig|plate|frontispiece|music|musique|musik|muziek|música|musica|map|diagram|decoration|ornament|vignette|blank page"
+    "|transcriber|transcribers|sidenote|side note|running head|headpiece|tailpiece|portrait|cover|logo|colophon|插图|插圖"
+)
+_PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
+_PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
+_LONGEST_PICTURE = 12  # blocks of a caption in brackets; an unclosed bracket loses its own block only
+_PAGE_NUMBER = re.compile(
+    r"\s?[\[{](?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}|\[\d{3}\]",
+    re.IGNORECASE,
+)
+_PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)
+_PAGE_AT_END = re.compile(r"[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
+_NUMBERED = re.compile(r"\W*(?:\d|[IVXLC]+\b)")
+_LONGEST_CONTENTS = 500  # blocks
+_NOTES_GAP = 3  # blank lines that end the typists' notes
+
+
+def drop_page_numbers(lines: list[str]) -> list[str]:
+    """Remove ``[Pg 12]`` and ``{12}`` inside lines, and lines that are a page number and nothing else.
+
+    >>> drop_page_numbers(["and so[Pg 12] they went", "- 13 -", "home."])
+    ['and so they went', 'home.']
+    """
+    kept: list[str] = []
+    for line in lines:
+        if "[" in line or "{" in line:
+            without = _PAGE_NUMBER.sub("", line)
+            if without.strip() or not line.strip():
+                kept.append(without)
+        elif line[:1] in "-—– " and line.strip() and len(line) < 100 and _PAGE_LINE.fullmatch(line.strip()):
+            continue
+        else:
+            kept.append(line)
+    return kept
+
+
+def drop_pictures(found: list[Block]) -> Iterator[Block]:
+    """Remove ``[Illustration: …]`` and its like, inside a block or over several."""
+    at = 0
+    while at < len(found):
+        block = found[at]
+        at += 1
+        if not any("[" in line for line in block.lines):
+            yield block
+            continue
+        text = "\n".join(block.lines)
+        end = at
+        if _PICTURE_OPENS.match(text.strip()) and text.count("[") > text.count("]"):
+            while end < min(len(found), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):
+                text += "\n" + "\n".join(found[end].lines)
+                end += 1
+            if text.count("[") > text.count("]"):
+                continue
+        at = end
+        lines = [line for line in _PICTURE.sub("", text).split("\n") if line.strip()]
+        if lines:
+            yield Block(lines, block.before, found[at - 1].after)
+
+
+def drop_notes(found: list[Block]) -> Iterator[Block]:
+    """Remove the notes of those who typed the book: their heading and what follows up to a wide gap."""
+    inside = False
+    for number, block in enumerate(found):
+        if is_notes(block.lines[0]):
+            inside = True
+        elif inside and block.before >= _NOTES_GAP and not is_notes(found[number - 1].lines[0]):
+            inside = False
+        if not inside:
+            yield block
+
+
+def drop_contents(found: list[Block]) -> list[Block]:
+    """Remove tables of contents: their heading and their entries, up to where the first entry comes as a heading."""
+    kept: list[Block] = []
+    at = 0
+    while at < len(found):
+        if is_contents(found[at].lines[0]):
+            at = _contents_end(found, at)
+        else:
+            kept.append(found[at])
+            at += 1
+    return kept
+
+
+def _contents_end(found: list[Block], start: int) -> int:
+    """Return the number of the first block after the contents whose heading is block `start`."""
+    first = found[start].lines[1:] or (found[start + 1].lines if start + 1 < len(found) else [])
+    if not first:
+        return start + 1
+    entry = _entry(first[0])
+    for at in range(start + 2, min(len(found), start + _LONGEST_CONTENTS)):
+        if entry and _entry(found[at].lines[0]) == entry:
+            return at
+        if _is_text(found[at], found[at - 1]):
+            break
+    at = start + 1
+    while at < len(found) and not _is_text(found[at], found[at - 1]):
+        at += 1
+    while at > start + 1 and _is_sentence(found[at - 1]):
+        at -= 1
+    return at
+
+
+def _is_sentence(block: Block) -> bool:
+    """Tell a short first paragraph from an entry: it ends as a sentence, and most of it is in small letters."""
+    text = " ".join(block.lines).strip("_ ")
+    return text[-1:] in '.!?”"' and len(re.findall(r"\b[^\W\d_A-Z][^\W\d_]*", text)) >= 4 and not _NUMBERED.match(text)
+
+
+def _is_text(block: Block, previous: Block) -> bool:
+    """Tell the first block of running text after a table of contents."""
+    if not is_prose(block) or is_chapter(block.lines[0]) or is_heading(block, "."):
+        return False
+    last = block.lines[-1].rstrip("_ ")
+    entries = sum(_PAGE_AT_END.fullmatch(line[-6:]) is not None for line in block.lines)
+    return not is_table(block) and not last[-1:].isdigit() and entries < 2 and block.lines[0].count("--") < 2
+
+
+def _entry(line: str) -> str:
+    """Reduce a heading or its entry in the contents to its letters and figures, without the page."""
+    return "".join(re.findall(r"\w", _PAGE_AT_END.sub("", re.split(r"\s{3,}|\.{3,}", line.strip())[0]))).lower()

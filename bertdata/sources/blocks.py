@@ -1,0 +1,146 @@
+"""A book's lines fall into blocks at blank lines, and a block's shape tells verse, tables and lists from prose."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+__all__ = ["Block", "blocks", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_unparted"]
+
+_LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # dots that lead to a page or a name; "wait...." is prose
+_GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
+_LEADER = re.compile(_LEADERS)
+_ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])\s+\S")
+_OPENING = "\"'“‘«»„([_*—-¿¡` "
+_SHORTEST_PROSE = 45  # a line of prose that goes on is longer than this
+_WIDEST = 120  # a longer line was not wrapped
+_LONGEST_BLOCK = 20  # lines between blank lines, on average; more, and blank lines do not part paragraphs
+_LONGEST_VERSE = 60  # a line of verse is not longer, but for the one or two of a stanza that are
+
+
+class Block(NamedTuple):
+    """Consecutive lines that are not blank, and how many blank lines stand before and after them."""
+
+    lines: list[str]
+    before: int
+    after: int
+
+
+def blocks(lines: Iterable[str]) -> Iterator[Block]:
+    """Group lines into blocks.
+
+    >>> list(blocks(["", "", "One,", "two.", "", "Three."]))
+    [Block(lines=['One,', 'two.'], before=2, after=1), Block(lines=['Three.'], before=1, after=0)]
+    """
+    found: list[str] = []
+    before = blank = 0
+    for line in lines:
+        if line.strip():
+            if found and blank:
+                yield Block(found, before, blank)
+                found = []
+            if not found:
+                before = blank
+            found.append(line.expandtabs().rstrip())
+            blank = 0
+        else:
+            blank += 1
+    if found:
+        yield Block(found, before, blank)
+
+
+def margin(found: Iterable[Block]) -> int:
+    """Return the indent at which most long lines stand: the book's left margin."""
+    indents = Counter(_indent(line) for block in found for line in block.lines if len(line) > _SHORTEST_PROSE)
+    return min(indents, key=lambda indent: (-indents[indent], indent), default=0)
+
+
+def split_unparted(found: list[Block]) -> Iterator[Block]:
+    """Part paragraphs that no blank line parts: where a line is a paragraph, or by the indent of their first line.
+
+    >>> indented = Block(["   The tea is", "ready.", "   She came", "home."] * 10, 1, 1)
+    >>> [block.lines for block in split_unparted([indented])][:2]
+    [['   The tea is', 'ready.'], ['   She came', 'home.']]
+    """
+    left = margin(found)
+    parted = sum(len(block.lines) for block in found) < _LONGEST_BLOCK * len(found)
+    for block in found:
+        lines = block.lines
+        starts = [0]
+        if max(map(len, lines)) > _WIDEST:
+            starts = list(range(len(lines)))
+        elif not parted or lines[-1].startswith("\u3000"):
+            starts += (at for at in range(1, len(lines)) if _is_indented(lines, at, left))
+        for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+            before, after = block.before if start == 0 else 1, block.after if end == len(lines) else 1
+            yield Block(lines[start:end], before, after)
+
+
+def is_verse(block: Block, left: int) -> bool:
+    r"""Tell whether an indented block is verse: its lines end where the poet wants, not where the page does.
+
+    >>> is_verse(Block(["  The kettle sang,", "  The clock struck three,", "  And no one came"], 1, 1), 0)
+    True
+    >>> is_verse(Block(["  This letter is quoted here and set in, but its lines are", "  filled as in any prose."], 1, 1), 0)
+    False
+    """
+    lines = block.lines
+    if any(_indent(line) <= left for line in lines):
+        return False
+    texts = [line.strip() for line in lines]
+    if len(lines) == 1:
+        return len(texts[0]) <= _LONGEST_VERSE and _indent(lines[0]) < left + 12
+    capitals = sum(text.lstrip(_OPENING)[:1].isupper() for text in texts)
+    broken = sum(_broken(text, after, texts) for text, after in zip(texts, texts[1:], strict=False))
+    if len(lines) == 2:
+        return capitals == 2 and max(map(len, texts)) <= _LONGEST_VERSE
+    if capitals == len(lines) and max(map(len, texts)) <= _LONGEST_VERSE:
+        return True
+    return broken > 0.25 * (len(lines) - 1) or (broken > 0 and capitals >= 0.8 * len(lines))
+
+
+def is_table(block: Block) -> bool:
+    """Tell whether most lines have columns: two words far apart, or dots that lead to a number.
+
+    >>> is_table(Block(["  tea        thee", "  cake       koek"], 1, 1))
+    True
+    """
+    columns = sum(_GAP_INSIDE.search(line) is not None for line in block.lines)
+    if len(block.lines) == 1:
+        return _LEADER.search(block.lines[0]) is not None
+    return columns >= max(2, 0.5 * len(block.lines))
+
+
+def is_list(block: Block) -> bool:
+    """Tell whether every line is an item of its own: ``1. Tea``, ``2. Cake``, ``3. Bread``."""
+    return len(block.lines) >= 3 and all(map(_ITEM.match, block.lines))
+
+
+def is_prose(block: Block) -> bool:
+    """Tell whether a block is running text: two lines or more, all but the last of them filled."""
+    lines = block.lines
+    return len(lines) >= 2 and all(len(line) > _SHORTEST_PROSE for line in lines[:-1]) and not is_table(block)
+
+
+def _broken(line: str, after: str, lines: list[str]) -> bool:
+    """Tell whether the next line's first word would still have fitted on a line."""
+    width = max(map(len, lines))
+    return len(line) + 1 + len(after.split(" ", 1)[0]) <= width
+
+
+def _is_indented(lines: list[str], at: int, left: int) -> bool:
+    """Tell whether line `at` begins a paragraph: indented, after a line that ends a sentence at the margin."""
+    if lines[at].startswith("\u3000"):
+        return True
+    around = [_indent(line) for line in (lines[at - 1], *lines[at + 1 : at + 2]) if not _is_first(line, left)]
+    return _is_first(lines[at], left) and set(around) <= {left} and lines[at - 1].rstrip('_"”’»)')[-1:] in ".!?:"
+
+
+def _is_first(line: str, left: int) -> bool:
+    return left < _indent(line) <= left + 8
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

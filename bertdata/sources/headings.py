@@ -1,0 +1,119 @@
+"""Headings are told from prose by their words (CHAPTER IV, Erstes Kapitel, 第一回) and by how they stand on the page."""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import Block
+from .unwrap import title_case
+
+__all__ = ["is_chapter", "is_contents", "is_heading", "is_notes"]
+
+_DIVISIONS = {  # words that name a part of a book, by language
+    "en": "chapter|chap|book|part|volume|vol|act|scene|letter|canto|stave|section|lecture|essay|sermon|tale|story|number",
+    "fr": "chapitre|chap|livre|partie|tome|volume|acte|scène|scene|lettre|chant|épisode|section",
+    "de": "kapitel|capitel|buch|teil|theil|band|akt|aufzug|szene|scene|auftritt|brief|gesang|abschnitt|abteilung|abtheilung",
+    "nl": "hoofdstuk|boek|deel|bedrijf|tooneel|toneel|brief|zang|afdeeling|afdeling",
+    "es, pt, it": "capítulo|capitulo|capitolo|libro|livro|parte|tomo|acto|atto|escena|scena|jornada|carta|canto",
+    "sv, da, no, fi": "kapitlet|kapitel|boken|del|akten|scenen|luku|osa|näytös|kirja",
+    "la": "liber|caput|pars",
+}
+_APPARATUS = {  # what stands before, after and between the parts
+    "en": "preface|introduction|introductory|foreword|prologue|epilogue|appendix|dedication|conclusion|postscript"
+    "|note|notes|footnotes?|endnotes|index|glossary|bibliography|errata|illustrations|the end|finis|end|argument"
+    "|dramatis personae|persons represented|characters|advertisements?|interlude|explanatory|preamble|afterword",
+    "fr": "préface|avant-propos|introduction|prologue|épilogue|appendice|dédicace|conclusion|notes?|fin|au lecteur",
+    "de": "vorwort|vorrede|einleitung|einführung|prolog|epilog|nachwort|anhang|anmerkungen|fußnoten|widmung|schluß|ende|personen",
+    "nl": "voorwoord|voorrede|voorbericht|inleiding|proloog|epiloog|nawoord|bijlage|aanteekeningen|noten|voetnoten|besluit|einde",
+    "es, pt, it": "prólogo|prefacio|prefácio|prefazione|introducción|introdução|introduzione|epílogo|epilogo|notas|fim|fine",
+    "zh": "序|序言|自序|前言|楔子|引子|后记|後記|跋|附录|附錄|尾声|尾聲",
+}
+_CONTENTS = (
+    "(?:table of )?contents|contents of .{1,40}|list of (?:illustrations|plates|figures|tables|maps)|table|index|illustrations"
+    "|(?:table|liste) des (?:matières|chapitres|illustrations|gravures)|sommaire|inhalt|inhaltsverzeichni(?:s|ß)|inhaltsangabe"
+    "|inhoud|inhoudsopgave|índice|indice|sumário|innehåll|indhold|sisällys|sisältö|目录|目錄|目次"
+)
+_NUMBER = r"(?:[ivxlcdm]+|\d{1,4})(?:st|nd|rd|th|e|er|º|ª|°)?"
+_SPELT = (
+    "(?:the )?(?:first|second|third|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|thir|twen)\\w*|one|two|three|five|nine|last"
+    "|premi\\w+|deuxi\\w+|second\\w*|troisi\\w+|quatri\\w+|cinqui\\w+|derni\\w+|unique"
+    "|erste\\w*|zweite\\w*|dritte\\w*|vierte\\w*|fünfte\\w*|sech\\w*|siebe\\w*|acht\\w*|neun\\w*|zehn\\w*|letzte\\w*"
+    "|eerste|tweede|derde|vierde|vijfde|zesde|zevende|negende|tiende|laatste"
+    "|prim\\w+|segund\\w+|tercer\\w+|terceir\\w+|cuart\\w+|quart\\w+|quint\\w+|seconda|terz\\w+)"
+)
+_WORD = "|".join(_DIVISIONS.values())
+_CHAPTER = re.compile(
+    rf"(?i:(?:{_WORD})\b\.?\s+{_NUMBER})(?=[\W_]*$|[.:,;)\]—–-]|\s+[^a-z\s])"  # "Book I sent you" is none
+    rf"|(?i:(?:{_WORD})\s+{_SPELT}|{_SPELT}\s+(?:{_WORD}))(?=[\W_]*$|[.:,;—–-])"
+    r"|[第卷][\d０-９零〇一二三四五六七八九十百千兩两廿卅上中下]{1,7}\s*(?:[章回卷節节部篇幕集折齣出]|$)"
+)
+_APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*", re.IGNORECASE)
+_CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*", re.IGNORECASE)
+_NOTES_LINE = re.compile(
+    r"(?:transcrib\w+['’]?s?['’]?|e-?text transcriber['’]s) note(?:s|\(s\))?(?: de transcription)?"
+    r"|[^.]{0,30}\b(?:errors?|corrections?|changes)\b[^.]{0,40}\btranscriber"
+    r"|notes? d[eu] (?:la )?transcri\w+|anmerkung(?:en)? zur transkription|opmerkingen van de (?:bewerker|transcribent)",
+    re.IGNORECASE,
+)
+_NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
+_NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
+_MARKS = "_*=+~# \t"
+_QUOTES = "\"“”'‘«»„「『"
+_LONGEST = 150  # characters of a heading with its subtitle
+_LONGEST_TITLE = 75  # characters of a heading known by its place alone
+
+
+def is_chapter(line: str) -> bool:
+    """Tell whether a line begins as the heading of a numbered part does, in any of the languages above.
+
+    >>> [is_chapter(line) for line in ("CHAPTER IV. The Storm", "Erstes Kapitel", "第一回", "The book is red")]
+    [True, True, True, False]
+    """
+    return _CHAPTER.match(line.strip(_MARKS)) is not None
+
+
+def is_contents(line: str) -> bool:
+    """Tell whether a line is the heading of a table of contents or a list of pictures."""
+    return _CONTENTS_LINE.fullmatch(line.strip(_MARKS)) is not None
+
+
+def is_notes(line: str) -> bool:
+    """Tell whether a line is the heading of the notes of those who typed the book."""
+    return _NOTES_LINE.fullmatch(line.strip(_MARKS + "[]:.")) is not None
+
+
+def is_heading(block: Block, previous: str) -> bool:
+    """Tell whether a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page.
+
+    >>> is_heading(Block(["CHAPTER IV", "THE STORM"], 4, 2), "He left."), is_heading(Block(["He left."], 1, 1), "")
+    (True, False)
+    """
+    text = " ".join(line.strip() for line in block.lines).strip(_MARKS)
+    if len(block.lines) > 4 or len(text) > _LONGEST:
+        return False
+    if _NUMERAL.fullmatch(text) or _APPARATUS_LINE.fullmatch(text) or is_contents(text):
+        return True
+    if is_chapter(text):
+        return len(block.lines) <= 3 and not _runs_on(text)
+    return _stands_as_title(block, text, previous)
+
+
+def _stands_as_title(block: Block, text: str, previous: str) -> bool:
+    goes_on = previous[-1:] == "," or previous[-1:].isalpha()  # the signature of a letter
+    if text[:1] in _QUOTES or text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
+        return False
+    apart = block.before >= 2 or not previous
+    capitals = re.sub(r"(?:--|—)_?[a-z]{1,12}_?\W*$", "", text)  # THE STORM--_continued_
+    if capitals.upper() == capitals and capitals.lower() != capitals and sum(map(str.isalpha, capitals)) >= 2:
+        return apart or (block.after < 2 and len(text) > 3)
+    if len(block.lines) > 2 or len(text) > _LONGEST_TITLE:
+        return False
+    if block.before >= 2 and _NUMBERED.match(text):
+        return True
+    ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
+    return apart and (not ends or (not previous and title_case(text) and not any(map(str.isdigit, text))))
+
+
+def _runs_on(text: str) -> bool:
+    """Tell a sentence that happens to begin like a heading: `Part one of the plan had failed.`"""
+    return text[-1:] in ".,;" and len(re.findall(r"\b[a-z]+\b", text)) > 8

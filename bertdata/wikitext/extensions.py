@@ -1,0 +1,124 @@
+"""Comments and tags whose content is not wikitext, such as ``<nowiki>`` and ``<ref>``, are resolved first.
+
+MediaWiki looks for them from left to right before anything else, without regard to braces or brackets, and
+the first closing tag ends them.  So do we:
+
+    >>> resolve_extensions("a<ref>[[b</ref>c <!-- {{ --> d").replace(OBJECT, "")
+    'ac  d'
+"""
+
+import re
+
+from .marks import OBJECT, shield
+
+__all__ = ["resolve_extensions"]
+
+# Tags by what is left of them and their content.
+_SEEN = """
+    ref math chem ce hiero score maplink templatedata templatestyles indicator section categorytree inputbox
+    phonos langconvert
+"""
+_BLOCK = """
+    references gallery pre source syntaxhighlight imagemap timeline graph mapframe dynamicpagelist
+    choose rss poem
+"""
+_UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar"]  # the tags go, the content is wikitext
+
+_LEFT: dict[str, str] = {
+    **dict.fromkeys(_SEEN.split(), OBJECT),
+    **dict.fromkeys(_BLOCK.split(), "<hr>"),
+    "nowiki": "",
+    "includeonly": "",
+}
+_TAG = re.compile(r"<(?:!--|/?([a-zA-Z]+)(?=[\s/>]))")
+_CLOSE = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _LEFT}
+_INLINE = re.compile(r"\binline\b", re.IGNORECASE)
+_BLANKS = " \t"
+
+
+class _Scan:
+    """Walk over the tags of one page; ``parts`` collects what stays."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.parts: list[str] = []
+        self.done = 0  # everything before this offset is in parts, or dropped
+        self.never_closed: set[str] = set()
+
+    def run(self) -> str:
+        """Return the text without its tags."""
+        text = self.text
+        last_end = text.rfind(">")
+        for match in _TAG.finditer(text):
+            start = match.start()
+            if start < self.done:
+                continue
+            if match[1] is None:
+                self.drop_comment(start)
+                continue
+            name = match[1].lower()
+            if start > last_end or (name not in _LEFT and name not in _UNWRAPPED):
+                continue
+            tag_end = text.find(">", start)
+            if name in _UNWRAPPED or text[start + 1] == "/":
+                self.replace(start, tag_end + 1, "")
+            else:
+                self.resolve(name, start, tag_end)
+        self.parts.append(text[self.done :])
+        return "".join(self.parts)
+
+    def replace(self, start: int, end: int, by: str) -> None:
+        """Copy the text up to ``start``, put ``by`` in place of what follows up to ``end``."""
+        self.parts += (self.text[self.done : start], by)
+        self.done = end
+
+    def drop_comment(self, start: int) -> None:
+        """Drop the comment and those after it; where they fill a line, the line as well."""
+        text = self.text
+        end = after = start
+        while text.startswith("<!--", after):
+            close = text.find("-->", after + 4)
+            end = after = close + 3 if close >= 0 else len(text)
+            while after < len(text) and text[after] in _BLANKS:
+                after += 1
+        before = start
+        while before > self.done and text[before - 1] in _BLANKS:
+            before -= 1
+        if before > 0 and text[before - 1] == "\n" and text.startswith("\n", after):
+            self.replace(before, after + 1, "")
+        else:
+            self.replace(start, end, "")
+
+    def resolve(self, name: str, start: int, tag_end: int) -> None:
+        """Replace a tag and its content by what is left of them; an unclosed tag loses only itself."""
+        text = self.text
+        attributes = text[start + 1 + len(name) : tag_end]
+        if attributes.endswith("/"):
+            self.replace(start, tag_end + 1, _LEFT[name])
+            return
+        close = None if name in self.never_closed else _CLOSE[name].search(text, tag_end + 1)
+        if close is None:
+            self.never_closed.add(name)
+            self.replace(start, tag_end + 1, "")
+        else:
+            content = text[tag_end + 1 : close.start()]
+            self.replace(start, close.end(), _what_is_left(name, attributes, content))
+
+
+def _what_is_left(name: str, attributes: str, content: str) -> str:
+    """Return what stands for a tag with content.
+
+    >>> _what_is_left("poem", "", "a<!-- x -->\\nb"), _what_is_left("gallery", "", "a.jpg")
+    ('<hr>a<br>b<hr>', '<hr>')
+    """
+    if name == "nowiki" or (name in ("syntaxhighlight", "source") and _INLINE.search(attributes)):
+        return shield(content)
+    if name == "poem":
+        verses = resolve_extensions(content).strip().split("\n")
+        return "<hr>" + "<br>".join(verse.strip(" \t:") for verse in verses) + "<hr>"
+    return _LEFT[name]
+
+
+def resolve_extensions(text: str) -> str:
+    """Return ``text`` without comments and without tags whose content is not wikitext."""
+    return _Scan(text).run() if "<" in text else text

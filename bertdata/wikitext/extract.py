@@ -1,0 +1,53 @@
+"""From the wikitext of one page to its paragraphs of running prose.
+
+>>> extract_paragraphs("'''Rome'''<ref>x</ref> is a [[city]].\\n\\n== See also ==\\n* [[Italy]]")
+['Rome is a city.']
+"""
+
+import re
+from collections.abc import Mapping
+
+from .blocks import paragraphs
+from .extensions import resolve_extensions
+from .inline import finish
+from .links import resolve_links
+from .marks import clean_input
+from .namespaces import Namespaces
+from .redirects import is_redirect
+from .switches import drop_switches
+from .tables import drop_tables
+from .templates import PageContext, expand_templates
+from .variants import resolve_variants
+
+__all__ = ["extract_paragraphs"]
+
+_WORD = re.compile(r"\w")
+
+
+def extract_paragraphs(
+    wikitext: str,
+    *,
+    title: str = "",
+    language: str = "",
+    namespaces: Mapping[str, int] | None = None,
+    definition_lists: str = "drop",
+    variant: str = "",
+) -> list[str]:
+    """Return the paragraphs of running prose on a page, in order, each in one line.
+
+    ``language`` is the wiki's code ("en", "zh"): it decides how numbers are written and whether ``-{…}-`` is
+    markup.  ``namespaces`` are the names of the dump's own <siteinfo>, lower case -> number.
+    ``definition_lists`` is "drop" or "keep": what becomes of ``:`` and ``;`` lines.  ``variant`` ("zh-tw")
+    picks among the words of ``-{…}-``; empty is the wiki's own order.
+    """
+    if definition_lists not in ("drop", "keep"):
+        raise ValueError(f'definition_lists is {definition_lists!r}; it must be "drop" or "keep"')
+    if is_redirect(wikitext, language):
+        return []
+    text = resolve_extensions(clean_input(wikitext))
+    text = expand_templates(text, PageContext(title, language, variant))
+    text = resolve_variants(text, language, variant)
+    text = drop_switches(drop_tables(text))
+    text = resolve_links(text, Namespaces.build(namespaces))
+    found = map(finish, paragraphs(text, keep_definitions=definition_lists == "keep"))
+    return [paragraph for paragraph in found if _WORD.search(paragraph)]

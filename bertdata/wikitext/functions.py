@@ -1,0 +1,66 @@
+"""Parser functions and variables that carry words: numbers and the name of the page.
+
+>>> call_function("formatnum:30031.5", "", "de"), call_function("PAGENAME", "Rome", "it")
+('30.031,5', 'Rome')
+"""
+
+import re
+
+__all__ = ["VARIABLES", "call_function", "format_number"]
+
+# The thousands separator and the decimal sign of each language, as MediaWiki has them; the rest: 1,234.5.
+_POINT_COMMA = """
+    ast az bs ca da de el eu fo gl hr id is jv lmo mk nap nds nl pt-br ro scn sh sl sr su tr vec vi
+"""
+_SPACE_COMMA = """
+    be be-tarask bg br cs eo es et fi fr hu hy it ka kk la lt ltg lv nb nn no oc pl pt ru sk sv uk
+"""
+_SIGNS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(_POINT_COMMA.split(), (".", ",")),
+    **dict.fromkeys(_SPACE_COMMA.split(), ("\u00a0", ",")),
+}
+# Languages that leave a number of four digits as it is.
+_FROM_FIVE_DIGITS = frozenset(["bg", "es", "hu", "ka", "lv", "pl", "pt"])
+_NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
+VARIABLES = frozenset(["!", "pagename", "fullpagename", "basepagename", "subpagename", "rootpagename"])
+
+
+def format_number(number: str, language: str) -> str:
+    """Return ``number`` as ``{{formatnum:}}`` writes it in ``language``; what is no number stays.
+
+    >>> format_number("1234567.891", "en"), format_number("1234", "es"), format_number("many", "en")
+    ('1,234,567.891', '1234', 'many')
+    """
+    match = _NUMBER.fullmatch(number)
+    if match is None:
+        return number
+    sign, whole, part = match.groups()
+    separator, point = _SIGNS.get(language, (",", "."))
+    if len(whole) > 4 or language not in _FROM_FIVE_DIGITS:
+        whole = _group(whole, separator)
+    return sign + whole + (point + part if part else "")
+
+
+def _group(digits: str, separator: str) -> str:
+    """Put ``separator`` between groups of three digits.
+
+    >>> _group("1234567", ".")
+    '1.234.567'
+    """
+    first = len(digits) % 3
+    groups = [digits[start : start + 3] for start in range(first, len(digits), 3)]
+    return separator.join([digits[:first], *groups] if first else groups)
+
+
+def call_function(body: str, title: str, language: str) -> str:
+    """Return what the parser function or variable in ``body`` shows; nothing where we know none."""
+    name, colon, argument = body.partition(":")
+    name = name.strip().lower()
+    if colon:
+        if name != "formatnum":
+            return ""
+        value, _, option = (part.strip() for part in argument.partition("|"))
+        return value if option.upper() in ("R", "NOSEP") else format_number(value, language)
+    if name == "!":
+        return "|"
+    return title if name in VARIABLES else ""

@@ -1,0 +1,64 @@
+"""The last steps on one paragraph: labels of external links, HTML tags, entities, and neat spaces.
+
+>>> finish("a<br>b <small>c</small> ([https://x.org d])&nbsp;e")
+'a b c (d) e'
+"""
+
+import re
+
+from .entities import decode_entities
+from .external import drop_addresses
+from .marks import FOOTNOTE, OBJECT, VANISHED, unshield
+
+__all__ = ["finish"]
+
+_TAG = re.compile(r"</?([a-zA-Z]+)(?=[\s/>])[^<>]*>")
+_INLINE_NAMES = """
+    abbr b bdi bdo big blink br cite code data del dfn em font i ins kbd link mark meta nobr q rb rp rt rtc
+    ruby s samp small span strike strong sub sup time tt u var wbr
+"""
+_INLINE = frozenset(_INLINE_NAMES.split())
+_BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED}[\s,;:、，；]*([)）\]])?")
+_STOPS = frozenset(",.;:!?)]、。，；：）")
+
+
+def _tag(match: re.Match[str]) -> str:
+    """Return what a tag shows: a line break is a space; what MediaWiki does not know as a tag is text."""
+    name = match[1].lower()
+    return " " if name == "br" else "" if name in _INLINE else match[0]
+
+
+def _close_gaps(text: str) -> str:
+    """Remove what a vanished template leaves: empty brackets, a space before a comma.
+
+    >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old).")
+    'Rome  is, well, (old).'
+    """
+    text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
+    text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
+    pieces = text.split(VANISHED)
+    before_stop = False
+    for place in range(len(pieces) - 1, 0, -1):
+        piece = pieces[place].lstrip()
+        if piece:
+            before_stop = piece[0] in _STOPS
+        if before_stop:
+            pieces[place] = piece
+            pieces[place - 1] = pieces[place - 1].rstrip()
+    return "".join(pieces)
+
+
+def finish(text: str) -> str:
+    """Return one paragraph as plain text."""
+    if "[" in text:
+        text = drop_addresses(text)
+    if "<" in text:
+        text = _TAG.sub(_tag, text)
+    text = decode_entities(text)
+    if OBJECT in text:
+        text = text.replace(OBJECT, VANISHED)
+    if VANISHED in text or FOOTNOTE in text:
+        text = _close_gaps(text)
+    if "  " in text or "\t" in text or not text.isascii():
+        text = " ".join(text.split())
+    return unshield(text.strip())

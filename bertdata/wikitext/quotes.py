@@ -1,0 +1,55 @@
+"""Apostrophes of bold and italic text go, those of the language stay.
+
+The rules are MediaWiki's, one line at a time: two make italics, three bold, five both; of four the first is
+text, of more than five all but five; and where a line has an odd number of both, one bold is read as an
+apostrophe and italics.
+
+    >>> drop_quotes("''a'', '''''b''''', l''''c''' and l'''d''")
+    "a, b, l'c and l'd"
+"""
+
+import re
+
+__all__ = ["drop_quotes"]
+
+_RUN = re.compile("(''+)")
+
+
+def drop_quotes(line: str) -> str:
+    """Return ``line`` without the apostrophes that are markup."""
+    parts = _RUN.split(line)
+    lengths = list(map(len, parts[1::2]))
+    if not lengths:
+        return line
+    if max(lengths) > 5 or 4 in lengths:
+        for place, length in enumerate(lengths):
+            extra = 1 if length == 4 else length - 5
+            if extra > 0:
+                parts[2 * place] += "'" * extra
+                lengths[place] -= extra
+    both = lengths.count(5)
+    if (lengths.count(2) + both) % 2 and (lengths.count(3) + both) % 2:
+        apostrophe = _apostrophe(parts, lengths)
+        if apostrophe is not None:
+            parts[2 * apostrophe] += "'"
+    return "".join(parts[::2])
+
+
+def _apostrophe(parts: list[str], lengths: list[int]) -> int | None:
+    """Return which bold run is an apostrophe and italics; None where there is no bold.
+
+    It is the first after a word of one letter, else after a longer word, else after a space.
+    """
+    after_word: int | None = None
+    after_space: int | None = None
+    for place, length in enumerate(lengths):
+        if length != 3:
+            continue
+        before = parts[2 * place]
+        if before[-1:] == " ":
+            after_space = place if after_space is None else after_space
+        elif before[-2:-1] == " ":
+            return place
+        elif after_word is None:
+            after_word = place
+    return after_space if after_word is None else after_word

@@ -1,0 +1,50 @@
+"""Tables, in wiki markup or HTML, are taken out whole, with whatever is nested in them.
+
+    >>> drop_tables("before\\n{| class=wikitable\\n| cell\\n|} after")
+    'before\\n\\n after'
+
+Often a template would have closed a table.  One that nothing closes ends at the next heading:
+
+    >>> drop_tables("{|\\n| cell\\n== Heading ==\\ntext")
+    '\\n\\n== Heading ==\\ntext'
+"""
+
+import re
+
+__all__ = ["drop_tables"]
+
+_HTML = re.compile("<table", re.IGNORECASE)
+_EDGE = re.compile(r"\n[ \t:]*(\{\|)|\n[ \t]*\|\}|<(/?)table\b[^<>]*>", re.IGNORECASE)
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Return where the tables begin and end, in order of their beginnings."""
+    spans: list[tuple[int, int]] = []
+    opened: list[int] = []
+    for edge in _EDGE.finditer(text):
+        if edge[1] or edge[2] == "":
+            opened.append(edge.start())
+        elif opened:
+            spans.append((opened.pop(), edge.end()))
+    heading = -1
+    for start in opened:
+        if heading < start:
+            heading = text.find("\n=", start + 1)
+            heading = len(text) if heading < 0 else heading
+        spans.append((start, heading))
+    return sorted(spans)
+
+
+def drop_tables(text: str) -> str:
+    """Return ``text`` without its tables; the line breaks around them stay."""
+    if "{|" not in text and not _HTML.search(text):
+        return text
+    text = "\n" + text
+    parts: list[str] = []
+    done = 0
+    for start, end in _spans(text):
+        if end > done:
+            parts += (text[done:start], "\n\n")
+            done = end
+    parts.append(text[done:])
+    return "".join(parts)[1:]

@@ -1,0 +1,179 @@
+"""Wikis in two scripts or orthographies mark words with ``-{…}-``; one variant of each is kept.
+
+A block gives a word per variant, ``-{zh-cn:域;zh-tw:體}-``, or text that is not to be converted,
+``-{text}-``.  Flags before a bar say more: ``A`` makes a rule for the page and shows it, ``H`` makes it
+unseen, ``-`` takes it back, ``T`` sets the title, ``D`` describes, ``R`` is raw.  A rule holds for the text
+that follows it.
+
+    >>> resolve_variants("-{zh-cn:域;zh-tw:體}-与-{A|zh-cn:群;zh-tw:羣}-，群", "zh", "zh-tw")
+    '體与羣，羣'
+    >>> resolve_variants("-{zh-cn:域;zh-tw:體}-", "zh", ""), resolve_variants("-{x}-", "en", "")
+    ('域', '-{x}-')
+"""
+
+import re
+from functools import lru_cache
+
+__all__ = ["note_rules", "resolve_variants"]
+
+# For each wiki with variants, for each variant: those to fall back on, the nearest first.
+_FALLBACKS: dict[str, dict[str, str]] = {
+    "zh": {
+        "zh": "zh-hans zh-hant zh-cn zh-tw zh-hk zh-sg zh-mo zh-my",
+        "zh-hans": "zh-cn zh-sg zh-my zh",
+        "zh-hant": "zh-tw zh-hk zh-mo zh",
+        "zh-cn": "zh-hans zh-sg zh-my zh",
+        "zh-sg": "zh-my zh-hans zh-cn zh",
+        "zh-my": "zh-sg zh-hans zh-cn zh",
+        "zh-tw": "zh-hant zh-hk zh-mo zh",
+        "zh-hk": "zh-mo zh-hant zh-tw zh",
+        "zh-mo": "zh-hk zh-hant zh-tw zh",
+    },
+    "sr": {
+        "sr": "sr-ec sr-cyrl sr-el sr-latn",
+        "sr-ec": "sr-cyrl sr",
+        "sr-cyrl": "sr-ec sr",
+        "sr-el": "sr-latn sr",
+        "sr-latn": "sr-el sr",
+    },
+    "sh": {"sh": "sh-latn sh-cyrl", "sh-latn": "sh", "sh-cyrl": "sh"},
+    "kk": {
+        "kk": "kk-cyrl kk-latn kk-arab kk-kz kk-tr kk-cn",
+        "kk-kz": "kk-cyrl kk",
+        "kk-tr": "kk-latn kk",
+        "kk-cn": "kk-arab kk",
+    },
+    "ku": {"ku": "ku-latn ku-arab", "ku-latn": "ku", "ku-arab": "ku"},
+    "tg": {"tg": "tg-latn", "tg-latn": "tg"},
+    "uz": {"uz": "uz-latn uz-cyrl", "uz-latn": "uz", "uz-cyrl": "uz"},
+    "iu": {"iu": "ike-cans ike-latn", "ike-cans": "iu", "ike-latn": "iu"},
+    "gan": {"gan": "gan-hans gan-hant", "gan-hans": "gan", "gan-hant": "gan"},
+    "crh": {"crh": "crh-cyrl crh-latn", "crh-cyrl": "crh", "crh-latn": "crh"},
+    "shi": {"shi": "shi-tfng shi-latn", "shi-tfng": "shi", "shi-latn": "shi"},
+}
+_EDGE = re.compile(r"-\{|\}-")
+_MAX_DEPTH = 10  # deeper blocks show nothing, as in MediaWiki; it also keeps hostile input linear
+_MAX_RULES = 500  # a page has a few dozen; the limits are for hostile ones
+_MAX_PATTERNS = 100
+_FLAGS = frozenset(["A", "T", "R", "D", "-", "H", "N", "E", "S"])
+_SILENT = frozenset(["T", "H", "-", "D"])
+_NOTE = re.compile(r"\|\s*\d+\s*=([^|]*)")
+
+
+@lru_cache(maxsize=len(_FALLBACKS))
+def _codes(language: str) -> frozenset[str]:
+    """Return the codes of the wiki's variants."""
+    return frozenset(code for key, others in _FALLBACKS[language].items() for code in (key, *others.split()))
+
+
+class _Converter:
+    """Resolve the blocks of one page, and keep the rules they make."""
+
+    def __init__(self, language: str, variant: str) -> None:
+        wanted = variant.lower() or language
+        self.codes = _codes(language)
+        self.wanted = (wanted, *_FALLBACKS[language].get(wanted, "").split())
+        self.converts = wanted != language  # the wiki's own code leaves the text as it was written
+        self.rules: dict[str, str] = {}
+        self.pattern: re.Pattern[str] | None = None
+        self.patterns_left = _MAX_PATTERNS
+
+    def text(self, text: str) -> str:
+        """Apply the page's rules to text outside of blocks."""
+        if not self.rules or not text or text.isspace():
+            return text
+        if self.pattern is None:
+            if not self.patterns_left:
+                return text
+            self.patterns_left -= 1
+            longest_first = sorted(self.rules, key=len, reverse=True)
+            self.pattern = re.compile("|".join(re.escape(word) for word in longest_first))
+        return self.pattern.sub(lambda word: self.rules[word[0]], text)
+
+    def block(self, content: str) -> str:
+        """Return what one block shows, and note its rules."""
+        if ":" not in content and "|" not in content:
+            return content
+        head, bar, rest = content.partition("|")
+        given = {flag.strip() for flag in head.split(";")} if bar else set()
+        if given and given <= self.codes:
+            return rest
+        flags = {flag.upper() for flag in given} - {""}
+        if not flags <= _FLAGS:
+            flags, rest = set(), content
+        elif not bar:
+            rest = content
+        if flags & {"R", "N"}:
+            return rest
+        words, one_way = self.words(rest)
+        if not words and not one_way:
+            words = {self.wanted[0]: rest}
+        shown = next((words[code] for code in self.wanted if code in words), next(iter(words.values()), ""))
+        if self.converts and flags & {"A", "H", "-"}:
+            self.note(dict.fromkeys(words.values(), shown) | one_way, take_back="-" in flags)
+        return "" if flags & _SILENT else shown
+
+    def words(self, text: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Split ``a:x;b:y`` and ``z=>a:x``: words by variant, and one-way rules for our variant."""
+        found: list[tuple[str, str, list[str]]] = []
+        for piece in text.split(";"):
+            source, arrow, target = piece.rpartition("=>")
+            code, colon, word = target.partition(":")
+            if colon and code.strip() in self.codes:
+                found.append((source.strip() if arrow else "", code.strip(), [word]))
+            elif found:
+                found[-1][2].append(piece)  # a semicolon in a word
+            elif piece.strip():
+                return {}, {}
+        words: dict[str, str] = {}
+        one_way: dict[str, str] = {}
+        for source, code, parts in found:
+            word = ";".join(parts).rstrip("; ").strip()
+            if not source:
+                words[code] = word
+            elif code in self.wanted:
+                one_way.setdefault(source, word)
+        return words, one_way
+
+    def note(self, rules: dict[str, str], take_back: bool) -> None:
+        """Add rules to those of the page, or take them back."""
+        for word, becomes in rules.items():
+            if take_back:
+                self.rules.pop(word, None)
+            elif word and len(self.rules) < _MAX_RULES:
+                self.rules[word] = becomes
+        self.pattern = None
+
+
+def note_rules(body: str) -> str:
+    """Return the rules in ``{{NoteTA|1=…|2=…}}`` as blocks; rules that live in other pages are not known.
+
+    >>> note_rules("NoteTA|G1=IT|1=zh-cn:软件;zh-tw:軟體")
+    '-{H|zh-cn:软件;zh-tw:軟體}-'
+    """
+    return "".join(f"-{{H|{rule.strip()}}}-" for rule in _NOTE.findall(body))
+
+
+def resolve_variants(text: str, language: str, variant: str) -> str:
+    """Return ``text`` with every ``-{…}-`` replaced by the word for ``variant`` (empty: the wiki's own)."""
+    if language not in _FALLBACKS or "-{" not in text:
+        return text
+    converter = _Converter(language, variant)
+    parts: list[str] = []
+    opened: list[int] = []
+    done = 0
+    for edge in _EDGE.finditer(text):
+        before = text[done : edge.start()]
+        parts.append(before if opened else converter.text(before))
+        done = edge.end()
+        if edge[0] == "-{":
+            opened.append(len(parts))
+            parts.append("-{")
+        elif opened:
+            place = opened.pop()
+            deep = len(opened) >= _MAX_DEPTH
+            parts[place:] = ["" if deep else converter.block("".join(parts[place + 1 :]))]
+        else:
+            parts.append("}-")
+    parts.append(text[done:] if opened else converter.text(text[done:]))
+    return "".join(parts)

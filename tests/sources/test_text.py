@@ -1,0 +1,207 @@
+"""Text of one's own: plain files, JSON lines in ranges, lines of any length in bounded memory, rejects for what is broken."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertdata.records import Piece, Reject
+from bertdata.sources.lines import join_lines, paragraphs
+from bertdata.sources.text import Text, read_lines, read_text, split_lines
+
+
+def read(path: Path, name: str, start: int = 0, end: int | None = None, **options: object) -> list[Text | Reject]:
+    piece = Piece(name, str(path), start, path.stat().st_size if end is None else end)
+    return list(read_text([piece], **{"max_bytes": 1000, **options}))  # type: ignore[arg-type]
+
+
+def write(path: Path, *rows: object) -> Path:
+    lines = [row if isinstance(row, bytes) else json.dumps(row, ensure_ascii=False).encode() for row in rows]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+# --- paragraphs ---
+
+
+def test_paragraphs_stand_between_blank_lines() -> None:
+    assert paragraphs("One line\r\n and another.\r\n \t\r\nNext.\x0c\x0cLast") == ["One line and another.", "Next.", "Last"]
+    assert join_lines(["他们", "来了 tea", "。"]) == "他们来了 tea 。"
+    assert paragraphs("\n \n") == []
+
+
+@given(st.text(st.sampled_from("ab 茶\n\r\t\x0c\u3000\u2028")))
+def test_paragraphs_lose_nothing_but_white_space(text: str) -> None:
+    found = paragraphs(text)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(found) and not any("\n" in paragraph for paragraph in found)
+
+
+# --- plain files ---
+
+
+def test_a_plain_file_is_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "tea.txt"
+    path.write_bytes("Tea is\nhot.\n\nIt is green.\n".encode("utf-16"))
+    assert read(path, "notes/tea.txt") == [Text("text:notes/tea.txt", "tea", "", "", ["Tea is hot.", "It is green."])]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"\n \n", "empty"),
+        (b"a\0b", "binary"),
+        (b"x" * 1001, "too-large"),
+        ("Дом стоит.".encode("koi8-r"), "undecodable"),
+    ],
+)
+def test_a_plain_file_that_is_no_document_is_one_reject(tmp_path: Path, data: bytes, reason: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    (found,) = read(path, "a.txt")
+    assert isinstance(found, Reject)
+    assert (found.id, found.reason) == ("text:a.txt", reason)
+
+
+def test_an_unreadable_file_is_one_reject_and_the_next_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "b.jsonl", {"text": "Tea."})
+    names = ["a.txt", "a.jsonl", "a.jsonl.gz", "b.jsonl"]
+    found = list(read_text([Piece(n, str(tmp_path / n), 0, 16) for n in names], max_bytes=99))
+    assert [item.reason if isinstance(item, Reject) else item.paragraphs for item in found] == ["unreadable"] * 3 + [["Tea."]]
+
+
+# --- JSON lines ---
+
+
+def test_rows_become_documents_with_the_columns_asked_for(tmp_path: Path) -> None:
+    row = {"body": "Tea.\n\nCake.", "key": 7, "name": "On tea", "url": "http://a/7", "language": "en"}
+    path = write(tmp_path / "a.jsonl", row, b"", {**row, "key": "x", "name": None, "url": 3})
+    found = read(path, "d/a.jsonl", text_column="body", id_column="key", title_column="name")
+    assert found == [
+        Text("text:d/a.jsonl:7", "On tea", "en", "http://a/7", ["Tea.", "Cake."]),
+        Text("text:d/a.jsonl:x", "", "en", "", ["Tea.", "Cake."]),
+    ]
+
+
+def test_without_an_id_the_byte_offset_names_a_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"text": "é"}, {"text": "b"})
+    assert [item.id for item in read(path, "a.jsonl")] == ["text:a.jsonl:0", "text:a.jsonl:15"]
+    assert [item.id for item in read(path, "a.jsonl", 15)] == ["text:a.jsonl:15"]
+    with gzip.open(tmp_path / "a.jsonl.gz", "wb") as file:
+        file.write(path.read_bytes())
+    assert [item.id for item in read(tmp_path / "a.jsonl.gz", "a.jsonl.gz")] == ["text:a.jsonl.gz:0", "text:a.jsonl.gz:15"]
+
+
+BROKEN = [
+    (b'{"text": "a"', "malformed-json"),
+    (b"[1, 2]", "malformed-json"),
+    (b"null", "malformed-json"),
+    (b"tea", "malformed-json"),
+    (b"[" * 990, "malformed-json"),
+    (b'{"id": ' + b"9" * 900 + b', "text": 1e999}', "no-text"),
+    (b'{"title": "a"}', "no-text"),
+    (b'{"text": null}', "no-text"),
+    (b'{"text": 5}', "no-text"),
+    (b'{"text": ["a"]}', "no-text"),
+    (b'{"text": ""}', "empty"),
+    (b'{"text": " \\n "}', "empty"),
+    (b'{"text": "\xff"}', "bad-utf-8"),
+    (b'{"text": "\\ud800"}', "bad-utf-8"),
+    (b'{"text": "a", "title": "\\udfff"}', "bad-utf-8"),
+    (b'{"text": "' + b"a" * 1000 + b'"}', "too-large"),
+    (b"\0\0\0", "malformed-json"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), BROKEN)
+def test_a_broken_row_is_one_reject_and_its_neighbours_are_read(tmp_path: Path, line: bytes, reason: str) -> None:
+    path = write(tmp_path / "a.jsonl", {"text": "Tea."}, line, {"text": "Cake."})
+    first, broken, last = read(path, "a.jsonl")
+    assert isinstance(broken, Reject)
+    assert (broken.id, broken.reason) == ("text:a.jsonl:17", reason)
+    assert "byte 17" in broken.where
+    assert [item.paragraphs for item in (first, last) if isinstance(item, Text)] == [["Tea."], ["Cake."]]
+
+
+def test_the_last_row_needs_no_newline_and_the_first_may_have_a_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "Tea."}\r\n{"text": "Cake."}')
+    assert [item.paragraphs for item in read(tmp_path / "a.jsonl", "a.jsonl") if isinstance(item, Text)] == [["Tea."], ["Cake."]]
+
+
+def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"text": "Tea."})
+    found = read(path, "a.jsonl", end=100)
+    assert [item.reason if isinstance(item, Reject) else item.id for item in found] == ["text:a.jsonl:0", "truncated"]
+    data = gzip.compress(b"\n".join(json.dumps({"text": f"Tea {n * n}."}).encode() for n in range(200)))
+    (tmp_path / "a.jsonl.gz").write_bytes(data[: len(data) // 2])
+    found = read(tmp_path / "a.jsonl.gz", "a.jsonl.gz")
+    assert isinstance(found[-1], Reject) and found[-1].reason == "truncated"
+    assert sum(isinstance(item, Reject) for item in found) == 1
+    (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
+    assert [item.reason for item in read(tmp_path / "a.jsonl.gz", "a.jsonl.gz") if isinstance(item, Reject)] == ["truncated"]
+
+
+# --- lines and ranges ---
+
+
+@given(st.binary(max_size=60).map(lambda data: data.replace(b"b", b"\n")), st.integers(1, 20))
+def test_the_bounded_reader_equals_a_naive_one(data: bytes, most: int) -> None:
+    naive, at = [], 0
+    for line in io.BytesIO(data):
+        naive.append((at, line.removesuffix(b"\n") if len(line.removesuffix(b"\n")) <= most else None))
+        at += len(line)
+    assert list(read_lines(io.BytesIO(data), None, most)) == naive
+    assert list(read_lines(io.BytesIO(data + b"more"), len(data), most))[: len(naive) - 1] == naive[:-1]
+
+
+@given(st.lists(st.integers(0, 40), max_size=20), st.booleans(), st.integers(1, 60))
+def test_ranges_cover_the_file_and_start_where_lines_do(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], cut: bool, target: int
+) -> None:
+    data = b"".join(b"x" * size + b"\n" for size in sizes)
+    data = data[:-1] if cut else data
+    path = tmp_path_factory.mktemp("ranges") / "a.jsonl"
+    path.write_bytes(data)
+    ranges = split_lines(str(path), len(data), target)
+    assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])][: len(ranges)]
+    assert (ranges[-1][1] if ranges else 0) == len(data)
+    assert all(start == 0 or data[start - 1 : start] == b"\n" for start, _ in ranges)
+    assert all(end - start <= target + 41 for start, end in ranges)
+
+
+def test_a_range_needs_a_size() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        split_lines("none", 0, 0)
+
+
+def test_pieces_give_what_the_whole_file_gives(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", *({"text": f"Tea {n}." * n} for n in range(50)), b"x" * 5000, {"text": "Last."})
+    pieces = [Piece("a.jsonl", str(path), *cut) for cut in split_lines(str(path), path.stat().st_size, 700)]
+    assert len(pieces) > 5
+    assert list(read_text(pieces, max_bytes=1000)) == read(path, "a.jsonl")
+
+
+def test_a_long_line_is_skipped_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with path.open("wb") as file:
+        for _ in range(64):
+            file.write(b"x" * (1 << 20))
+        file.write(b'\n{"text": "Tea."}\n')
+    tracemalloc.start()
+    started = time.process_time()
+    assert split_lines(str(path), path.stat().st_size, 1 << 20)[0][1] == (64 << 20) + 1
+    found = read(path, "a.jsonl")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [item.reason if isinstance(item, Reject) else item.paragraphs for item in found] == ["too-large", ["Tea."]]
+    assert peak < 8 << 20
+    assert time.process_time() - started < 3

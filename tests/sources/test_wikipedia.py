@@ -1,0 +1,532 @@
+"""Dumps: every whole page once, however the file is cut or damaged, and a named reject for the rest."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bertdata.errors import UsageError
+from bertdata.records import Page, Piece, Reject
+from bertdata.sources.wikipedia import Site, read_pages, read_site, split
+
+LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+NAMESPACES = (
+    '<namespaces><namespace key="-2">Media</namespace><namespace key="0" />'
+    '<namespace key="1" case="first-letter">Talk</namespace><namespace key="10">Template</namespace></namespaces>'
+)
+
+
+def _head(version: str = "0.11", dbname: str = "xxwiki", language: str = "xx") -> str:
+    name = f"<dbname>{dbname}</dbname>" if dbname else ""
+    return (
+        f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-{version}/" version="{version}" xml:lang="{language}">\n'
+        f"  <siteinfo>\n    <sitename>Wikipedia</sitename>{name}\n    <base>https://xx.wikipedia.org/wiki/Main_Page</base>\n"
+        f"    {NAMESPACES}\n  </siteinfo>\n"
+    )
+
+
+def _page(number: int, text: str = "", title: str = "", more: str = "<ns>0</ns>", revision: str = "") -> str:
+    return (
+        f"  <page>\n    <title>{escape(title or f'Page {number}')}</title>\n    {more}\n    <id>{number}</id>\n    <revision>\n"
+        f'      <id>9{number}</id>{revision}\n      <text xml:space="preserve">{escape(text or f"Text of {number}.")}</text>\n'
+        "    </revision>\n  </page>\n"
+    )
+
+
+TAIL = "</mediawiki>\n"
+
+
+def _write(path: Path, *parts: str | bytes, compress: Any = None) -> Path:
+    """Write parts, each a stream of its own where the name says so."""
+    compress = compress or (bz2.compress if path.name.endswith(".bz2") else gzip.compress if path.name.endswith(".gz") else bytes)
+    path.write_bytes(b"".join(compress(part.encode() if isinstance(part, str) else part) for part in parts))
+    return path
+
+
+def _tasks(path: Path, target: int = 1 << 30, most: int = 1 << 20) -> list[list[Page | Reject]]:
+    """Read a dump as tasks of about `target` bytes: what each of them gives."""
+    site, ranges = read_site(str(path)), split(str(path), target)
+    size = path.stat().st_size
+    assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])] and ranges[-1][1] == size
+    return [list(read_pages(Piece(path.name, str(path), start, end), site, most)) for start, end in ranges]
+
+
+def _read(path: Path, target: int = 1 << 30, most: int = 1 << 20) -> tuple[list[Page], list[Reject]]:
+    found = [item for task in _tasks(path, target, most) for item in task]
+    return [i for i in found if isinstance(i, Page)], [i for i in found if isinstance(i, Reject)]
+
+
+def _ids(pages: Sequence[Page | Reject]) -> list[str]:
+    return [page.id for page in pages]
+
+
+# --- headers ---
+
+
+def test_a_header_in_full(tmp_path: Path) -> None:
+    site = read_site(str(_write(tmp_path / "a.xml", _head(), _page(1), TAIL)))
+    assert site == Site("xxwiki", "xx", "https://xx.wikipedia.org/wiki/", {"media": -2, "talk": 1, "template": 10})
+    assert site.url("Tea & 茶/a b?") == "https://xx.wikipedia.org/wiki/Tea_%26_%E8%8C%B6/a_b%3F"
+    assert [
+        site.namespace(t) for t in ("Talk:Tea", "talk : Tea", "TALK:x", "Template:T", "3:10 to Yuma", "Tea", "Other:x", ":x")
+    ] == [1, 1, 1, 10, 0, 0, 0, 0]
+
+
+def test_export_0_3_has_no_ns_redirect_or_dbname(tmp_path: Path) -> None:
+    pages = [
+        _page(1, more=""),
+        _page(2, title="Talk:Tea", more=""),
+        _page(3, "#REDIRECT [[Tea]]", more=""),
+        _page(4, title="2001: A", more=""),
+    ]
+    path = _write(tmp_path / "a.xml.bz2", _head("0.3", ""), *pages, TAIL)
+    assert read_site(str(path)).dbname == "xxwiki"  # from the address of the main page
+    read, rejects = _read(path)
+    assert [(p.id, p.namespace, p.model, p.redirect) for p in read] == [
+        ("xxwiki:1", 0, "wikitext", False),
+        ("xxwiki:2", 1, "wikitext", False),
+        ("xxwiki:3", 0, "wikitext", False),
+        ("xxwiki:4", 0, "wikitext", False),
+    ]
+    assert rejects == []
+
+
+def test_export_0_11_in_full(tmp_path: Path) -> None:
+    revision = (
+        "\n<parentid>8</parentid><timestamp>2026-01-01T00:00:00Z</timestamp><contributor><username>Page &amp; id</username>"
+        "<id>7</id></contributor><model>{}</model><format>text/x-wiki</format>"
+    )
+    path = _write(
+        tmp_path / "a.xml",
+        _head(),
+        _page(1, "A", "Tea", revision=revision.format("wikitext")),
+        _page(2, "B", "Module:X", "<ns>828</ns>", revision.format("Scribunto")),
+        _page(3, "#REDIRECT [[Tea]]", "Teas", '<ns>0</ns><redirect title="Tea" />', revision.format("wikitext")),
+        TAIL,
+    )
+    assert _read(path) == (
+        [
+            Page("xxwiki:1", "Tea", 0, "wikitext", False, "A"),
+            Page("xxwiki:2", "Module:X", 828, "Scribunto", False, "B"),
+            Page("xxwiki:3", "Teas", 0, "wikitext", True, "#REDIRECT [[Tea]]"),
+        ],
+        [],
+    )
+
+
+def test_a_header_without_names_takes_the_files(tmp_path: Path) -> None:
+    path = _write(tmp_path / "dewiki-20200101.xml", '<mediawiki version="0.3">\n', _page(1), TAIL)
+    assert read_site(str(path)) == Site("dewiki", "", "", {})
+    assert _ids(_read(path)[0]) == ["dewiki:1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('<!DOCTYPE mediawiki [<!ENTITY a "b">]>' + _head() + TAIL, "document type or entities"),
+        ('<?xml version="1.0"?>\n<!DOCTYPE html>\n' + _head(), "document type"),
+        ("<html>no dump</html>", "no MediaWiki export"),
+        ("", "no MediaWiki export"),
+        ("x" * (3 << 20) + _head(), "no <mediawiki> in its first megabyte"),
+    ],
+)
+def test_what_is_no_dump_is_refused(tmp_path: Path, content: str, problem: str) -> None:
+    for name in ("a.xml", "a.xml.bz2", "a.xml.gz"):
+        path = _write(tmp_path / name, content)
+        with pytest.raises(UsageError, match=rf"a\.xml.*{problem}"):
+            read_site(str(path))
+
+
+# --- pages ---
+
+
+def test_text_as_it_was_written(tmp_path: Path) -> None:
+    text = '  <ref name="a">&amp;</ref> & "q" \n\n茶 😀 &lt;page&gt; <page> </page>  \n'
+    (page,), rejects = _read(_write(tmp_path / "a.xml", _head(), _page(1, text, 'Tea: "A" & <B>'), TAIL))
+    assert page.text == text and page.title == 'Tea: "A" & <B>' and rejects == []
+
+
+def test_character_references_and_cdata(tmp_path: Path) -> None:
+    raw = _page(1, "MARK").replace("MARK", "&#33590;&#x1F600; &lt;b&gt; <![CDATA[</b> &amp;]]>")
+    (page,), _ = _read(_write(tmp_path / "a.xml", _head(), raw, TAIL))
+    assert page.text == "茶😀 <b> </b> &amp;"
+
+
+def test_the_last_revision_counts(tmp_path: Path) -> None:
+    page = _page(1, "old").replace("</revision>", "</revision>\n<revision><id>92</id><text>new</text></revision>")
+    assert [p.text for p in _read(_write(tmp_path / "a.xml", _head(), page, TAIL))[0]] == ["new"]
+
+
+BROKEN = {
+    "malformed-xml": [
+        _page(2, "MARK").replace("MARK", "<b>unclosed"),
+        _page(2, "MARK").replace("MARK", "&nbsp;"),
+        _page(2, "MARK").replace("MARK", "a & b"),
+        _page(2, "MARK").replace("MARK", "control \x01"),
+        _page(2, "MARK").encode().replace(b"MARK", b"bad \xff utf-8"),
+        _page(2, "MARK").encode().replace(b"MARK", "half \ud83d".encode("utf-8", "surrogatepass")),
+        _page(2, "MARK").encode().replace(b"MARK", b"\x00"),
+        _page(2).replace("</revision>", ""),
+    ],
+    "no-text": [re.sub("<text.*</text>", "", _page(2))],
+}
+
+
+@pytest.mark.parametrize(("reason", "page"), [(reason, page) for reason, pages in BROKEN.items() for page in pages])
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2"])
+def test_a_broken_page_costs_itself_and_is_named(tmp_path: Path, reason: str, page: str | bytes, name: str) -> None:
+    pages, rejects = _read(_write(tmp_path / name, _head(), _page(1), page, _page(3), TAIL))
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
+    assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", reason)] and name in rejects[0].where
+
+
+@pytest.mark.parametrize(
+    ("page", "reject"),
+    [
+        (re.sub("<title>.*</title>", "", _page(2)), ("xxwiki:2", "no-title")),
+        (re.sub("<title>.*</title>", "<title> </title>", _page(2)), ("xxwiki:2", "no-title")),
+        (_page(2).replace("<id>2</id>", ""), ("xxwiki:Page 2", "no-id")),
+        (_page(2).replace("<id>2</id>", "<id/>"), ("xxwiki:Page 2", "no-id")),
+        (_page(2).replace("<id>2</id>", "<id>two</id>"), ("xxwiki:Page 2", "no-id")),
+        (re.sub("<title>.*</title>", "", _page(2)).replace("<id>2</id>", ""), ("a.xml", "no-id")),
+    ],
+)
+def test_a_page_without_title_or_id(tmp_path: Path, page: str, reject: tuple[str, str]) -> None:
+    pages, rejects = _read(_write(tmp_path / "a.xml", _head(), _page(1), page, _page(3), TAIL))
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
+    assert [(r.id, r.reason) for r in rejects] == [reject]
+
+
+def test_a_malformed_page_without_an_id_is_named_by_its_title(tmp_path: Path) -> None:
+    """The id of its revision is no id of a page: another page may have it."""
+    page = _page(2, "MARK").replace("<id>2</id>", "").replace("MARK", "a & b")
+    _, (reject,) = _read(_write(tmp_path / "a.xml", _head(), page, TAIL))
+    assert (reject.id, reject.reason) == ("xxwiki:Page 2", "malformed-xml")
+
+
+@pytest.mark.parametrize("text", ["<text/>", '<text xml:space="preserve" />', "<text></text>", '<text deleted="deleted" />'])
+def test_an_empty_text_is_a_page(tmp_path: Path, text: str) -> None:
+    page = re.sub("<text.*</text>", text, _page(2))
+    pages, rejects = _read(_write(tmp_path / "a.xml", _head(), _page(1), page, _page(3), TAIL))
+    assert [(p.id, p.text) for p in pages][1] == ("xxwiki:2", "") and len(pages) == 3 and rejects == []
+
+
+@pytest.mark.parametrize(
+    ("more", "title", "namespace"), [("", "Talk:T", 1), ("<ns>x</ns>", "Talk:T", 1), ("<ns/>", "T", 0), ("<ns>-1</ns>", "T", -1)]
+)
+def test_a_missing_namespace_comes_from_the_title(tmp_path: Path, more: str, title: str, namespace: int) -> None:
+    (page,), _ = _read(_write(tmp_path / "a.xml", _head(), _page(1, title=title, more=more), TAIL))
+    assert page.namespace == namespace
+
+
+@pytest.mark.parametrize("target", [1, 1 << 30])
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2"])
+def test_an_unended_page_costs_itself(tmp_path: Path, name: str, target: int) -> None:
+    """Though it be the last of its task: the page after it is read by the next task, and by that one only."""
+    path = _write(tmp_path / name, _head(), _page(1), _page(2).replace("</page>", ""), _page(3), TAIL)
+    pages, rejects = _read(path, target)
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
+    assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "unended-page")]
+
+
+def test_a_page_inside_declares_nothing(tmp_path: Path) -> None:
+    bad = "<page><!DOCTYPE page [<!ENTITY a 'b'>]><title>&a;</title><id>2</id><revision><text>x</text></revision></page>"
+    pages, rejects = _read(_write(tmp_path / "a.xml", _head(), _page(1), bad, _page(3), TAIL))
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"] and [r.id for r in rejects] == ["xxwiki:2"]
+
+
+# --- sizes ---
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2", "a.xml.gz"])
+@pytest.mark.parametrize("size", [5_000, 50_000, 3_000_000])
+def test_a_page_over_the_limit_is_rejected_by_its_id(tmp_path: Path, name: str, size: int) -> None:
+    path = _write(tmp_path / name, _head() + _page(1) + _page(2, "x " * (size // 2)) + _page(3) + TAIL)
+    pages, rejects = _read(path, most=4_000)
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
+    assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "too-large")] and "--max-page-bytes" in rejects[0].where
+
+
+MEASURE = """
+import resource, sys
+from bertdata.records import Piece
+from bertdata.sources.wikipedia import read_pages, read_site, split
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+path = sys.argv[1]
+site = read_site(path)
+found = [item for start, end in split(path, 1 << 20) for item in read_pages(Piece('a', path, start, end), site, 1 << 20)]
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, [(i.id, getattr(i, 'reason', '')) for i in found])
+"""
+
+
+def test_a_bomb_of_256_megabytes_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    """A page of 256 MB of one letter, in a few hundred bytes of bzip2."""
+    head, _, tail = _page(2, "MARK").partition("MARK")
+    packer = bz2.BZ2Compressor()
+    bomb = b"".join(
+        [
+            packer.compress(head.encode()),
+            *(packer.compress(b"a" * (1 << 20)) for _ in range(256)),
+            packer.compress(tail.encode()),
+            packer.flush(),
+        ]
+    )
+    path = tmp_path / "a.xml.bz2"
+    path.write_bytes(
+        bz2.compress(_head().encode()) + bz2.compress(_page(1).encode()) + bomb + bz2.compress((_page(3) + TAIL).encode())
+    )
+    assert path.stat().st_size < 2000
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
+    megabytes, _, found = done.stdout.strip().partition(" ")
+    assert found == "[('xxwiki:1', ''), ('xxwiki:2', 'too-large'), ('xxwiki:3', '')]"
+    assert int(megabytes) < 40
+
+
+# --- cuts into tasks ---
+
+
+def _pages(draw: st.DrawFn, count: int) -> list[str]:
+    texts = draw(st.lists(st.text("ab<>&/page 茶\n", max_size=60), min_size=count, max_size=count))
+    return [_page(i + 1, text) for i, text in enumerate(texts)]
+
+
+@st.composite
+def whole_dumps(draw: st.DrawFn) -> list[str]:
+    """A dump as the Foundation writes it: the header, then some whole pages a stream, then the end."""
+    pages = _pages(draw, draw(st.integers(0, 12)))
+    cuts = sorted(draw(st.sets(st.integers(1, 12), max_size=5)))
+    streams = ["".join(pages[a:b]) for a, b in zip([0, *cuts], [*cuts, 99], strict=True)]
+    return [_head(), *(s for s in streams if s), TAIL]
+
+
+@st.composite
+def cut_dumps(draw: st.DrawFn) -> list[bytes]:
+    """A dump as parallel compressors write it: streams that begin anywhere, in tags too."""
+    whole = "".join([_head(), *_pages(draw, draw(st.integers(1, 8))), TAIL]).encode()
+    tags = [m.start() + d for m in re.finditer(b"</?page>", whole) for d in range(8)]
+    cuts = sorted(draw(st.sets(st.sampled_from(tags) | st.integers(1, len(whole) - 1), max_size=8)))
+    return [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+
+
+@LAW
+@given(streams=whole_dumps(), target=st.integers(1, 3000), name=st.sampled_from(["a.xml", "a.xml.bz2", "a.xml.gz"]))
+def test_tasks_of_any_size_give_the_pages_of_one(tmp_path: Path, streams: list[str], target: int, name: str) -> None:
+    path = _write(tmp_path / name, *streams)
+    expected = [f"xxwiki:{i + 1}" for i in range("".join(streams).count("<page>"))]
+    whole = _read(path)
+    assert _ids(whole[0]) == expected and whole[1] == []
+    assert _read(path, target) == whole
+    raw = path.read_bytes()
+    begins = {"a.xml": b"<page>", "a.xml.bz2": b"BZh"}.get(name, b"")
+    assert all(raw.startswith(begins, start) for start, _ in split(str(path), target)[1:])
+    assert len(split(str(path), 1)) == len(streams) or name != "a.xml.bz2"
+
+
+@settings(LAW, max_examples=150)
+@given(streams=cut_dumps(), target=st.integers(1, 600))
+def test_streams_that_cut_through_pages_and_tags(tmp_path: Path, streams: list[bytes], target: int) -> None:
+    path = _write(tmp_path / "a.xml.bz2", *streams)
+    whole = _read(path)
+    assert _ids(whole[0]) == [f"xxwiki:{i + 1}" for i in range(b"".join(streams).count(b"<page>"))] and whole[1] == []
+    assert _read(path, target) == whole
+
+
+@pytest.mark.parametrize("tag", ["<page>", "</page>", "<sitename>", "</siteinfo>", "</mediawiki>", "<title>", "<id>"])
+def test_a_stream_that_cuts_a_tag(tmp_path: Path, tag: str) -> None:
+    """Two streams of one task each, cut at every place of the tag's first and second occurrence."""
+    whole = "".join([_head(), _page(1), _page(2), _page(3), TAIL])
+    for found in list(re.finditer(tag, whole))[:2]:
+        for at in range(found.start(), found.end() + 1):
+            path = _write(tmp_path / "a.xml.bz2", whole[:at], whole[at:])
+            pages, rejects = _read(path, 1)
+            assert (_ids(pages), rejects) == (["xxwiki:1", "xxwiki:2", "xxwiki:3"], []), (
+                whole[at - 5 : at] + "|" + whole[at : at + 5]
+            )
+
+
+def test_a_page_over_many_tasks_belongs_to_the_first(tmp_path: Path) -> None:
+    streams = [_head(), *(_page(1, "long " * 100)[i : i + 50] for i in range(0, 700, 50)), _page(2), TAIL]
+    tasks = _tasks(_write(tmp_path / "a.xml.bz2", *streams), 1)
+    assert [_ids(task) for task in tasks if task] == [["xxwiki:1"], ["xxwiki:2"]]
+
+
+def test_a_too_large_page_over_many_tasks_is_rejected_once(tmp_path: Path) -> None:
+    long = _page(1, "long " * 400)
+    streams = [_head(), *(long[i : i + 100] for i in range(0, len(long), 100)), _page(2), TAIL]
+    path = _write(tmp_path / "a.xml.bz2", *streams)
+    for target in (1, 300, 1 << 30):
+        pages, rejects = _read(path, target, most=1024)
+        assert _ids(pages) == ["xxwiki:2"]
+        assert [(r.id, r.reason) for r in rejects] == [("xxwiki:1", "too-large")]
+
+
+# --- damage ---
+
+
+def _streams(count: int = 6, each: int = 4) -> list[bytes]:
+    pages = [_page(i + 1, f"Words of page {i + 1}: " + " ".join(str(i * k) for k in range(60))) for i in range(count * each)]
+    return [part.encode() for part in (_head(), *("".join(pages[i : i + each]) for i in range(0, len(pages), each)), TAIL)]
+
+
+@pytest.mark.parametrize("target", [1, 900, 1 << 30])
+@pytest.mark.parametrize("index", [1, 3, 6])
+def test_a_flipped_byte_costs_its_stream_and_the_reject_names_the_bytes(tmp_path: Path, index: int, target: int) -> None:
+    packed = list(map(bz2.compress, _streams()))
+    starts = [sum(map(len, packed[:i])) for i in range(len(packed) + 1)]
+    other = [f"xxwiki:{i + 1}" for i in range(24) if i // 4 != index - 1]
+    for at in range(starts[index], starts[index + 1], 37):
+        data = bytearray(b"".join(packed))
+        data[at] ^= 0x10
+        (tmp_path / "a.xml.bz2").write_bytes(data)
+        pages, rejects = _read(tmp_path / "a.xml.bz2", target)
+        assert [p for p in _ids(pages) if p in other] == other and len(set(_ids(pages))) == len(pages)
+        if len(pages) == 24 and not rejects:
+            continue  # a bit of a bzip2 stream may mean nothing
+        assert f"bytes {starts[index]}-{starts[index + 1]} of a.xml.bz2" in {r.where for r in rejects}
+        assert len(rejects) == 1 and rejects[0].reason in ("damaged-stream", "truncated-stream")
+
+
+def test_a_damaged_stream_in_pages_cut_anywhere_costs_what_it_holds(tmp_path: Path) -> None:
+    """The tail of a page whose beginning is lost is no page of its own: rejects must not depend on the size of tasks."""
+    whole = b"".join(_streams())
+    parts = [whole[i : i + 700] for i in range(0, len(whole), 700)]
+    packed = list(map(bz2.compress, parts))
+    packed[4] = packed[4][:40] + bytes([packed[4][40] ^ 0xFF]) + packed[4][41:]
+    (tmp_path / "a.xml.bz2").write_bytes(b"".join(packed))
+    touched = {f"xxwiki:{m}" for m in re.findall("<id>([0-8]?[0-9])</id>", whole[4 * 700 - 500 : 5 * 700 + 500].decode())}
+    first = _read(tmp_path / "a.xml.bz2")
+    expected = {f"xxwiki:{i + 1}" for i in range(24)}
+    assert expected - set(_ids(first[0])) <= touched and len(set(_ids(first[0]))) == len(first[0])
+    assert {r.reason for r in first[1]} == {"damaged-stream"}
+    for target in (1, 500, 1500):
+        assert _read(tmp_path / "a.xml.bz2", target)[0] == first[0]
+
+
+@pytest.mark.parametrize("target", [1, 1000, 1 << 30])
+def test_a_dump_cut_in_a_stream(tmp_path: Path, target: int) -> None:
+    packed = list(map(bz2.compress, _streams()))
+    start = sum(map(len, packed[:4]))
+    for size in (start + 5, start + 50, start + len(packed[4]) - 1):
+        (tmp_path / "a.xml.bz2").write_bytes(b"".join(packed)[:size])
+        pages, rejects = _read(tmp_path / "a.xml.bz2", target)
+        assert _ids(pages)[:12] == [f"xxwiki:{i + 1}" for i in range(12)] and len(pages) <= 16
+        assert [(r.reason, r.where) for r in rejects] == [("truncated-stream", f"bytes {start}-{size} of a.xml.bz2")]
+
+
+@pytest.mark.parametrize("target", [1, 1000, 1 << 30])
+@pytest.mark.parametrize("name", ["a.xml.bz2", "a.xml"])
+def test_a_dump_cut_between_pages(tmp_path: Path, target: int, name: str) -> None:
+    pages, rejects = _read(_write(tmp_path / name, *_streams()[:4]), target)
+    assert _ids(pages) == [f"xxwiki:{i + 1}" for i in range(12)]
+    assert [(r.id, r.reason) for r in rejects] == [(name, "truncated-dump")] and "no </mediawiki>" in rejects[0].where
+
+
+@pytest.mark.parametrize("target", [1, 1000, 1 << 30])
+@pytest.mark.parametrize("name", ["a.xml.bz2", "a.xml", "a.xml.gz"])
+@pytest.mark.parametrize("cut", [1, 7, 8, 9, 100, 300])
+def test_a_dump_cut_in_a_page(tmp_path: Path, target: int, name: str, cut: int) -> None:
+    """Cut before the end of the last page of the third stream, at whole streams: one reject, by the page's id."""
+    streams = _streams()[:4]
+    streams[3] = streams[3].rstrip()[:-cut]
+    pages, rejects = _read(_write(tmp_path / name, *streams), target)
+    assert _ids(pages) == [f"xxwiki:{i + 1}" for i in range(11)]
+    assert len(rejects) == 1 and rejects[0].reason == "truncated-page"
+    assert rejects[0].id == "xxwiki:12" and rejects[0].where.startswith("end of ")
+
+
+def test_a_damaged_gzip_names_what_is_lost(tmp_path: Path) -> None:
+    data = gzip.compress(b"".join(_streams(60)))
+    (tmp_path / "a.xml.gz").write_bytes(data[: len(data) // 2])
+    pages, rejects = _read(tmp_path / "a.xml.gz")
+    assert 0 < len(pages) < 240 and _ids(pages) == [f"xxwiki:{i + 1}" for i in range(len(pages))]
+    assert [r.reason for r in rejects] == ["truncated-stream"]
+
+
+@LAW
+@given(
+    streams=cut_dumps(),
+    flips=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), min_size=1, max_size=3),
+    target=st.integers(1, 600),
+)
+def test_no_damage_stops_the_reader_or_repeats_a_page(tmp_path: Path, streams: list[bytes], flips: Any, target: int) -> None:
+    data = bytearray(b"".join([bz2.compress(_head().encode()), *map(bz2.compress, streams)]))
+    first = len(bz2.compress(_head().encode()))
+    for at, change in {first + at % (len(data) - first): change for at, change in flips}.items():
+        data[at] ^= change
+    (tmp_path / "a.xml.bz2").write_bytes(data)
+    pages, rejects = _read(tmp_path / "a.xml.bz2", target)
+    assert max(Counter(_ids(pages)).values(), default=0) <= 1
+    assert rejects or _ids(pages) == [f"xxwiki:{i + 1}" for i in range(b"".join(streams).count(b"<page>"))]
+
+
+# --- real dumps ---
+
+WIKI = Path(__file__).parents[3] / "shared" / "data" / "wiki"
+real = pytest.mark.skipif(not WIKI.is_dir(), reason="the real dumps of ../shared/data/wiki are not here")
+COUNTS = {
+    "enwiki-20141106-sample-truncated.xml.bz2": 361,
+    "enwiki-20160501-sample.xml.bz2": 206,
+    "enwiki-20220720-multistream.xml.bz2": 80,
+    "jawiki-200608-sample-export03.xml.bz2": 66,
+}
+
+
+@real
+@pytest.mark.parametrize("name", COUNTS)
+def test_real_dumps_give_all_their_pages(name: str) -> None:
+    pages, rejects = _read(WIKI / name, most=16 << 20)
+    assert len(pages) == len(set(_ids(pages))) == COUNTS[name]
+    if name.startswith(("enwiki-2014", "jawiki")):  # both stop after a whole page
+        assert [(r.id, r.reason, r.where) for r in rejects] == [
+            (name, "truncated-dump", f"end of {name}: no </mediawiki>; pages may be missing")
+        ]
+    else:
+        assert rejects == []
+
+
+@real
+def test_a_real_multistream_dump_in_tasks() -> None:
+    path = WIKI / "enwiki-20220720-multistream.xml.bz2"
+    whole = _read(path, most=16 << 20)
+    assert len(_tasks(path, 50_000, most=16 << 20)) > 3
+    for target in (1, 50_000, 200_000):
+        assert _read(path, target, most=16 << 20) == whole
+
+
+BROKEN_DUMPS = {
+    "zhwiki-broken-1.xml": [("zhwiki:13", "no-title")],
+    "zhwiki-broken-2.xml": [],  # a page without <ns>: its title tells the namespace, and it is read
+    "zhwiki-broken-3.xml": [("zhwiki:13", "no-text")],  # its text stands in <texts>
+    "zhwiki-broken-4.xml": [],  # <text/>: a page that is empty
+}
+
+
+@real
+@pytest.mark.parametrize("name", BROKEN_DUMPS)
+@pytest.mark.parametrize("target", [1, 5_000, 1 << 30])
+def test_broken_dumps_end_in_counted_rejects(name: str, target: int) -> None:
+    pages, rejects = _read(WIKI / name, target, most=16 << 20)
+    assert [(r.id, r.reason) for r in rejects] == BROKEN_DUMPS[name]
+    assert len(pages) + len(rejects) == 3
+    assert [page.text == "" for page in pages] == [name == "zhwiki-broken-4.xml" and page.id == "zhwiki:13" for page in pages]
+
+
+@real
+def test_a_plain_dump_in_tasks() -> None:
+    path = WIKI / "zhwiki-sample.xml"
+    whole = _read(path, most=16 << 20)
+    assert len(whole[0]) == path.read_bytes().count(b"<page>") > 0 and whole[1] == []
+    for target in (1, 20_000):
+        assert _read(path, target, most=16 << 20) == whole

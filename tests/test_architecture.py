@@ -1,0 +1,138 @@
+"""The layout's rules, enforced: who imports whom, what the command line loads, how files begin."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
+GROUND = {"records", "errors", "config", "keys", "files", "manifest", "output", ""}
+STAGES = {"wikitext", "sources", "sentences", "filters", "vocab", "tokens", "pairs", "masking", "shards", "plan"}
+MAY_IMPORT = {  # part of the package -> the other parts it may import
+    **dict.fromkeys(GROUND | STAGES, GROUND),
+    "report": GROUND | {"shards", "masking"},
+    "sample": set(),
+    "pipelines": GROUND | STAGES | {"report"},
+    "cli": GROUND | STAGES | {"report", "sample", "pipelines"},
+    "__main__": {"cli"},
+}
+SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
+
+
+def part_of(path: Path) -> str:
+    """Name the part of the package that a file belongs to: its folder or module right below ``bertdata``."""
+    if path.is_relative_to(PIPELINES):
+        return "pipelines"
+    first = path.relative_to(PACKAGE).parts[0]
+    return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """List the modules a file imports, by absolute name, also inside functions."""
+    module = (
+        ["bertdata", *path.relative_to(PACKAGE).parts] if path.is_relative_to(PACKAGE) else ["bertdata", "pipelines", path.name]
+    )
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(module[: -node.level]) if node.level else ""
+            full = ".".join(part for part in (base, node.module or "") if part)
+            found |= {f"{full}.{alias.name}" for alias in node.names}
+    return found
+
+
+def ours(module: str) -> str | None:
+    """Name the part of the package that a module belongs to, or None if it is someone else's."""
+    parts = module.split(".")
+    if parts[0] != "bertdata":
+        return None
+    known = set(MAY_IMPORT) - {""}
+    return parts[1] if len(parts) > 1 and parts[1] in known else ""
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_imports_run_one_way(path: Path) -> None:
+    part = part_of(path)
+    assert part in MAY_IMPORT, f"{path} is in no part of the layout: add it to the table of DESIGN and of this test"
+    used = {name for name in map(ours, imports(path)) if name is not None}
+    assert used <= MAY_IMPORT[part] | {part}, f"{path} imports {used - MAY_IMPORT[part] - {part}}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_who_imports_what_is_heavy(path: Path) -> None:
+    roots = {module.split(".")[0] for module in imports(path)}
+    if part_of(path) != "pipelines" and path.name != "run.py":  # cli/run.py names a Beam type for the type checker alone
+        assert "apache_beam" not in roots
+    assert not roots & {"torch", "transformers", "datasets"}
+    assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
+
+
+def test_run_imports_beam_for_types_only() -> None:
+    tree = ast.parse((PACKAGE / "cli" / "run.py").read_text(encoding="utf-8"))
+    guarded = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    inside = {id(node) for block in guarded for node in ast.walk(block)}
+    beam = [node for node in ast.walk(tree) if isinstance(node, ast.Import) and node.names[0].name.startswith("apache_beam")]
+    assert beam
+    assert all(id(node) in inside for node in beam)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_style(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    docstring = ast.get_docstring(tree)
+    assert docstring, "a file's first line is a sentence a user understands"
+    assert docstring.splitlines()[0].rstrip().endswith((".", ":", ",")) or len(docstring.splitlines()[0]) > 80
+    assert len(text.splitlines()) <= 330, "one file, one idea: up to about 300 lines"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            public = isinstance(node, ast.ClassDef) or node in tree.body
+            assert ast.get_docstring(node) or not public, f"{path.name}: {node.name} has no docstring"
+        if isinstance(node, ast.FunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" and "MakePairs" not in text else 48
+            assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
+    names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not names & {"eval", "exec"}
+
+
+def test_help_is_light_and_fast() -> None:
+    """`bertdata --help` must come in 0.3 s: it loads click and nothing heavy."""
+    code = "import sys; sys.argv = ['bertdata', '--help']\nfrom bertdata.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code += "print('LOADED', *sorted({m.split('.')[0] for m in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split("LOADED")[1].split())
+    heavy = {"apache_beam", "torch", "datasets", "transformers", "pyarrow", "numpy", "tokenizers", "rich", "sentencex"}
+    assert not loaded & heavy
+
+
+def test_nothing_names_this_machine_or_a_registry() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout.decode()
+    here = [str(REPOSITORY) + "/", str(Path.home()) + "/"]
+    for name in filter(None, listed.split("\0")):
+        path = REPOSITORY / name
+        if path.suffix in (".bz2", ".png") or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert not any(place in text for place in here), f"{name} names a path of this machine"
+        assert "pypi" + ".org" not in text, f"{name} names a registry's host"
+
+
+def test_all_is_true() -> None:
+    """Every name in a module's `__all__` exists, and the modules that have public names list them."""
+    import importlib
+
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name == "__main__.py":
+            continue
+        name = ".".join(["bertdata", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", ()):
+            assert hasattr(module, public), f"{name}.__all__ names {public}, which is not there"

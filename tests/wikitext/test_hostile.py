@@ -1,0 +1,80 @@
+"""No input makes the scanner slow or makes it raise."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertdata.wikitext import extract_paragraphs, is_disambiguation, is_redirect
+
+WORDS = """
+    {{ }} {{{ }}} [[ ]] [ ] {| |} |- | ! -{ }- '' ''' <ref> </ref> <ref/> <ref <!-- --> <math>
+    </math> <nowiki> </nowiki> <poem> </poem> <div> </div> <p> </p> <ul> </ul> <table> </table> <br>
+    <blockquote> == : ; * # ---- __TOC__ &nbsp; &#1; & < > = a b1 zh-cn: zh-tw: ; => {{cn}} [[File:
+    [[a|b]] [http://x formatnum: A| H|
+"""
+PIECES = WORDS.split()
+HOSTILE = [
+    *("{{", "[[", "''", "<ref>", "{|\n", "-{", "<!--", "<math>", "[http://x ", "<ul><li>", "<ref ", "{{{1|"),
+    *("[[File:a|", "({{a}}; ", "-{H|zh-cn:a;zh-tw:b}-a", "{{a|[[b|''c<ref>{|\n-{", "<div class=", "[[a|"),
+    *("\n{|\n|", "= ", "&#1"),
+]
+CLOSED = [
+    ("{{", "}}"),
+    ("{{{{{", "}}}"),
+    ("[[a|", "]]"),
+    ("-{", "}-"),
+    ("{|\n", "\n|}\n"),
+    ("<div>", "</div>"),
+]
+
+
+def seconds(text: str) -> float:
+    """Return the better time of two runs."""
+    best = float("inf")
+    for _ in range(2):
+        start = time.perf_counter()
+        extract_paragraphs(text, language="zh", variant="zh-tw", definition_lists="keep")
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def check_growth(small: str, large: str) -> None:
+    """Eight times the text may take forty times as long; quadratic time would take sixty-four times."""
+    assert seconds(large) < 40 * max(seconds(small), 0.002)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_repeated_pieces_take_linear_time(piece: str) -> None:
+    count = 30_000 // len(piece)
+    check_growth(piece * count, piece * count * 8)
+
+
+@pytest.mark.parametrize(("opening", "closing"), CLOSED)
+def test_nested_pieces_take_linear_time(opening: str, closing: str) -> None:
+    count = 30_000 // len(opening + closing)
+    check_growth(opening * count + closing * count, opening * count * 8 + closing * count * 8)
+
+
+RUNS = ["[[{}|]]", "<div class={}>x", "<poem>a{}x</poem>", "-{{{}}}-", "({}b {{{{x}}}}", "={}x"]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_long_runs_of_spaces_take_linear_time(run: str) -> None:
+    check_growth(run.format(" " * 20_000), run.format(" " * 160_000))
+
+
+PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_size=3)), max_size=60).map(
+    "".join
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(PAGES)
+def test_nothing_raises(text: str) -> None:
+    for options in ({"language": "en"}, {"language": "zh", "variant": "zh-tw", "definition_lists": "keep"}):
+        for paragraph in extract_paragraphs(text, title="T", **options):
+            assert paragraph == paragraph.strip() and "\n" not in paragraph
+    is_redirect(text)
+    is_disambiguation(text, "en")
