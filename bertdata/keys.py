@@ -29,8 +29,13 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 def key(seed: int, *names: str | int) -> int:
     """Hash a seed and names into 64 bits; ``("ab", "c")`` and ``("a", "bc")`` differ."""
-    text = "\x00".join([str(seed), *(f"{type(name).__name__[0]}{name}" for name in names)])
+    text = "\x00".join([str(seed), *(_tagged(name) for name in names)])
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _tagged(name: str | int) -> str:
+    """Write a name after its kind; a NUL in it is doubled, so that it is no border between names."""
+    return f"s{name}".replace("\x00", "\x00\x00") if isinstance(name, str) else f"i{name}"
 
 
 def stream(keys: int | Bits, count: int) -> Bits:
@@ -41,8 +46,8 @@ def stream(keys: int | Bits, count: int) -> Bits:
 
 def substream(keys: int | Bits, number: int | Bits) -> Bits:
     """Derive the key of the `number`-th child of every key (an epoch, a row, a copy), element by element."""
-    child = (np.asarray(number, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
-    return _mix(_mix(np.atleast_1d(np.asarray(keys, dtype=np.uint64))) ^ _mix(np.atleast_1d(child)))
+    child = (np.atleast_1d(np.asarray(number, dtype=np.uint64)) + np.uint64(1)) * _GOLDEN  # of scalars NumPy warns
+    return _mix(_mix(np.atleast_1d(np.asarray(keys, dtype=np.uint64))) ^ _mix(child))
 
 
 def below(bits: Bits, bound: int | npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -60,19 +60,20 @@ def mask(
     masked = ids.copy()
     count, length = ids.shape
     row_keys = keys.substream(np.uint64(keys.key(seed, "mask", epoch)), rows.astype(np.uint64))
-    draws = keys.stream(row_keys, length + 2 * max_predictions)
+    draws = keys.stream(row_keys, length)  # of its own, so that neither padding nor room changes what is drawn below
+    kinds, others = (keys.stream(keys.substream(row_keys, n), max_predictions) for n in (0, 1))
     maskable = ~np.isin(ids, vocabulary.special)
     wanted = np.clip(np.rint(maskable.sum(1) * masked_lm_prob), 1, max_predictions)
     wanted = np.minimum(wanted, maskable.sum(1)).astype(np.int64)
-    order = np.where(maskable, draws[:, :length] >> np.uint64(1), np.uint64(2**64 - 1))
+    order = np.where(maskable, draws >> np.uint64(1), np.uint64(2**64 - 1))
     chosen = np.argsort(order, axis=1, kind="stable")[:, :max_predictions]
     used = np.arange(chosen.shape[1]) < wanted[:, None]
     positions = np.sort(np.where(used, chosen, length), axis=1)
     used = positions < length
     positions = np.where(used, positions, 0)
     labels = np.where(used, np.take_along_axis(ids, positions, 1).astype(np.int64), IGNORED)
-    kind = keys.share(draws[:, length : length + positions.shape[1]])
-    words = vocabulary.words[keys.below(draws[:, length + max_predictions :][:, : positions.shape[1]], len(vocabulary.words))]
+    kind = keys.share(kinds[:, : positions.shape[1]])
+    words = vocabulary.words[keys.below(others[:, : positions.shape[1]], len(vocabulary.words))]
     new = np.where(kind < 0.8, vocabulary.mask_id, np.where(kind < 0.9, words, labels))
     row, column = np.nonzero(used)
     masked[row, positions[row, column]] = new[row, column]

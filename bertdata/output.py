@@ -35,6 +35,7 @@ def opened(directory: Path, identity: dict[str, Any], *, resume: bool = False, o
     Raise OutputExistsError for a directory that holds something, ResumeError naming the difference for an unfinished run of
     other input or options, OutputLockedError for one that another run is writing.
     """
+    directory = Path(os.path.realpath(directory))  # ".", and a link to a directory elsewhere, have a place to swap in
     staging = directory.with_name(f".{directory.name}.bertdata-new")
     _recover(directory, staging)
     _refuse_foreign(directory)
@@ -151,7 +152,9 @@ def perform(root: Path, step: str, index: int, task: Any, work: Callable[[], dic
     record = read_json(path)
     if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
         for entry in record["report"].get("inputs", []):
-            if digest(Path(entry["path"]), entry["start"], entry["end"]) != entry["sha256"]:
+            with storage_errors(f"cannot read {entry['path']} again"):
+                found = digest(Path(entry["path"]), entry["start"], entry["end"])
+            if found != entry["sha256"]:
                 raise ResumeError(f"{entry['path']} has changed since this run was begun: start again with --overwrite")
         report: dict[str, Any] = record["report"]
         return report

@@ -83,7 +83,7 @@ def build(
     order = keys.substream(doc_keys[chunks.document], chunks.number.astype(np.uint64))  # a random number for each chunk
     labels = _choose(chunks, order, bucket.ids, name)
     partner = _exchange(chunks, labels, order, bucket.ids)
-    by = np.lexsort((chunks.document, order))  # rows in random order, ties by place
+    by = np.lexsort((chunks.document, keys.stream(order, 1)[:, 0]))  # not `order`, by which the labels were chosen
     rows = _fit(bucket.tokens, chunks, partner, room, continues)[:, by]
     return _assemble(bucket, rows, labels[by], chunks, by, partner, cls_id, sep_id, tallies)
 
@@ -154,7 +154,8 @@ def _without_endless_words(
     begins = np.flatnonzero(~continues[bucket.tokens])  # where words begin
     edges = np.append(begins, len(bucket.tokens))
     last_word = chunks.cut - edges[np.searchsorted(edges, chunks.cut) - 1]
-    first_word = edges[np.searchsorted(edges, chunks.cut, side="right")] - chunks.cut
+    following = np.minimum(np.searchsorted(edges, chunks.cut, side="right"), len(begins))  # a B without a token ends the bucket
+    first_word = edges[following] - chunks.cut
     empty = (chunks.start == chunks.cut) | (chunks.cut == chunks.end)
     endless = np.maximum(last_word, first_word) > room // 2
     sizes = chunks.end - chunks.start

@@ -69,7 +69,7 @@ class Document(NamedTuple):
 
     def paragraphs(self) -> list[list[str]]:
         """Return the sentences, paragraph by paragraph."""
-        ends = [*self.paragraph_starts[1:], len(self.sentences)]
+        ends = [*self.paragraph_starts, len(self.sentences)][1:]
         return [self.sentences[start:end] for start, end in zip(self.paragraph_starts, ends, strict=True)]
 
 

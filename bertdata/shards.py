@@ -7,6 +7,7 @@ copy.  The schema carries the ``huggingface`` features key, so `datasets` shows 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,14 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
     return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
 
 
+def _check_end(path: Path) -> None:
+    """Raise OSError unless a stream ends with its end marker: cut where a batch ends, Arrow reads it as a shorter one."""
+    with open(path, "rb") as file:
+        file.seek(-8, os.SEEK_END)
+        if file.read() != b"\xff\xff\xff\xff\x00\x00\x00\x00":
+            raise OSError("its end is missing")
+
+
 def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
     """Read the record batches ``[start, end)`` of a shard; memory-mapped where the format allows.
 
@@ -169,5 +178,7 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
                         break
                     if index >= start:
                         yield batch
-    except (pa.ArrowException, OSError) as error:
+                else:
+                    _check_end(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error

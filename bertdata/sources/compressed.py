@@ -152,3 +152,5 @@ def _gzip(file: IO[bytes]) -> Iterator[Block | Damage]:
             if out:
                 yield Block(0, out)
         data = decompressor.unused_data or file.read(CHUNK)
+        while data and not data.strip(b"\0"):  # padding, which gzip(1) takes for an end too
+            data = file.read(CHUNK)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..errors import NoInputError, UsageError
@@ -41,8 +41,24 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
                 f"{option} {pattern}: no file of this name ({', '.join(suffixes)}): check the path, and quote a glob"
             )
         found.update(os.path.abspath(match) for match in matches)
-    root = os.path.commonpath([os.path.dirname(path) for path in found]) if found else ""
-    return sorted((Path(path).relative_to(root).as_posix(), path) for path in found)
+    paths = sorted(_once(found))
+    if strange := [path for path in paths if not _is_utf8(path)]:
+        raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: rename the file")
+    root = os.path.commonpath([os.path.dirname(path) for path in paths]) if paths else ""
+    return sorted((Path(path).relative_to(root).as_posix(), path) for path in paths)
+
+
+def _once(paths: set[str]) -> Iterable[str]:
+    """Name every file once, by its own name rather than by a link to it."""
+    return {os.path.realpath(path): path for path in sorted(paths, key=lambda p: (not os.path.islink(p), p))}.values()
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
@@ -51,4 +67,4 @@ def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
     for parent, directories, names in os.walk(directory):
         directories[:] = sorted(name for name in directories if not name.startswith("."))
         files += [os.path.join(parent, name) for name in names if name.endswith(tuple(suffixes)) and not name.startswith(".")]
-    return files
+    return [file for file in files if os.path.isfile(file)]

@@ -113,25 +113,33 @@ def _file_dbname(path: str) -> str:
 def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
     """Read the pages that begin in a piece, in order; what is broken comes as a Reject in its place."""
     size = Path(piece.path).stat().st_size
-    buffer, skipping, closed = b"", False, piece.start == 0
+    buffer, skipping, closed, limit = b"", False, piece.start == 0, -1
     for block in blocks(piece.path, piece.start, piece.end):
-        if _first(block) >= piece.end and (skipping or not _page_open(buffer)):
+        beyond = _first(block) >= piece.end
+        if beyond and limit < 0:
+            limit = len(buffer)  # a page that begins from here on is the next piece's
+        if beyond and (skipping or not _page_open(buffer, limit)):
             return
         if isinstance(block, Damage):
             where = f"bytes {block.start}-{block.end} of {piece.name}"
             yield Reject(_guess_id(buffer, site) or piece.name, block.reason, where)
             if block.end >= min(piece.end, size):
                 return
-            buffer, skipping = b"", False
+            buffer, skipping, closed = b"", False, False
             continue
         searched = max(0, len(buffer) - len(_CLOSE))
         buffer += block.data
+        if beyond and not _page_open(buffer, limit):
+            return
         begin = 0
         while (end := buffer.find(_CLOSE, max(begin, searched))) >= 0:
             end += len(_CLOSE)
+            if beyond and 0 <= (following := buffer.find(_OPEN, limit)) < end:
+                yield from _unended(buffer[:following].split(_OPEN)[1:], piece, site)
+                return
             if not skipping and (closed or _OPEN in buffer[begin:end]):
                 yield from _read_block(buffer[begin:end], piece, site, max_page_bytes)
-            if block.at >= piece.end:
+            if beyond:
                 return
             begin, skipping, closed = end, False, True
         buffer = buffer[begin:]
@@ -142,7 +150,7 @@ def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page |
             buffer = buffer[-len(_CLOSE) :]
     if not skipping and _OPEN in buffer:
         yield Reject(_guess_id(buffer, site) or piece.name, "truncated-page", f"end of {piece.name}")
-    elif b"</mediawiki>" not in buffer:
+    elif closed and b"</mediawiki>" not in buffer:  # where no page ended, an earlier piece tells of it
         yield Reject(piece.name, "truncated-dump", f"end of {piece.name}: no </mediawiki>; pages may be missing")
 
 
@@ -150,9 +158,11 @@ def _first(block: Block | Damage) -> int:
     return block.at if isinstance(block, Block) else block.start
 
 
-def _page_open(buffer: bytes) -> bool:
-    """Tell whether a page, or a part of the tag that opens one, waits for its end."""
-    return _OPEN in buffer or any(buffer.endswith(_OPEN[:length]) for length in range(1, len(_OPEN)))
+def _page_open(buffer: bytes, limit: int) -> bool:
+    """Tell whether a page, or a part of the tag that opens one, begins before `limit` and waits for its end."""
+    if (found := buffer.find(_OPEN)) >= 0:
+        return found < limit
+    return any(buffer.endswith(_OPEN[:length]) and len(buffer) - length < limit for length in range(1, len(_OPEN)))
 
 
 def _too_large(block: bytes, piece: Piece, site: Site, max_page_bytes: int) -> Reject:
@@ -163,18 +173,23 @@ def _too_large(block: bytes, piece: Piece, site: Site, max_page_bytes: int) -> R
 def _read_block(block: bytes, piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
     """Read what ends with ``</page>``: a page, or pages that lack their end before it."""
     *unended, page = block.split(_OPEN)[1:] or [block]
-    for part in unended:
-        yield Reject(_guess_id(part, site) or piece.name, "unended-page", f"a page without </page> in {piece.name}")
+    yield from _unended(unended, piece, site)
     if len(page) > max_page_bytes:
         yield _too_large(page, piece, site, max_page_bytes)
     else:
         yield _parse(page, piece, site)
 
 
+def _unended(parts: list[bytes], piece: Piece, site: Site) -> Iterator[Reject]:
+    for part in parts:
+        yield Reject(_guess_id(part, site) or piece.name, "unended-page", f"a page without </page> in {piece.name}")
+
+
 def _guess_id(text: bytes, site: Site) -> str:
     """Name a page that cannot be read by its id or its title, if those can."""
     text = text.rpartition(_OPEN)[2]
-    if match := re.search(rb"<id>(\d+)</id>", text):
+    head = text.partition(b"<revision>")[0]  # a revision has an id too
+    if match := re.search(rb"<id>(\d+)</id>", head):
         return f"{site.dbname}:{match.group(1).decode()}"
     if match := re.search(rb"<title>([^<]{1,255})</title>", text):
         return f"{site.dbname}:{match.group(1).decode('utf-8', 'replace')}"
@@ -193,8 +208,9 @@ def _parse(page: bytes, piece: Piece, site: Site) -> Page | Reject:
         return Reject(_guess_id(page, site) or piece.name, "declaration", f"{where}: a document type or entity is declared")
     title, number = fields.get("title"), fields.get("id")
     if not title or not number.isascii() or not number.isdigit():
-        missing = "no-title" if number else "no-id"
-        return Reject(f"{site.dbname}:{number or title}" if number or title else piece.name, missing, where)
+        good = number.isascii() and number.isdigit()
+        name = number if good else title
+        return Reject(f"{site.dbname}:{name}" if name else piece.name, "no-title" if good else "no-id", where)
     if "text" not in fields.values:
         return Reject(f"{site.dbname}:{number}", "no-text", where)
     ns = fields.get("ns")
