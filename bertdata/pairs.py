@@ -28,6 +28,7 @@ from .manifest import Tally
 __all__ = ["IS_NEXT", "NOT_NEXT", "Bucket", "Pairs", "build", "statistics"]
 
 IS_NEXT, NOT_NEXT = 0, 1  # as in google-research/bert and in Hugging Face
+_ROWS = 4096  # pairs that are copied at a time: their indices take 8 bytes a token
 Ints = npt.NDArray[np.int64]
 
 
@@ -151,11 +152,9 @@ def _without_endless_words(
     bucket: Bucket, chunks: _Chunks, room: int, continues: npt.NDArray[np.bool_], tallies: list[Tally]
 ) -> _Chunks:
     """Drop the chunks where A's last word or B's first fills half of the room: cut anywhere, they would begin inside a word."""
-    begins = np.flatnonzero(~continues[bucket.tokens])  # where words begin
-    edges = np.append(begins, len(bucket.tokens))
-    last_word = chunks.cut - edges[np.searchsorted(edges, chunks.cut) - 1]
-    following = np.minimum(np.searchsorted(edges, chunks.cut, side="right"), len(begins))  # a B without a token ends the bucket
-    first_word = edges[following] - chunks.cut
+    begins = np.append(~continues[bucket.tokens], True)  # where words begin, and the end
+    begins[0] = True
+    last_word, first_word = _distance(begins, chunks.cut, -1), _distance(begins, chunks.cut, 1)
     empty = (chunks.start == chunks.cut) | (chunks.cut == chunks.end)
     endless = np.maximum(last_word, first_word) > room // 2
     sizes = chunks.end - chunks.start
@@ -164,6 +163,15 @@ def _without_endless_words(
             tallies[1].dropped[reason] += int(which.sum())
             tallies[2].dropped[f"chunks of {reason}"] += int(sizes[which].sum())
     return chunks.take(~(empty | endless))
+
+
+def _distance(begins: npt.NDArray[np.bool_], places: Ints, step: int) -> Ints:
+    """Return how far the next place where a word begins is, forward (`step` 1) or backward (-1)."""
+    distance = np.ones(len(places), np.int64)
+    going = np.arange(len(places))
+    while len(going := going[~begins[np.clip(places[going] + step * distance[going], 0, len(begins) - 1)]]):
+        distance[going] += 1
+    return distance
 
 
 def _choose(chunks: _Chunks, order: keys.Bits, ids: Sequence[str], name: str) -> npt.NDArray[np.int8]:
@@ -296,9 +304,12 @@ def _assemble(
 
 
 def _copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
-    """Copy ``source[start:start + length]`` to ``target[to:]`` for every row at once."""
-    within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
-    target[np.repeat(to, length) + within] = source[np.repeat(start, length) + within]
+    """Copy ``source[start:start + length]`` to ``target[to:]`` for every row, some thousand rows at once."""
+    for first in range(0, len(to), _ROWS):
+        rows = slice(first, first + _ROWS)
+        count = length[rows]
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        target[np.repeat(to[rows], count) + within] = source[np.repeat(start[rows], count) + within]
 
 
 def statistics(pairs: Pairs) -> Counter[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,11 @@ class DocumentBatch:
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, str, str, str]] = []
-        self._starts = [0]  # document -> first sentence
-        self._ends = [0]  # sentence -> end of its text
+        self._starts = array("i", [0])  # document -> first sentence
+        self._ends = array("i", [0])  # sentence -> end of its text
         self._text = bytearray()
-        self._paragraphs: list[int] = []
-        self._paragraph_ends = [0]
+        self._paragraphs = array("I")
+        self._paragraph_ends = array("i", [0])
 
     @property
     def bytes(self) -> int:
@@ -90,13 +91,12 @@ class DocumentBatch:
             self._text += sentence.encode("utf-8", "replace")
             self._ends.append(len(self._text))
         self._starts.append(len(self._ends) - 1)
-        self._paragraphs += document.paragraph_starts
+        self._paragraphs.extend(document.paragraph_starts)
         self._paragraph_ends.append(len(self._paragraphs))
 
     def take(self) -> pa.RecordBatch:
         """Return the batch and start an empty one."""
-        ends = pa.array(self._ends, pa.int32()).buffers()[1]
-        sentences = pa.StringArray.from_buffers(len(self._ends) - 1, ends, pa.py_buffer(self._text))
+        sentences = pa.StringArray.from_buffers(len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._text))
         paragraphs = pa.array(self._paragraphs, pa.uint32())
         columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(5)]
         columns += [
@@ -142,6 +142,7 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
             for batch in batches:
                 writer.write_batch(batch)
                 rows, count = rows + batch.num_rows, count + 1
+                del batch  # or it stays while the next one is made
         file.flush()
         path = Path(file.name)
         sha256, size = digest(path), path.stat().st_size

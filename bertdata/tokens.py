@@ -20,6 +20,8 @@ from tokenizers import Tokenizer
 
 __all__ = ["Encoder"]
 
+_BATCH = 1000  # sentences encoded at a time: `tokenizers` takes about 100 bytes a token until it is done
+
 
 class Encoder:
     """Encode sentences with a tokenizer of `size` pieces."""
@@ -31,7 +33,11 @@ class Encoder:
 
     def encode(self, sentences: Sequence[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return all ids [T] end to end, and where each sentence ends [S]."""
-        encoded = [e.ids for e in self._tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)]
-        ends = np.fromiter(itertools.accumulate(map(len, encoded)), np.int64, len(encoded))
-        total = int(ends[-1]) if len(encoded) else 0
-        return np.fromiter(itertools.chain.from_iterable(encoded), self.dtype, total), ends
+        tokens = [np.zeros(0, self.dtype)]
+        lengths: list[int] = []
+        for start in range(0, len(sentences), _BATCH):
+            encoded = self._tokenizer.encode_batch_fast(list(sentences[start : start + _BATCH]), add_special_tokens=False)
+            ids = [e.ids for e in encoded]
+            lengths += map(len, ids)
+            tokens.append(np.fromiter(itertools.chain.from_iterable(ids), self.dtype))
+        return np.concatenate(tokens), np.cumsum(lengths, dtype=np.int64)

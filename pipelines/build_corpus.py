@@ -29,7 +29,7 @@ from .transforms import Gather, Perform, Tasks
 
 __all__ = ["BuildCorpus", "Plan", "plan"]
 
-BATCH_BYTES = 16 << 20  # text in one record batch; a shard of an ordinary task has one batch
+BATCH_BYTES = 4 << 20  # text in one record batch; it is in memory until the batch is written
 _LICENCES = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
 
 

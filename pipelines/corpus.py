@@ -13,6 +13,7 @@ from bertdata.records import Piece, Task, pack, unpack
 __all__ = ["Corpus", "read", "sentences"]
 
 SLICE_BYTES = 1 << 20  # text handed to the tokenizer at a time
+_BATCHES = 4  # record batches in a task: 16 MB of text as build-corpus writes it
 
 
 class Corpus(NamedTuple):
@@ -42,8 +43,8 @@ def read(directory: Path) -> Corpus:
         path = directory / shard["name"]
         if not path.is_file() or path.stat().st_size != shard["bytes"]:
             raise VerificationError(f"{path} is missing or cut: build the corpus again")
-        for batch in range(shard["batches"]):
-            piece = Piece(shard["name"], str(path.resolve()), batch, batch + 1)
+        for batch in range(0, shard["batches"], _BATCHES):
+            piece = Piece(shard["name"], str(path.resolve()), batch, min(batch + _BATCHES, shard["batches"]))
             tasks.append(Task(len(tasks), "documents", pack([piece])))
     return Corpus(found, tasks, sum(shard["text_bytes"] for shard in found["shards"]))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Tokens(NamedTuple):
 
 def shard_count(config: PairsConfig, text_bytes: int) -> int:
     """Return the number of buckets, one shard each."""
-    return config.shards or max(1, min(99999, round(text_bytes / config.bucket_bytes)))
+    return config.shards or max(1, min(99999, math.ceil(text_bytes / config.bucket_bytes)))
 
 
 class MakePairs(beam.PTransform):
@@ -173,6 +174,7 @@ class BuildBucket:
             content.update(hashlib.sha256(repr((document.id, len(document.tokens))).encode()).digest())
             content.update(document.tokens + document.ends)
         bucket = self._bucket(documents)
+        del documents
         bodies = []
         for output in self.outputs:
             task = [number, content.hexdigest()]

@@ -20,9 +20,7 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _HEADING = re.compile(rf"=.*=[\s{OBJECT}]*$")
 # HTML that is no prose, and the boxes that MediaWiki's own classes name.
 _DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
-_BOX = re.compile(
-    r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE
-)
+_BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
 _VANISHED = VANISHED + FOOTNOTE
 _SPECIAL = frozenset(" *#:;=|!-")
 

@@ -148,9 +148,7 @@ ENGLISH = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("wikitext", "expected"), [row[1:] for row in ENGLISH], ids=[row[0] for row in ENGLISH]
-)
+@pytest.mark.parametrize(("wikitext", "expected"), [row[1:] for row in ENGLISH], ids=[row[0] for row in ENGLISH])
 def test_english(wikitext: str, expected: list[str]) -> None:
     assert extract_paragraphs(wikitext, title="Title", language="en") == expected
 

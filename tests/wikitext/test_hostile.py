@@ -65,9 +65,7 @@ def test_long_runs_of_spaces_take_linear_time(run: str) -> None:
     check_growth(run.format(" " * 20_000), run.format(" " * 160_000))
 
 
-PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_size=3)), max_size=60).map(
-    "".join
-)
+PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_size=3)), max_size=60).map("".join)
 
 
 @settings(max_examples=200, deadline=None)

@@ -30,9 +30,7 @@ def test_redirects(text: str) -> None:
     assert is_redirect(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["# REDIRECT is a word", "#REDIRECT", "a\n#REDIRECT [[A]]", "#one [[A]]", ""]
-)
+@pytest.mark.parametrize("text", ["# REDIRECT is a word", "#REDIRECT", "a\n#REDIRECT [[A]]", "#one [[A]]", ""])
 def test_not_redirects(text: str) -> None:
     assert not is_redirect(text)
 
@@ -58,8 +56,6 @@ def test_disambiguations(language: str, text: str) -> None:
     assert is_disambiguation(text, language)
 
 
-@pytest.mark.parametrize(
-    "text", ["{{Disambiguation needed}}", "{{About|x}} a", "<!-- {{disambig}} --> a", ""]
-)
+@pytest.mark.parametrize("text", ["{{Disambiguation needed}}", "{{About|x}} a", "<!-- {{disambig}} --> a", ""])
 def test_not_disambiguations(text: str) -> None:
     assert not is_disambiguation(text, "en")

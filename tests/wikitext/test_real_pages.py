@@ -36,9 +36,7 @@ def overlap(want: Counter[str], got: Counter[str]) -> Counter[str]:
     return Counter(hits=sum((want & got).values()), both=sum(want.values()) + sum(got.values()))
 
 
-@pytest.mark.skipif(
-    not PAGES.exists() or not SCORER.exists(), reason="the folder shared/ is not beside the checkout"
-)
+@pytest.mark.skipif(not PAGES.exists() or not SCORER.exists(), reason="the folder shared/ is not beside the checkout")
 def test_score() -> None:
     scorer = load_scorer()
     words: defaultdict[str, Counter[str]] = defaultdict(Counter)

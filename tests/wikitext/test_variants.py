@@ -25,8 +25,6 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("language", "variant", "text", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
-)
+@pytest.mark.parametrize(("language", "variant", "text", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_variants(language: str, variant: str, text: str, expected: str) -> None:
     assert extract_paragraphs(text, language=language, variant=variant) == [expected]
