@@ -69,7 +69,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Pla
             groups += [(kind, [piece]) for file in pieces for piece in file]
         else:
             groups += [(kind, group) for group in _group(chain.from_iterable(pieces), config.task_bytes)]
-    if not groups:
+    if not inputs:
         raise NoInputError("nothing to read: give --wikipedia, --books or --text")
     return Plan([Task(index, kind, pack(pieces)) for index, (kind, pieces) in enumerate(groups)], inputs)
 
@@ -84,7 +84,7 @@ def _pieces(kind: str, name: str, path: str, target: int) -> list[Piece]:
             ranges = text.split_lines(path, size, target)
         else:
             ranges = [(0, size)]
-    return [Piece(name, path, start, end) for start, end in ranges]
+    return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 
 def _describe(kind: str, pieces: list[Piece]) -> dict[str, Any]:

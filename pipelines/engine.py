@@ -20,6 +20,7 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions
+from apache_beam.runners import create_runner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms import environments
 
@@ -36,44 +37,50 @@ def default_workers(tasks: int) -> int:
     return max(1, min(tasks, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
 
 
-def run(chain: beam.PTransform, *, tasks: int, workers: int | None = None, beam_args: Sequence[str] = (), log: Path) -> None:
-    """Run a chain of steps to its end; `beam_args` go to Beam unchanged, `log` takes what worker processes print.
+def run(
+    chain: beam.PTransform,
+    *,
+    tasks: int,
+    workers: int | None = None,
+    beam_args: Sequence[str] = (),
+    state: Path,
+    verbose: bool = False,
+) -> None:
+    """Run a chain of steps to its end; `beam_args` go to Beam unchanged, `state` is a directory that exists.
 
     Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
     """
+    running = state / "running"
     options = PipelineOptions([*beam_args], save_main_session=False)
-    pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, log), options=options)
+    pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, running, verbose), options=options)
     _ = pipeline | chain
     try:
-        with _worker_guard(_stop_file(log)):
+        with _worker_guard(running):
             pipeline.run().wait_until_finish()
-    except (KeyboardInterrupt, SystemExit):
-        raise
     except Exception as error:
-        raise _ours(error, log) from error
+        raise _ours(error) from error
+    finally:
+        running.unlink(missing_ok=True)
 
 
-def _runner(options: PipelineOptions, workers: int | None, tasks: int, log: Path) -> Any:
+def _runner(options: PipelineOptions, workers: int | None, tasks: int, running: Path, verbose: bool) -> Any:
     name = options.view_as(StandardOptions).runner
     if name:
         if workers is not None:
             raise UsageError("--workers is for the local runner: say how many workers in the runner's own options, after --")
-        return name
+        try:
+            return create_runner(name)
+        except (ValueError, ImportError, AttributeError) as error:
+            raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
     count = workers or default_workers(tasks)
     options.view_as(DirectOptions).direct_num_workers = count
     if count == 1:
         return FnApiRunner()
-    stop = _stop_file(log)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    stop.unlink(missing_ok=True)
-    command = shlex.join([sys.executable, "-m", "bertdata.pipelines.worker", str(stop)])
-    command = f"exec {command} 2>>{shlex.quote(str(log))}"
+    running.touch()
+    command = f"exec {shlex.join([sys.executable, '-m', 'bertdata.pipelines.worker', str(running)])}"
+    # What a worker prints must not go to a disk that may be full: Beam waits for ever for a worker that fails in that.
+    command = command if verbose else f"{command} 2>/dev/null"
     return FnApiRunner(default_environment=environments.SubprocessSDKEnvironment.from_command_string(command))
-
-
-def _stop_file(log: Path) -> Path:
-    """Name the file whose presence tells worker processes to end: Beam waits for the others when one has died."""
-    return log.with_suffix(".stop")
 
 
 class _WorkerDied(Exception):
@@ -81,10 +88,10 @@ class _WorkerDied(Exception):
 
 
 @contextlib.contextmanager
-def _worker_guard(stop: Path) -> Iterator[None]:
+def _worker_guard(running: Path) -> Iterator[None]:
     """Raise _WorkerDied in the main thread when the thread that waits for a worker process reports its death.
 
-    Whatever ends the run ends the workers: a run that fails makes their stop file.
+    The other workers end as the file `running` goes: Beam waits for them before it gives up.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only; a caller in another thread has no guard
@@ -93,7 +100,7 @@ def _worker_guard(stop: Path) -> Iterator[None]:
 
     def on_error(args: threading.ExceptHookArgs) -> None:
         if args.thread is not None and args.thread.name == "run_worker":
-            stop.touch()
+            running.unlink(missing_ok=True)
             signal.pthread_kill(threading.main_thread().ident or 0, wake)
         else:
             old_hook(args)
@@ -111,7 +118,7 @@ def _worker_guard(stop: Path) -> Iterator[None]:
         signal.signal(wake, old_handler)
 
 
-def _ours(error: BaseException, log: Path) -> BertDataError:
+def _ours(error: BaseException) -> BertDataError:
     """Find the error that a step raised in what Beam made of it: on some engines only its text is left."""
     if isinstance(error, _WorkerDied):
         return BertDataError(
@@ -126,5 +133,4 @@ def _ours(error: BaseException, log: Path) -> BertDataError:
             return kind(found.group(2)) if issubclass(kind, BertDataError) else BertDataError(found.group(2))
         cause = cause.__cause__ or cause.__context__
     last = (str(error).strip() or repr(error)).splitlines()[-1]
-    where = f"; the workers' log is {log}" if log.exists() else ""
-    return BertDataError(f"the run failed: {last}{where}: run again with --resume, with --verbose for more")
+    return BertDataError(f"the run failed: {last}: run again with --resume, with --verbose for more")

@@ -1,4 +1,4 @@
-"""A worker process of the local runner: leaves Ctrl-C to the driver, and ends when the driver is gone or says so."""
+"""A worker process of the local runner: leaves Ctrl-C to the driver, and ends when the driver is gone or wants it to."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import time
 __all__ = ["main"]
 
 
-def _end_with(parent: int, stop: str) -> None:
-    """End this process when its parent has ended or has made the file `stop`; no file of ours can be harmed by it."""
-    while os.getppid() == parent and not os.path.exists(stop):
+def _end_with(parent: int, running: str) -> None:
+    """End this process when its parent has ended or has removed the file `running`; no file of ours can be harmed by it."""
+    while os.getppid() == parent and os.path.exists(running):
         time.sleep(0.2)
     os._exit(1)
 
 
 def main() -> None:
-    """Serve the runner that started this process with the name of its stop file."""
+    """Serve the runner that started this process ; the argument is the file that stands while it runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(os.getppid(), sys.argv[1]), daemon=True).start()
     from apache_beam.runners.worker import sdk_worker_main

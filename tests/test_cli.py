@@ -204,7 +204,7 @@ def test_locale_c_spaces_and_chinese_in_paths(run: Run, text: Path, tmp_path: Pa
     (folder / "文 本.jsonl").write_bytes(text.read_bytes())
     output = folder / "out 输出"
     for workers in (1, 2):
-        run("build-corpus", "--text", folder, "--output", output, "--workers", workers, "--overwrite", LC_ALL="C", PYTHONUTF8="0")
+        run("build-corpus", "--text", folder, "--output", output, "--workers", workers, "--overwrite", LC_ALL="C")
     assert "文 本.jsonl" in (output / "manifest.json").read_text(encoding="utf-8")
 
 

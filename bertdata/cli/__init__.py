@@ -62,7 +62,7 @@ def main() -> None:
 
     try:
         with signals():
-            code: Any = cli.main(standalone_mode=False)
+            code: Any = cli.main(prog_name="bertdata", standalone_mode=False)
     except click.exceptions.Exit as leave:
         code = leave.exit_code
     except click.ClickException as error:

@@ -40,7 +40,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     kind = manifest["kind"]
     pieces = [] if kind == "documents" else read_vocabulary(directory).pieces
     if kind == "vocabulary":
-        chosen = examples.pick(len(pieces), 20 * count) if number is None else [number]
+        chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
         _print([(2, "  ".join(f"{i} {pieces[i]}" for i in chosen))])
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:

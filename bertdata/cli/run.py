@@ -42,10 +42,10 @@ class Options(NamedTuple):
 def _read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
     if path is not None:
         table = read_toml(path).get(ctx.info_name or "", {})
-        known = {param.name for param in ctx.command.params}
-        values = {name.replace("-", "_"): value for name, value in table.items()}
-        if unknown := sorted(values.keys() - known):
+        known = {opt.lstrip("-"): param.name or "" for param in ctx.command.params for opt in param.opts}
+        if unknown := sorted(table.keys() - known.keys()):
             raise UsageError(f"{path}: [{ctx.info_name}] has no option {unknown[0]!r}: see bertdata {ctx.info_name} --help")
+        values = {known[name]: value for name, value in table.items()}
         ctx.default_map = {**(ctx.default_map or {}), **values}
 
 
@@ -113,8 +113,14 @@ def build(
         if first is None:
             return False
         with _progress(first, steps):
-            log = first / STATE / "work" / "workers.log"
-            engine.run(chain(todo), tasks=tasks, workers=options.workers, beam_args=options.beam_args, log=log)
+            engine.run(
+                chain(todo),
+                tasks=tasks,
+                workers=options.workers,
+                beam_args=options.beam_args,
+                state=first / STATE,
+                verbose=options.verbose,
+            )
     return True
 
 

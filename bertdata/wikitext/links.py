@@ -30,10 +30,8 @@ def _trick(target: str) -> str:
     ('Boston', 'Boston', 'Links')
     """
     name = target.rpartition(":")[2].strip()
-    if name.endswith((")", "）")):
-        short = name[: max(name.rfind("("), name.rfind("（"), 0)]
-    else:
-        short = name.partition(", ")[0]
+    bracket = max(name.rfind("("), name.rfind("（"), 0)
+    short = name[:bracket] if name.endswith((")", "）")) else name.partition(", ")[0]
     return short.strip() or name
 
 
