@@ -159,11 +159,12 @@ def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
     return ["vocab.txt", "tokenizer.json", "tokenizer_config.json"]
 
 
-def read(path: Path, lowercase: bool | None = None) -> Vocabulary:
+def read(path: str | Path, lowercase: bool | None = None) -> Vocabulary:
     """Read a vocabulary directory or a vocab.txt.
 
     `lowercase` is what tokenizer_config.json says; without that, a vocabulary with words in upper case is a cased one.
     """
+    path = Path(path)
     file = path / "vocab.txt" if path.is_dir() else path
     try:
         text = file.read_bytes().decode("utf-8-sig")

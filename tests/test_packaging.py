@@ -1,0 +1,72 @@
+"""The package as it is installed: a wheel holds all of it, an editable checkout gives the same names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+WITHOUT_DEPENDENCIES = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what git tracks, so that building writes nothing into the checkout."""
+    root = tmp_path_factory.mktemp("checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        source, target = REPOSITORY / name, root / name
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    return root
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist", "."], cwd=checkout, check=True)
+    return next((checkout / "dist").glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    for path in [*checkout.glob("bertdata/**/*.py"), *checkout.glob("bertdata/sample/**/*")]:
+        if path.is_file():
+            assert path.relative_to(checkout).as_posix() in names
+    assert {f"bertdata/pipelines/{path.name}" for path in checkout.glob("pipelines/*.py")} <= set(names)
+    assert "bertdata/py.typed" in names
+    assert not any(name.startswith(("pipelines/", "tests/", "benchmarks/")) for name in names)
+    sdist = tarfile.open(next((checkout / "dist").glob("*.tar.gz")))  # noqa: SIM115
+    with sdist:
+        inside = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"pipelines/make_pairs.py", "bertdata/sample/books", "pyproject.toml"} <= inside
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["wheel", "editable"])
+def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_path: Path) -> None:
+    """Install into an environment of its own, which sees this one's dependencies but not this checkout."""
+    environment = tmp_path / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", environment], check=True)
+    python = environment / "bin" / "python"
+    site = next((environment / "lib").glob("python*")) / "site-packages"
+    theirs = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "dependencies.pth").write_text("\n".join(theirs))  # plain .pth: the editable hook of this checkout is not run
+    what = [str(wheel)] if how == "wheel" else ["--editable", str(checkout)]
+    subprocess.run([python, "-m", "pip", "install", *WITHOUT_DEPENDENCIES, *what], check=True, cwd=tmp_path)
+    code = "import bertdata, bertdata.pipelines.make_pairs as p; print(bertdata.__file__); print(p.__file__)"
+    shown = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path).stdout.splitlines()
+    home = site if how == "wheel" else checkout
+    assert all(Path(line).is_relative_to(home) for line in shown), shown
+    demo = subprocess.run(
+        [environment / "bin" / "bertdata", "demo", "--n", "1"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert demo.returncode == 0, demo.stderr
+    assert "masked (epoch 0)" in demo.stdout
+    assert (tmp_path / "demo" / "pairs" / "manifest.json").is_file()

@@ -1,0 +1,76 @@
+"""Every command and every line of Python in README.md runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY, SAMPLE
+
+from bertdata.cli import cli
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)
+
+
+def commands(word: str) -> list[str]:
+    """List the lines of the code blocks that begin with a word."""
+    return [line for _, block in BLOCKS for line in block.splitlines() if line.startswith(word)]
+
+
+def test_the_two_commands_are_targets_of_the_makefile() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    assert [line.split("#")[0].strip() for line in commands("make ")] == ["make demo", "make test"]
+    for line in commands("make "):
+        assert re.search(rf"^{line.split()[1]}:", makefile, re.M)
+    assert "make test" in (REPOSITORY / ".ci" / "run").read_text()
+
+
+def test_the_way_without_make_does_what_make_does() -> None:
+    """Three lines, and the same linters and tests as in the Makefile."""
+    block = next(block for _, block in BLOCKS if block.startswith("python3 -m venv"))
+    assert len(block.splitlines()) == 3
+    makefile = (REPOSITORY / "Makefile").read_text()
+    tools = [re.sub(r"^\$\(BIN\)/", "", line.strip()) for line in makefile.splitlines() if line.startswith("\t$(BIN)/")]
+    wanted = {"bertdata demo", "ruff check", "ruff format --check", "mypy", "python -m pytest -n auto"}
+    assert wanted <= set(tools)
+    assert all(f".venv/bin/{tool}" in block for tool in wanted)
+
+
+def test_the_main_job_and_the_python_run_as_written(tmp_path: Path) -> None:
+    (tmp_path / "dumps").mkdir()
+    (tmp_path / "books").mkdir()
+    for path in SAMPLE.glob("*.bz2"):
+        (tmp_path / "dumps" / path.name).write_bytes(path.read_bytes())
+    for path in (SAMPLE / "books").glob("*.txt"):
+        (tmp_path / "books" / path.name).write_bytes(path.read_bytes())
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HOME": str(tmp_path / "hf")}
+    environment["HF_HUB_OFFLINE"] = "1"
+    job = [line for line in commands("bertdata ") if "demo" not in line]
+    assert [line.split()[1] for line in job] == ["build-corpus", "train-vocab", "make-pairs", "inspect"]
+    for line in job:
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    program = "".join(block for kind, block in BLOCKS if kind == "python") + "\nprint(pairs.num_rows, positions.shape)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\d+ \(1, 20\)", done.stdout)
+    tree = next(block for _, block in BLOCKS if block.startswith("corpus/\n"))
+    for name in re.findall(r"^  ([\w.]+)", tree, re.M):
+        assert list(tmp_path.glob(f"*/{name}")) or name in ("data", "rejects"), f"README shows {name}, which is not made"
+
+
+@pytest.mark.parametrize("option", re.findall(r"^\| `(--[\w-]+)", README, re.M))
+def test_the_options_named_exist_for_every_building_command(option: str) -> None:
+    import click
+
+    for name in ("build-corpus", "train-vocab", "make-pairs"):
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        assert option in {opt for param in command.params for opt in param.opts}
