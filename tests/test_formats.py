@@ -1,0 +1,84 @@
+"""Every format, end to end: what the command line writes is read by datasets, pyarrow and polars, and holds the same rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import SAMPLE, Run
+
+from bertdata.config import FORMATS
+
+
+@pytest.fixture(scope="module")
+def made(run: Run, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A corpus and pairs of the sample in each format; the pairs are made from the corpus of the same format."""
+    roots = {}
+    for name in FORMATS:
+        root = roots[name] = tmp_path_factory.mktemp(name)
+        options = ("--format", name, "--workers", 1)
+        run("build-corpus", "--wikipedia", SAMPLE, "--books", SAMPLE / "books", "--output", root / "corpus", *options)
+        run("make-pairs", root / "corpus", "--vocab", sample_vocab, "--shards", 2, "--output", root / "pairs", *options)
+    return roots
+
+
+def tables(root: Path, name: str, kind: str) -> pa.Table:
+    """Read a data set's shards with pyarrow alone."""
+    parts = []
+    for shard in json.loads((root / kind / "manifest.json").read_text())["shards"]:
+        path = root / kind / shard["name"]
+        if name == "parquet":
+            parts.append(pq.read_table(path))
+        elif name == "arrow-file":
+            parts.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
+        else:
+            parts.append(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
+    return pa.concat_tables(parts)
+
+
+@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+def test_every_format_holds_the_same_rows(made: dict[str, Path], kind: str) -> None:
+    found = {name: tables(root, name, kind).to_pylist() for name, root in made.items()}
+    assert found["arrow-stream"] == found["arrow-file"] == found["parquet"]
+    assert len(found["parquet"]) > 50
+
+
+@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_datasets_reads_every_format(made: dict[str, Path], name: str, kind: str, tmp_path: Path) -> None:
+    """In a process of its own: `datasets` reads where its cache is, and that it is off line, when it is imported."""
+    root = made[name]
+    program = f"import datasets; d = datasets.load_dataset({str(root / kind)!r}, split='train'); print(d.num_rows, d[0])"
+    environment = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    rows, _, first = done.stdout.partition(" ")
+    assert int(rows) == json.loads((root / kind / "manifest.json").read_text())["rows"]
+    assert ("input_ids" if kind == "pairs" else "sentences") in first
+
+
+@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+def test_datasets_maps_a_stream_as_it_lies(made: dict[str, Path], kind: str) -> None:
+    datasets = pytest.importorskip("datasets")
+    root = made["arrow-stream"]
+    for shard in json.loads((root / kind / "manifest.json").read_text())["shards"]:
+        assert datasets.Dataset.from_file(str(root / kind / shard["name"])).num_rows == shard["rows"]
+
+
+@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+@pytest.mark.parametrize("name", ["arrow-file", "parquet"])
+def test_polars_reads_the_formats_that_are_for_it(made: dict[str, Path], name: str, kind: str) -> None:
+    polars: Any = pytest.importorskip("polars")
+    root = made[name]
+    read = polars.read_parquet if name == "parquet" else polars.read_ipc
+    for shard in json.loads((root / kind / "manifest.json").read_text())["shards"]:
+        frame = read(root / kind / shard["name"])
+        assert frame.height == shard["rows"]
+        assert frame.columns[0] == ("input_ids" if kind == "pairs" else "id")
