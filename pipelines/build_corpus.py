@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +19,11 @@ from bertdata.config import CorpusConfig
 from bertdata.errors import EmptyResultError, NoInputError, TooManyRejectsError
 from bertdata.files import digest, storage_errors, write_json, write_text
 from bertdata.manifest import Tally
-from bertdata.records import Document, Drop, Piece, Reject, Task, pack, unpack
+from bertdata.records import Document, Drop, Piece, Task, pack, unpack
 from bertdata.report import card
-from bertdata.sentences import split_sentences
-from bertdata.sources import books, language, text, wikipedia
-from bertdata.wikitext import extract_paragraphs, is_disambiguation, is_redirect
+from bertdata.sources import text, wikipedia
 
+from . import documents
 from .transforms import Gather, Perform, Tasks
 
 __all__ = ["BuildCorpus", "Plan", "plan"]
@@ -116,39 +115,46 @@ class Extract:
     count: int
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        tally = Tally(_STAGES[task.kind])
-        rejects: list[dict[str, str]] = []
-        text_bytes = [0]
         pieces = unpack(task.pieces)
         name = shards.name("train", task.number, self.count, self.config.format)
+        ledger = Ledger(Tally(documents.STAGES[task.kind]))
         with storage_errors("cannot read the input"):
             inputs = [{**piece._asdict(), "sha256": digest(Path(piece.path), piece.start, piece.end)} for piece in pieces]
-            batches = self._batches(task.kind, pieces, tally, rejects, text_bytes)
+            batches = ledger.batches(documents.read(task.kind, pieces, self.config))
             shard = shards.write(Path(self.root), name, shards.DOCUMENT, batches, self.config.format)
-        files = [{**shard, "text_bytes": text_bytes[0]}]
-        if rejects:
-            files.append(_write_rejects(Path(self.root), f"rejects/{task.number:05d}-of-{self.count:05d}.jsonl", rejects))
-        return {"kind": task.kind, "files": files, "inputs": inputs, "tally": tally.to_json()}
+        files = [{**shard, "text_bytes": ledger.text_bytes}]
+        if ledger.rejects:
+            rejects = f"rejects/{task.number:05d}-of-{self.count:05d}.jsonl"
+            files.append(_write_rejects(Path(self.root), rejects, ledger.rejects))
+        return {"kind": task.kind, "files": files, "inputs": inputs, "tally": ledger.tally.to_json()}
 
-    def _batches(
-        self, kind: str, pieces: list[Piece], tally: Tally, rejects: list[dict[str, str]], text_bytes: list[int]
-    ) -> Iterator[Any]:
+
+@dataclass
+class Ledger:
+    """Count a task's records, as documents go into batches and rejects into a list."""
+
+    tally: Tally
+    rejects: list[dict[str, str]] = field(default_factory=list)
+    text_bytes: int = 0
+
+    def batches(self, records: Iterable[documents.Record]) -> Iterator[Any]:
+        """Yield record batches of documents; at least one, which may be empty."""
         batch = shards.DocumentBatch()
-        for record in _READERS[kind](pieces, self.config):
-            tally.entered += 1
+        for record in records:
+            self.tally.entered += 1
             if isinstance(record, Document):
-                tally.left += 1
+                self.tally.left += 1
                 batch.add(record)
                 if batch.bytes >= BATCH_BYTES:
-                    text_bytes[0] += batch.bytes
+                    self.text_bytes += batch.bytes
                     yield batch.take()
             elif isinstance(record, Drop):
-                tally.dropped[record.reason] += 1
+                self.tally.dropped[record.reason] += 1
             else:
-                tally.rejected[record.reason] += 1
-                rejects.append(record._asdict())
-        text_bytes[0] += batch.bytes
-        if batch.rows or not text_bytes[0]:
+                self.tally.rejected[record.reason] += 1
+                self.rejects.append(record._asdict())
+        if batch.rows or not self.text_bytes:
+            self.text_bytes += batch.bytes
             yield batch.take()
 
 
@@ -156,82 +162,6 @@ def _write_rejects(root: Path, name: str, rejects: list[dict[str, str]]) -> dict
     lines = "".join(json.dumps(reject, ensure_ascii=False) + "\n" for reject in rejects)
     write_text(root / name, lines)
     return {"name": name, "rows": len(rejects), "bytes": len(lines.encode()), "sha256": digest(root / name)}
-
-
-Record = Document | Drop | Reject
-
-
-def _wikipedia_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
-    """Pages to documents: main namespace, wikitext, no redirects, prose only."""
-    for piece in pieces:
-        site = wikipedia.read_site(piece.path)
-        for page in wikipedia.read_pages(piece, site, config.max_page_bytes):
-            if isinstance(page, Reject):
-                yield page
-            elif page.namespace != 0:
-                yield Drop("namespace")
-            elif page.model != "wikitext":
-                yield Drop("content model")
-            elif page.redirect or is_redirect(page.text, site.language):
-                yield Drop("redirect")
-            elif not page.text.strip():
-                yield Drop("empty page")
-            elif config.drop_disambiguation and is_disambiguation(page.text, site.language):
-                yield Drop("disambiguation")
-            else:
-                try:
-                    paragraphs = extract_paragraphs(
-                        page.text,
-                        title=page.title,
-                        language=site.language,
-                        namespaces=site.namespaces,
-                        definition_lists=config.definition_lists,
-                        variant=config.variant,
-                    )
-                except Exception as error:  # a page must never end a run; it is named, and the rest goes on
-                    yield Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {piece.name}")
-                    continue
-                yield _document(
-                    page.id, "wikipedia", config.language or site.language, page.title, site.url(page.title), paragraphs
-                )
-
-
-def _book_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
-    for book in books.read_books(pieces, max_bytes=config.max_page_bytes):
-        if isinstance(book, Reject):
-            yield book
-        else:
-            yield _document(book.id, "books", config.language or book.language, book.title, "", book.paragraphs)
-
-
-def _text_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
-    for item in text.read_text(
-        pieces,
-        text_column=config.text_column,
-        id_column=config.id_column or None,
-        title_column=config.title_column,
-        max_bytes=config.max_page_bytes,
-    ):
-        if isinstance(item, Reject):
-            yield item
-        else:
-            yield _document(item.id, "text", config.language or item.language, item.title, item.url, item.paragraphs)
-
-
-_READERS = {"wikipedia": _wikipedia_documents, "books": _book_documents, "text": _text_documents}
-_STAGES = {"wikipedia": "wikipedia pages", "books": "books", "text": "texts"}
-
-
-def _document(id: str, source: str, tongue: str, title: str, url: str, paragraphs: list[str]) -> Document | Drop:
-    """Split paragraphs into sentences."""
-    tongue = tongue or language.guess("".join(paragraphs[:50]))
-    sentences: list[str] = []
-    starts: list[int] = []
-    for paragraph in paragraphs:
-        if found := split_sentences(paragraph, tongue):
-            starts.append(len(sentences))
-            sentences += found
-    return Document(id, source, tongue, title, url, sentences, starts) if sentences else Drop("no prose")
 
 
 @dataclass(frozen=True)
@@ -248,7 +178,7 @@ class Commit:
 
     def __call__(self, reports: list[dict[str, Any]]) -> None:
         root = Path(self.root)
-        tallies = {stage: Tally(stage) for stage in _STAGES.values()}
+        tallies = {stage: Tally(stage) for stage in documents.STAGES.values()}
         for report in reports:
             tally = Tally.from_json(report["tally"])
             tallies[tally.stage].merge(tally)

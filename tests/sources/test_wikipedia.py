@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import doctest
 import gzip
 import re
 import subprocess
@@ -19,6 +20,8 @@ from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
 from bertdata.records import Page, Piece, Reject
+from bertdata.sources import pages as pages_module
+from bertdata.sources.pages import Cut, PageCutter
 from bertdata.sources.wikipedia import Site, read_pages, read_site, split
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -133,6 +136,48 @@ def test_a_header_without_names_takes_the_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("dbname", "name"),
+    [
+        ("zh_classicalwiki", "zh_classicalwiki"),
+        ("be-x.old_wiki", "be-x.old_wiki"),
+        (" en wiki\t", "enwiki"),
+        ("en\x00\x1b[2J\n\x85wiki", "en2Jwiki"),
+        ("../../etc/passwd", "....etcpasswd"),
+        ("a&lt;b&gt;:&amp;wiki", "abwiki"),
+        ("x" * 64, "x" * 64),
+        ("x" * 65, "dewiki"),
+        ("/", "dewiki"),
+        ("../..", "dewiki"),
+        ("\x01 \x02", "dewiki"),
+        ("維基", "dewiki"),
+    ],
+)
+def test_an_odd_dbname_makes_no_odd_ids(tmp_path: Path, dbname: str, name: str) -> None:
+    path = _write(tmp_path / "dewiki-20200101.xml", _head(dbname=dbname), _page(1), _page(2).replace("<id>2</id>", ""), TAIL)
+    assert read_site(str(path)).dbname == name
+    pages, rejects = _read(path)
+    assert _ids(pages) == [f"{name}:1"] and _ids(rejects) == [f"{name}:Page 2"]
+
+
+@pytest.mark.parametrize("file", ["維基.xml", "-.xml", f"{'x' * 65}.xml", " .xml"])
+def test_odd_names_of_wiki_and_file_leave_a_plain_one(tmp_path: Path, file: str) -> None:
+    assert read_site(str(_write(tmp_path / file, _head(dbname="/"), TAIL))).dbname == "wiki"
+
+
+@pytest.mark.parametrize("base", ["http://[", "http://[x]/wiki/A", "no address", "http://"])
+def test_a_base_that_is_no_address_names_nothing(tmp_path: Path, base: str) -> None:
+    head = _head(dbname="").replace("https://xx.wikipedia.org/wiki/Main_Page", base)
+    assert read_site(str(_write(tmp_path / "dewiki-20200101.xml", head, TAIL))).dbname == "dewiki"
+
+
+@given(dbname=st.text(st.characters(exclude_characters="<", exclude_categories=["Cs"]), max_size=80))
+@LAW
+def test_ids_of_pages_have_plain_letters_whatever_the_header_says(tmp_path: Path, dbname: str) -> None:
+    path = _write(tmp_path / "dewiki.xml", _head(dbname=dbname), _page(1), TAIL)
+    assert re.fullmatch("[A-Za-z0-9_.-]{1,64}:1", _read(path)[0][0].id)
+
+
+@pytest.mark.parametrize(
     ("content", "problem"),
     [
         ('<!DOCTYPE mediawiki [<!ENTITY a "b">]>' + _head() + TAIL, "document type or entities"),
@@ -216,6 +261,35 @@ def test_a_malformed_page_without_an_id_is_named_by_its_title(tmp_path: Path) ->
     assert (reject.id, reject.reason) == ("xxwiki:Page 2", "malformed-xml")
 
 
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [
+        ("A\tB\nC", "A B C"),
+        ("A&#9;B&#10;C&#13;D", "A B C D"),
+        ("A\x7fB\x80C\x9f", "A B C"),
+        ("&#133;A&#x9b;&#x9b;B\n", "A  B"),
+        ("A\u00a0B\u200d茶 😀", "A\u00a0B\u200d茶 😀"),  # letters that are no control characters stay
+    ],
+)
+def test_control_characters_of_a_title_become_spaces(tmp_path: Path, raw: str, title: str) -> None:
+    page = _page(1, "a\tb\x7f\x9fc").replace("<title>Page 1</title>", f"<title>{raw}</title>")
+    (read,), rejects = _read(_write(tmp_path / "a.xml", _head(), page, TAIL))
+    assert read.title == title and rejects == []
+    assert read.text == "a\tb\x7f\x9fc"  # what a text means is for its parser to say
+
+
+@pytest.mark.parametrize(("text", "reason"), [("fine", "no-id"), ("a & b", "malformed-xml")])
+def test_control_characters_of_a_title_come_into_no_reject(tmp_path: Path, text: str, reason: str) -> None:
+    page = _page(2, "MARK", "A\n\x7f\x9bB").replace("<id>2</id>", "").replace("MARK", text)
+    _, (reject,) = _read(_write(tmp_path / "a.xml", _head(), page, TAIL))
+    assert (reject.id, reject.reason) == ("xxwiki:A   B", reason)
+
+
+def test_a_title_of_control_characters_is_none(tmp_path: Path) -> None:
+    page = _page(2).replace("<title>Page 2</title>", "<title>\x7f&#9;\x80</title>")
+    assert [(r.id, r.reason) for r in _read(_write(tmp_path / "a.xml", _head(), page, TAIL))[1]] == [("xxwiki:2", "no-title")]
+
+
 @pytest.mark.parametrize("text", ["<text/>", '<text xml:space="preserve" />', "<text></text>", '<text deleted="deleted" />'])
 def test_an_empty_text_is_a_page(tmp_path: Path, text: str) -> None:
     page = re.sub("<text.*</text>", text, _page(2))
@@ -247,7 +321,46 @@ def test_a_page_inside_declares_nothing(tmp_path: Path) -> None:
     assert _ids(pages) == ["xxwiki:1", "xxwiki:3"] and [r.id for r in rejects] == ["xxwiki:2"]
 
 
+@pytest.mark.parametrize("target", [1, 1 << 30])
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2"])
+def test_unended_pages_are_each_named_also_at_the_end_of_a_file(tmp_path: Path, name: str, target: int) -> None:
+    unended = [_page(i).replace("</page>", "") for i in (2, 3, 4)]
+    pages, rejects = _read(_write(tmp_path / name, _head(), _page(1), *unended), target)
+    assert _ids(pages) == ["xxwiki:1"]
+    assert [(r.id, r.reason) for r in rejects] == [
+        ("xxwiki:2", "unended-page"),
+        ("xxwiki:3", "unended-page"),
+        ("xxwiki:4", "truncated-page"),
+    ]
+
+
+def test_a_page_that_lost_its_beginning_is_named(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.xml", _head(), _page(1), _page(2).replace("<page>", "<pige>"), _page(3), TAIL)
+    pages, rejects = _read(path)
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"] and [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "malformed-xml")]
+
+
 # --- sizes ---
+
+
+@pytest.mark.parametrize("streams", [1, 2, 50])
+def test_the_limit_is_on_the_page_alone_however_it_comes(tmp_path: Path, streams: int) -> None:
+    """From behind ``<page>`` to the end of ``</page>``: neither the header before it counts, nor where blocks end."""
+    size = len(_page(1).strip()) - len("<page>")
+    whole = (_head() + _page(1) + _page(2) + TAIL).encode()
+    step = -(-len(whole) // streams)
+    path = _write(tmp_path / "a.xml.bz2", *(whole[i : i + step] for i in range(0, len(whole), step)))
+    assert _ids(_read(path, most=size)[0]) == ["xxwiki:1", "xxwiki:2"] and size < len(_head())
+    pages, rejects = _read(path, most=size - 1)
+    assert pages == [] and [(r.id, r.reason) for r in rejects] == [("xxwiki:1", "too-large"), ("xxwiki:2", "too-large")]
+
+
+@pytest.mark.parametrize("target", [1, 300, 1 << 30])
+def test_a_too_large_page_without_its_end_costs_itself(tmp_path: Path, target: int) -> None:
+    long = _page(1, "long " * 400).replace("</page>", "")
+    path = _write(tmp_path / "a.xml.bz2", _head(), *(long[i : i + 100] for i in range(0, len(long), 100)), _page(2), TAIL)
+    pages, rejects = _read(path, target, most=1024)
+    assert _ids(pages) == ["xxwiki:2"] and [(r.id, r.reason) for r in rejects] == [("xxwiki:1", "too-large")]
 
 
 @pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2", "a.xml.gz"])
@@ -292,6 +405,61 @@ def test_a_bomb_of_256_megabytes_is_read_in_bounded_memory(tmp_path: Path) -> No
     megabytes, _, found = done.stdout.strip().partition(" ")
     assert found == "[('xxwiki:1', ''), ('xxwiki:2', 'too-large'), ('xxwiki:3', '')]"
     assert int(megabytes) < 40
+
+
+# --- cuts into pages ---
+
+
+def test_the_example_of_pages() -> None:
+    assert doctest.testmod(pages_module) == (0, 2 + 1)
+
+
+TEXT = st.lists(st.sampled_from(["<page>", "</page>", "<page", "</", "<pa", "ge>", "x", "page>", "</mediawiki>", "<"])).map(
+    "".join
+)
+
+
+@st.composite
+def texts_in_blocks(draw: st.DrawFn) -> tuple[bytes, list[int]]:
+    text = draw(TEXT).encode()
+    return text, sorted(draw(st.lists(st.integers(0, len(text)), max_size=10)))
+
+
+def _cut(text: bytes, cuts: list[int], border: int = 1 << 30, at_start: bool = True) -> list[Cut]:
+    """Feed a text in blocks, as a piece that ends at `border`, which is one of the cuts."""
+    cutter, found = PageCutter(1 << 20, at_start), []
+    for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        if begin >= border:
+            cutter.border()
+        if cutter.past:
+            return found
+        found += cutter.feed(text[begin:end])
+    return [*found, *cutter.finish()]
+
+
+@settings(LAW, max_examples=300)
+@given(texts_in_blocks())
+def test_every_page_tag_is_one_cut_and_blocks_do_not_matter(case: tuple[bytes, list[int]]) -> None:
+    text, cuts = case
+    found = _cut(text, cuts)
+    assert found == _cut(text, [])
+    expected = re.findall(rb"<page>((?:(?!</?page>).)*(?:</page>)?)", text)  # each tag, and what is up to the next one
+    lone = {cut.text for cut in found} - set(expected)  # a </page> that lacks its <page>, or the end of the dump
+    assert [cut.text for cut in found if cut.text not in lone] == expected
+    assert all(text.endswith(b"</page>") or text == b"" for text in lone)
+
+
+@settings(LAW, max_examples=300)
+@given(texts_in_blocks(), st.integers(0, 10))
+def test_two_pieces_cut_each_page_once(case: tuple[bytes, list[int]], index: int) -> None:
+    text, cuts = case
+    border = [*cuts, len(text)][min(index, len(cuts))]
+    first = _cut(text, cuts, border)
+    second = _cut(text[border:], [cut - border for cut in cuts if cut > border], at_start=False)
+    named = [cut.text for cut in first + second if cut.reason != "truncated-dump"]
+    begun = re.findall(rb"<page>((?:(?!</?page>).)*(?:</page>)?)", text)
+    assert [cut for cut in named if cut in begun] == begun
+    assert Counter(named) - Counter(cut.text for cut in _cut(text, [])) == Counter()
 
 
 # --- cuts into tasks ---
@@ -412,6 +580,19 @@ def test_a_damaged_stream_in_pages_cut_anywhere_costs_what_it_holds(tmp_path: Pa
     assert {r.reason for r in first[1]} == {"damaged-stream"}
     for target in (1, 500, 1500):
         assert _read(tmp_path / "a.xml.bz2", target)[0] == first[0]
+
+
+@pytest.mark.parametrize("target", [1, 1000, 1 << 30])
+def test_damage_is_named_by_the_page_that_it_breaks_and_by_no_other(tmp_path: Path, target: int) -> None:
+    """A task that begins within a page knows no id of it: those that it sees are of revisions and of contributors."""
+    whole = (_head() + _page(1) + _page(2, "word " * 60) + _page(3) + TAIL).encode()
+    at = whole.index(b"<id>92")
+    packed = list(map(bz2.compress, (whole[:at], whole[at : at + 150], whole[at + 150 : at + 200], whole[at + 200 :])))
+    packed[2] = packed[2][:40] + bytes([packed[2][40] ^ 0xFF]) + packed[2][41:]
+    (tmp_path / "a.xml.bz2").write_bytes(b"".join(packed))
+    pages, rejects = _read(tmp_path / "a.xml.bz2", target)
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
+    assert set(_ids(rejects)) <= {"xxwiki:2", "a.xml.bz2"} and rejects[0].id == "xxwiki:2"
 
 
 @pytest.mark.parametrize("target", [1, 1000, 1 << 30])
