@@ -11,27 +11,24 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 import numpy as np
-import pyarrow as pa
 
 from bertdata import keys, manifest, pairs, shards, vocab
 from bertdata.config import PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
 from bertdata.files import digest, write_json, write_text
 from bertdata.manifest import Tally
-from bertdata.output import STATE, perform
-from bertdata.records import Report, Task
+from bertdata.output import perform
+from bertdata.records import Report
 from bertdata.report import card
-from bertdata.tokens import Encoder
 
-from . import corpus
+from . import buckets, corpus
 from .transforms import Gather, Perform, Tasks
 
 __all__ = ["MakePairs", "Output", "shard_count"]
@@ -42,24 +39,6 @@ class Output(NamedTuple):
 
     root: str
     config: PairsConfig
-
-
-class Spill(NamedTuple):
-    """A bucket's documents in one spill file: `rows` documents in record batch `batch`; -1 where there are none."""
-
-    path: str
-    batch: int
-    rows: int
-
-
-class Tokens(NamedTuple):
-    """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its place in the corpus."""
-
-    id: str
-    tokens: bytes
-    ends: bytes
-    task: int
-    row: int
 
 
 def shard_count(config: PairsConfig, text_bytes: int) -> int:
@@ -79,7 +58,7 @@ class MakePairs(beam.PTransform):
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         root, seed = Path(self._outputs[0].root), self._outputs[0].config.seed
-        tokenize = Tokenize(str(root), self._vocabulary, self._source.format, seed, self._buckets)
+        tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.format, seed, self._buckets)
         build = BuildBucket(self._vocabulary, self._outputs, self._buckets)
         commit = Commit(self._vocabulary, self._outputs, self._source.inputs(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)
@@ -87,73 +66,8 @@ class MakePairs(beam.PTransform):
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
             reports = tasks | "Tokenize" >> beam.ParDo(Perform(root, "tokenize", tokenize))
-            documents = reports | "By bucket" >> beam.FlatMap(Spills(str(root)))
+            documents = reports | "By bucket" >> beam.FlatMap(buckets.Spills(str(root)))
         return documents | "Bucket" >> beam.GroupByKey() | "Build pairs" >> beam.Map(build) | "Commit" >> Gather(commit)
-
-
-@dataclass
-class Tokenize:
-    """Tokenize a batch of documents, and write them to a spill file by bucket."""
-
-    root: str
-    vocabulary: vocab.Vocabulary
-    format: str
-    seed: int
-    buckets: int
-
-    @cached_property
-    def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary.tokenizer(), len(self.vocabulary.pieces))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_encoder"}
-
-    def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
-        """Yield every document under its bucket; the first task has nothing to add for each bucket, so that each exists."""
-        if task.number == 0:
-            yield from ((bucket, Tokens("", b"", b"", 0, -1)) for bucket in range(self.buckets))
-        row = 0
-        for ids, documents in corpus.sentences(task, self.format):
-            tokens, ends = self._encoder.encode([sentence for document in documents for sentence in document])
-            first = start = 0
-            for doc_id, document in zip(ids, documents, strict=True):
-                own = ends[first : first + len(document)]
-                first += len(document)
-                end = int(own[-1]) if len(own) else start
-                bucket = int(keys.key(self.seed, "bucket", doc_id) * self.buckets >> 64)
-                yield bucket, Tokens(doc_id, tokens[start:end].tobytes(), (own - start).tobytes(), task.number, row)
-                start, row = end, row + 1
-
-    def __call__(self, task: Task) -> dict[str, Any]:
-        by_bucket: dict[int, list[Tokens]] = {}
-        for bucket, document in self.documents(task):
-            by_bucket.setdefault(bucket, [])
-            if document.row >= 0:
-                by_bucket[bucket].append(document)
-        full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-        name = f"{STATE}/work/tokens-{task.number:05d}.arrow"
-        batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
-        file = shards.write(Path(self.root), name, _SPILL, batches, "arrow-file")
-        places = {bucket: place for place, bucket in enumerate(full)}
-        spills = [[bucket, places.get(bucket, -1), len(by_bucket[bucket])] for bucket in sorted(by_bucket)]
-        return {"files": [file], "spills": spills}
-
-
-_SPILL = pa.schema(
-    [("id", pa.string()), ("tokens", pa.binary()), ("ends", pa.binary()), ("task", pa.int64()), ("row", pa.int64())]
-)
-
-
-@dataclass(frozen=True)
-class Spills:
-    """Turn what `Tokenize` reported into a reference for each bucket."""
-
-    root: str
-
-    def __call__(self, report: Report) -> Iterator[tuple[int, Spill]]:
-        body = json.loads(report.body)
-        for bucket, batch, rows in body["spills"]:
-            yield bucket, Spill(f"{self.root}/{body['files'][0]['name']}", batch, rows)
 
 
 @dataclass
@@ -162,11 +76,11 @@ class BuildBucket:
 
     vocabulary: vocab.Vocabulary
     outputs: list[Output]
-    buckets: int
+    count: int
 
-    def __call__(self, group: tuple[int, Iterable[Spill | Tokens]]) -> Report:
+    def __call__(self, group: tuple[int, Iterable[buckets.Spill | buckets.Tokens]]) -> Report:
         number, members = group
-        documents = list(_documents(members))
+        documents = list(buckets.gather(members))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()
@@ -178,11 +92,11 @@ class BuildBucket:
         bodies = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, self.vocabulary, bucket, number, self.buckets)
+            work = _Build(output, self.vocabulary, bucket, number, self.count)
             bodies.append(perform(Path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
-    def _bucket(self, documents: list[Tokens]) -> pairs.Bucket:
+    def _bucket(self, documents: list[buckets.Tokens]) -> pairs.Bucket:
         dtype = np.uint16 if len(self.vocabulary.pieces) <= 1 << 16 else np.uint32
         tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
         lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
@@ -194,26 +108,6 @@ class BuildBucket:
         return pairs.Bucket(tokens, sentences, starts, [d.id for d in documents])
 
 
-def _documents(members: Iterable[Spill | Tokens]) -> Iterator[Tokens]:
-    """Read a bucket's documents, each once: an engine may have moved a reference twice."""
-    seen: set[Any] = set()
-    for member in members:
-        place = (member.path, member.batch) if isinstance(member, Spill) else (member.task, member.row)
-        if place in seen or place[1] < 0:
-            continue
-        seen.add(place)
-        if isinstance(member, Tokens):
-            yield member
-            continue
-        rows = 0
-        for batch in shards.read_batches(Path(member.path), "arrow-file", member.batch, member.batch + 1):
-            columns = [column.to_pylist() for column in batch.columns]
-            yield from (Tokens(*values) for values in zip(*columns, strict=True))
-            rows += batch.num_rows
-        if rows != member.rows:
-            raise VerificationError(f"{member.path} holds {rows} of {member.rows} documents: run again with --resume")
-
-
 @dataclass(frozen=True)
 class _Build:
     """Build one output's pairs of a bucket, and write their shard."""
@@ -222,7 +116,7 @@ class _Build:
     vocabulary: vocab.Vocabulary
     bucket: pairs.Bucket
     number: int
-    buckets: int
+    count: int
 
     def __call__(self) -> dict[str, Any]:
         config, pieces = self.output.config, self.vocabulary.pieces
@@ -234,7 +128,7 @@ class _Build:
             cls_id=pieces.index("[CLS]"),
             sep_id=pieces.index("[SEP]"),
             continues=self.vocabulary.continues(),
-            name=f"bucket {self.number} of {self.buckets}",
+            name=f"bucket {self.number} of {self.count}",
         )
         schema = shards.pair_schema(len(pieces), config.provenance)
         columns: dict[str, Any] = {
@@ -246,7 +140,7 @@ class _Build:
         if config.provenance:
             columns["a_document"] = [self.bucket.ids[d] for d in built.a_documents]
             columns["b_document"] = [self.bucket.ids[d] for d in built.b_documents]
-        name = shards.name("train", self.number, self.buckets, config.format)
+        name = shards.name("train", self.number, self.count, config.format)
         file = shards.write(Path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
         return {"files": [file], "tallies": tallies, "statistics": dict(pairs.statistics(built))}
