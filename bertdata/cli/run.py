@@ -148,7 +148,8 @@ def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
 
         def refresh() -> None:
             for step, number in numbers.items():
-                bars.update(number, completed=count_done(root, step.name))
+                done = count_done(root, step.name)  # nothing, once the run is committed and its records are gone
+                bars.update(number, completed=max(done, int(bars.tasks[number].completed)))
                 speed = bars.tasks[number].speed
                 bars.update(number, rate=f"{speed:.2f}/s" if speed else "")
 
