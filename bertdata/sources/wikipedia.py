@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 import urllib.parse
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from xml.parsers import expat
 
 from ..errors import UsageError
 from ..records import Page, Piece, Reject
 from .compressed import CHUNK, Block, Damage, blocks, stream_starts
+from .page_xml import BrokenPage, guess_name, read_fields
+from .pages import OPEN, Cut, PageCutter
 
 __all__ = ["Site", "read_pages", "read_site", "split"]
 
 _HEAD = 1 << 20  # the header of a dump is a few kilobytes; what has none in a megabyte is no dump
-_OPEN, _CLOSE = b"<page>", b"</page>"
+_LONGEST_NAME = 64  # MySQL's for a database, which a dbname is
 
 
 class Site(NamedTuple):
@@ -59,14 +61,14 @@ def _page_starts(path: str, target: int, size: int) -> list[int]:
         while at < size:
             file.seek(at)
             data = file.read(CHUNK)
-            found = data.find(_OPEN)
+            found = data.find(OPEN)
             if found >= 0:
                 starts.append(at + found)
                 at += found + target
             elif len(data) < CHUNK:
                 break
             else:
-                at += len(data) - len(_OPEN) + 1
+                at += len(data) - len(OPEN) + 1
     return starts
 
 
@@ -77,9 +79,9 @@ def read_site(path: str) -> Site:
         if isinstance(block, Damage):
             break
         head += block.data
-        if b"</siteinfo>" in head or _OPEN in head or len(head) > _HEAD:
+        if b"</siteinfo>" in head or OPEN in head or len(head) > _HEAD:
             break
-    head = head.partition(_OPEN)[0]
+    head = head.partition(OPEN)[0]
     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
         raise UsageError(f"{path} declares a document type or entities, which no MediaWiki export does: it is not read")
     text = head.decode("utf-8", "replace")
@@ -89,8 +91,7 @@ def read_site(path: str) -> Site:
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
     base = _element(text, "base")
     language = next(iter(re.findall(r'<mediawiki[^>]*\sxml:lang="([^"]+)"', text)), "") or _host_language(base)
-    dbname = _element(text, "dbname") or (f"{_host_language(base)}wiki" if base else "") or _file_dbname(path)
-    return Site(dbname, language, base[: base.rfind("/") + 1], namespaces)
+    return Site(_dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces)
 
 
 def _element(text: str, name: str) -> str:
@@ -103,166 +104,76 @@ def _unescape(text: str) -> str:
 
 
 def _host_language(base: str) -> str:
-    return (urllib.parse.urlsplit(base).hostname or "").partition(".")[0]
+    try:
+        return (urllib.parse.urlsplit(base).hostname or "").partition(".")[0]
+    except ValueError:  # no address, such as ``http://[``
+        return ""
 
 
-def _file_dbname(path: str) -> str:
-    return re.split(r"[-.]", Path(path).name, maxsplit=1)[0]
+def _dbname(text: str, base: str, path: str) -> str:
+    """Name the wiki by its header, else by the file: in letters that an id may have, for this name begins every page's."""
+    file = re.split(r"[-.]", Path(path).name, maxsplit=1)[0]
+    language = _host_language(base)
+    return _plain(_element(text, "dbname") or (f"{language}wiki" if language else file)) or _plain(file) or "wiki"
+
+
+def _plain(name: str) -> str:
+    """Keep the ASCII letters, digits and ``_.-`` of a name; return nothing if that is no name or a long one."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "", name)
+    return name if len(name) <= _LONGEST_NAME and re.search("[A-Za-z0-9]", name) else ""
 
 
 def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
     """Read the pages that begin in a piece, in order; what is broken comes as a Reject in its place."""
-    size = Path(piece.path).stat().st_size
-    buffer, skipping, closed, limit = b"", False, piece.start == 0, -1
+    read = partial(_read, piece, site, max_page_bytes)
+    end = min(piece.end, Path(piece.path).stat().st_size)
+    cutter = PageCutter(max_page_bytes, at_start=piece.start == 0)
     for block in blocks(piece.path, piece.start, piece.end):
-        beyond = _first(block) >= piece.end
-        if beyond and limit < 0:
-            limit = len(buffer)  # a page that begins from here on is the next piece's
-        if beyond and (skipping or not _page_open(buffer, limit)):
+        if _first(block) >= piece.end:
+            cutter.border()
+        if cutter.past:
             return
         if isinstance(block, Damage):
             where = f"bytes {block.start}-{block.end} of {piece.name}"
-            yield Reject(_guess_id(buffer, site) or piece.name, block.reason, where)
-            if block.end >= min(piece.end, size):
+            yield _reject(piece, site, guess_name(cutter.lose()), block.reason, where)
+            if block.end >= end:
                 return
-            buffer, skipping, closed = b"", False, False
-            continue
-        searched = max(0, len(buffer) - len(_CLOSE))
-        buffer += block.data
-        if beyond and not _page_open(buffer, limit):
-            return
-        begin = 0
-        while (end := buffer.find(_CLOSE, max(begin, searched))) >= 0:
-            end += len(_CLOSE)
-            if beyond and 0 <= (following := buffer.find(_OPEN, limit)) < end:
-                yield from _unended(buffer[:following].split(_OPEN)[1:], piece, site)
-                return
-            if not skipping and (closed or _OPEN in buffer[begin:end]):
-                yield from _read_block(buffer[begin:end], piece, site, max_page_bytes)
-            if beyond:
-                return
-            begin, skipping, closed = end, False, True
-        buffer = buffer[begin:]
-        if len(buffer) > max_page_bytes:
-            if not skipping and _OPEN in buffer:
-                yield _too_large(buffer, piece, site, max_page_bytes)
-                skipping = True
-            buffer = buffer[-len(_CLOSE) :]
-    if not skipping and _OPEN in buffer:
-        yield Reject(_guess_id(buffer, site) or piece.name, "truncated-page", f"end of {piece.name}")
-    elif closed and b"</mediawiki>" not in buffer:  # where no page ended, an earlier piece tells of it
-        yield Reject(piece.name, "truncated-dump", f"end of {piece.name}: no </mediawiki>; pages may be missing")
+        else:
+            yield from map(read, cutter.feed(block.data))
+    yield from map(read, cutter.finish())
 
 
 def _first(block: Block | Damage) -> int:
     return block.at if isinstance(block, Block) else block.start
 
 
-def _page_open(buffer: bytes, limit: int) -> bool:
-    """Tell whether a page, or a part of the tag that opens one, begins before `limit` and waits for its end."""
-    if (found := buffer.find(_OPEN)) >= 0:
-        return found < limit
-    return any(buffer.endswith(_OPEN[:length]) and len(buffer) - length < limit for length in range(1, len(_OPEN)))
+_WHERE = {
+    "unended-page": "a page without </page> in {name}",
+    "too-large": "a page of more than {most} bytes (--max-page-bytes) in {name}",
+    "truncated-page": "end of {name}",
+    "truncated-dump": "end of {name}: no </mediawiki>; pages may be missing",
+}
 
 
-def _too_large(block: bytes, piece: Piece, site: Site, max_page_bytes: int) -> Reject:
-    where = f"a page of more than {max_page_bytes} bytes (--max-page-bytes) in {piece.name}"
-    return Reject(_guess_id(block, site) or piece.name, "too-large", where)
-
-
-def _read_block(block: bytes, piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
-    """Read what ends with ``</page>``: a page, or pages that lack their end before it."""
-    *unended, page = block.split(_OPEN)[1:] or [block]
-    yield from _unended(unended, piece, site)
-    if len(page) > max_page_bytes:
-        yield _too_large(page, piece, site, max_page_bytes)
-    else:
-        yield _parse(page, piece, site)
-
-
-def _unended(parts: list[bytes], piece: Piece, site: Site) -> Iterator[Reject]:
-    for part in parts:
-        yield Reject(_guess_id(part, site) or piece.name, "unended-page", f"a page without </page> in {piece.name}")
-
-
-def _guess_id(text: bytes, site: Site) -> str:
-    """Name a page that cannot be read by its id or its title, if those can."""
-    text = text.rpartition(_OPEN)[2]
-    head = text.partition(b"<revision>")[0]  # a revision has an id too
-    if match := re.search(rb"<id>(\d+)</id>", head):
-        return f"{site.dbname}:{match.group(1).decode()}"
-    if match := re.search(rb"<title>([^<]{1,255})</title>", text):
-        return f"{site.dbname}:{match.group(1).decode('utf-8', 'replace')}"
-    return ""
-
-
-def _parse(page: bytes, piece: Piece, site: Site) -> Page | Reject:
-    """Parse one page's XML; `page` is what follows ``<page>``."""
-    where = f"{piece.name}"
-    fields = _Fields()
+def _read(piece: Piece, site: Site, most: int, cut: Cut) -> Page | Reject:
+    """Turn a cut into the page that it is, or into a reject that names it."""
+    if cut.reason:
+        return _reject(piece, site, guess_name(cut.text), cut.reason, _WHERE[cut.reason].format(name=piece.name, most=most))
     try:
-        fields.parse(_OPEN + page)
-    except expat.ExpatError as error:
-        return Reject(_guess_id(page, site) or piece.name, "malformed-xml", f"{where}: {error}")
-    except _Declaration:
-        return Reject(_guess_id(page, site) or piece.name, "declaration", f"{where}: a document type or entity is declared")
-    title, number = fields.get("title"), fields.get("id")
-    if not title or not number.isascii() or not number.isdigit():
-        good = number.isascii() and number.isdigit()
-        name = number if good else title
-        return Reject(f"{site.dbname}:{name}" if name else piece.name, "no-title" if good else "no-id", where)
-    if "text" not in fields.values:
-        return Reject(f"{site.dbname}:{number}", "no-text", where)
-    ns = fields.get("ns")
-    namespace = int(ns) if re.fullmatch(r"-?\d{1,9}", ns) else site.namespace(title)
+        fields = read_fields(cut.text)
+    except BrokenPage as broken:
+        return _reject(piece, site, guess_name(cut.text), broken.reason, f"{piece.name}: {broken.detail}")
+    title, number = fields.get("title", ""), fields.get("id", "")
+    if not number.isascii() or not number.isdigit():
+        return _reject(piece, site, title, "no-id", piece.name)
+    if not title or "text" not in fields:
+        return _reject(piece, site, number, "no-text" if title else "no-title", piece.name)
+    ns = fields.get("ns", "")
+    namespace = int(ns) if re.fullmatch(r"-?[0-9]{1,9}", ns) else site.namespace(title)
     model = fields.get("model") or "wikitext"
-    return Page(f"{site.dbname}:{number}", title, namespace, model, "redirect" in fields.values, fields.get("text"))
+    return Page(f"{site.dbname}:{number}", title, namespace, model, "redirect" in fields, fields["text"])
 
 
-class _Declaration(Exception):
-    """A page that declares a document type, which could expand to anything."""
-
-
-class _Fields:
-    """Gather the elements of a page that matter; of several revisions the last one's."""
-
-    _PATHS = {
-        "page/title": "title",
-        "page/ns": "ns",
-        "page/id": "id",
-        "page/redirect": "redirect",
-        "page/revision/model": "model",
-        "page/revision/text": "text",
-    }
-
-    def __init__(self) -> None:
-        self.values: dict[str, list[str]] = {}
-        self._path: list[str] = []
-        self._parser = expat.ParserCreate("utf-8")
-        self._parser.buffer_text = True
-        self._parser.buffer_size = CHUNK
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.StartDoctypeDeclHandler = self._refuse
-
-    def parse(self, data: bytes) -> None:
-        """Parse a whole page; raise expat.ExpatError where it is not well-formed."""
-        self._parser.Parse(data, True)
-
-    def get(self, name: str) -> str:
-        """Return an element's text, stripped unless it is the page's own."""
-        value = "".join(self.values.get(name, ()))
-        return value if name == "text" else value.strip()
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._path.append(name)
-        if field := self._PATHS.get("/".join(self._path)):
-            self.values[field] = []
-            self._parser.CharacterDataHandler = self.values[field].append
-
-    def _end(self, name: str) -> None:
-        self._path.pop()
-        self._parser.CharacterDataHandler = None
-
-    def _refuse(self, *declaration: object) -> None:
-        raise _Declaration
+def _reject(piece: Piece, site: Site, name: str, reason: str, where: str) -> Reject:
+    """Refuse a page, which is called by its id or title where those are known and by its file else."""
+    return Reject(f"{site.dbname}:{name}" if name else piece.name, reason, where)

@@ -343,12 +343,11 @@ def test_a_page_that_lost_its_beginning_is_named(tmp_path: Path) -> None:
 # --- sizes ---
 
 
-@pytest.mark.parametrize("streams", [1, 2, 50])
-def test_the_limit_is_on_the_page_alone_however_it_comes(tmp_path: Path, streams: int) -> None:
+@pytest.mark.parametrize("step", [1, 20, 500, 1 << 20])
+def test_the_limit_is_on_the_page_alone_however_it_comes(tmp_path: Path, step: int) -> None:
     """From behind ``<page>`` to the end of ``</page>``: neither the header before it counts, nor where blocks end."""
     size = len(_page(1).strip()) - len("<page>")
     whole = (_head() + _page(1) + _page(2) + TAIL).encode()
-    step = -(-len(whole) // streams)
     path = _write(tmp_path / "a.xml.bz2", *(whole[i : i + step] for i in range(0, len(whole), step)))
     assert _ids(_read(path, most=size)[0]) == ["xxwiki:1", "xxwiki:2"] and size < len(_head())
     pages, rejects = _read(path, most=size - 1)
@@ -370,6 +369,13 @@ def test_a_page_over_the_limit_is_rejected_by_its_id(tmp_path: Path, name: str, 
     pages, rejects = _read(path, most=4_000)
     assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
     assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "too-large")] and "--max-page-bytes" in rejects[0].where
+
+
+def test_a_dump_cut_in_a_too_large_page_is_named_too(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.xml.bz2", _head(), _page(1), _page(2, "long " * 400)[:1500])
+    pages, rejects = _read(path, most=1024)
+    assert _ids(pages) == ["xxwiki:1"]
+    assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "too-large"), ("a.xml.bz2", "truncated-dump")]
 
 
 MEASURE = """
@@ -411,7 +417,7 @@ def test_a_bomb_of_256_megabytes_is_read_in_bounded_memory(tmp_path: Path) -> No
 
 
 def test_the_example_of_pages() -> None:
-    assert doctest.testmod(pages_module) == (0, 2 + 1)
+    assert doctest.testmod(pages_module) == (0, 3)
 
 
 TEXT = st.lists(st.sampled_from(["<page>", "</page>", "<page", "</", "<pa", "ge>", "x", "page>", "</mediawiki>", "<"])).map(
@@ -437,29 +443,36 @@ def _cut(text: bytes, cuts: list[int], border: int = 1 << 30, at_start: bool = T
     return [*found, *cutter.finish()]
 
 
+def _by_split(text: bytes) -> tuple[list[bytes], list[bytes]]:
+    """The same by splitting the text at its tags: what should be cut, and that of it which has a ``<page>``."""
+    parts = re.split(rb"(</?page>)", text)
+    both = [
+        (before, part + (b"</page>" if after == b"</page>" else b""))
+        for before, part, after in zip([b"", *parts[1::2]], parts[::2], [*parts[1::2], b""], strict=True)
+        if before == b"<page>" or after == b"</page>"
+    ]
+    return [cut for _, cut in both], [cut for before, cut in both if before == b"<page>"]
+
+
 @settings(LAW, max_examples=300)
 @given(texts_in_blocks())
-def test_every_page_tag_is_one_cut_and_blocks_do_not_matter(case: tuple[bytes, list[int]]) -> None:
+def test_every_tag_is_cut_at_and_blocks_do_not_matter(case: tuple[bytes, list[int]]) -> None:
     text, cuts = case
-    found = _cut(text, cuts)
-    assert found == _cut(text, [])
-    expected = re.findall(rb"<page>((?:(?!</?page>).)*(?:</page>)?)", text)  # each tag, and what is up to the next one
-    lone = {cut.text for cut in found} - set(expected)  # a </page> that lacks its <page>, or the end of the dump
-    assert [cut.text for cut in found if cut.text not in lone] == expected
-    assert all(text.endswith(b"</page>") or text == b"" for text in lone)
+    assert [cut.text for cut in _cut(text, cuts) if cut.reason != "truncated-dump"] == _by_split(text)[0]
+    assert _cut(text, cuts) == _cut(text, [])
 
 
 @settings(LAW, max_examples=300)
 @given(texts_in_blocks(), st.integers(0, 10))
 def test_two_pieces_cut_each_page_once(case: tuple[bytes, list[int]], index: int) -> None:
+    """What lacks its ``<page>`` is cut once or, where the border lies in it, not at all."""
     text, cuts = case
     border = [*cuts, len(text)][min(index, len(cuts))]
     first = _cut(text, cuts, border)
     second = _cut(text[border:], [cut - border for cut in cuts if cut > border], at_start=False)
-    named = [cut.text for cut in first + second if cut.reason != "truncated-dump"]
-    begun = re.findall(rb"<page>((?:(?!</?page>).)*(?:</page>)?)", text)
-    assert [cut for cut in named if cut in begun] == begun
-    assert Counter(named) - Counter(cut.text for cut in _cut(text, [])) == Counter()
+    named = Counter(cut.text for cut in first + second if cut.reason != "truncated-dump")
+    cuts_of_one, pages = map(Counter, _by_split(text))
+    assert pages - named == Counter() and named - cuts_of_one == Counter()
 
 
 # --- cuts into tasks ---

@@ -1,0 +1,116 @@
+"""Cut the text of a piece of a dump into pages, while it comes in and in bounded memory.
+
+Two tags decide all: ``<page>`` begins a page wherever it stands, ``</page>`` ends it.  The blocks it comes in may cut a tag:
+
+>>> cutter = PageCutter(most=100, at_start=True)
+>>> [*cutter.feed(b"<mediawiki><page>one</page><pa"), *cutter.feed(b"ge>two<page>three</page>")]
+[Cut(text=b'one</page>', reason=''), Cut(text=b'two', reason='unended-page'), Cut(text=b'three</page>', reason='')]
+>>> list(cutter.finish())
+[Cut(text=b'', reason='truncated-dump')]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+__all__ = ["OPEN", "Cut", "PageCutter"]
+
+OPEN = b"<page>"
+_TAG = re.compile(rb"</?page>")
+_UNFINISHED = re.compile(rb"<(p(a(ge?)?)?)?\Z")  # what may become a <page>
+_CARRIED = len(b"</page>") - 1  # bytes of a tag that may stand before the block that completes it
+_END = b"</mediawiki>"
+
+
+class Cut(NamedTuple):
+    """What follows a ``<page>``: up to and with its ``</page>``, or else as far as it goes and a `reason` to reject it."""
+
+    text: bytes
+    reason: str
+
+
+class _State(Enum):
+    """Where the text read so far ends."""
+
+    BETWEEN = "between pages: a </page> that comes now has lost its <page>"
+    PAGE = "in a page of this piece"
+    NAMED = "in a page of this piece that was too large and has left as such"
+    FOREIGN = "in what may be the end of a page that began in an earlier piece, or in bytes that are lost"
+    PAST = "behind the last page of this piece"
+
+
+class PageCutter:
+    """Cut text that comes block by block into pages; `most` bytes of a page are held, `at_start` tells of a file's first piece.
+
+    The invariant: `_rest` is the text behind the last tag seen and holds no whole tag.  So each tag is seen once; each
+    ``<page>`` before the border sets PAGE, and PAGE is only left by giving that page away, whole or with a reason.  A tag is the
+    piece's in which it begins (the next piece sees the rest of it, which is no tag), but for the ``</page>`` of an open page,
+    which is fetched from beyond the border; there the next piece is FOREIGN and passes over it.
+    """
+
+    def __init__(self, most: int, at_start: bool) -> None:
+        self._most = most
+        self._state = _State.BETWEEN if at_start else _State.FOREIGN
+        self._rest = b""
+        self._at = 0  # where in the text `_rest` begins
+        self._border = sys.maxsize  # where in the text the next piece begins
+
+    @property
+    def past(self) -> bool:
+        """Tell that no text to come can hold anything of this piece."""
+        return self._state is _State.PAST
+
+    def border(self) -> None:
+        """Note, once or again, that the text to come is the next piece's."""
+        self._border = min(self._border, self._at + len(self._rest))
+        self._stop_at_border()
+
+    def feed(self, data: bytes) -> Iterator[Cut]:
+        """Take more text; give the pages that end in it."""
+        text, begin = self._rest + data, 0
+        for tag in _TAG.finditer(text, max(0, len(self._rest) - _CARRIED)):
+            opens = tag.group() == OPEN
+            if opens and self._state is _State.PAGE:
+                yield Cut(text[begin : tag.start()], "unended-page")
+            elif not opens and self._state in (_State.PAGE, _State.BETWEEN):
+                yield Cut(text[begin : tag.end()], "too-large" if tag.end() - begin > self._most else "")
+            if self._at + tag.start() >= self._border:  # the next piece reads on from this tag
+                self._state = _State.PAST
+                return
+            self._state, begin = _State.PAGE if opens else _State.BETWEEN, tag.end()
+        self._keep(text, begin)
+        if len(self._rest) > self._most:
+            if self._state is _State.PAGE:
+                yield Cut(self._rest, "too-large")
+                self._state = _State.NAMED
+            self._keep(self._rest, len(self._rest) - len(_END))
+        self._stop_at_border()
+
+    def lose(self) -> bytes:
+        """Note that bytes are lost here; give what there is of the page that they break, if that is not named elsewhere."""
+        broken = self._rest if self._state in (_State.PAGE, _State.BETWEEN) else b""
+        self._keep(self._rest, len(self._rest))
+        self._state = _State.FOREIGN
+        return broken
+
+    def finish(self) -> Iterator[Cut]:
+        """Note that the file ends here; give what lacks its end.  Of a FOREIGN page the piece that it began in tells."""
+        if self._state is _State.PAGE:
+            yield Cut(self._rest, "truncated-page")
+        elif self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest:
+            yield Cut(b"", "truncated-dump")
+
+    def _keep(self, text: bytes, begin: int) -> None:
+        """Hold `text` from `begin` on; `text` begins where `_rest` does."""
+        begin = max(0, begin)
+        self._rest, self._at = text[begin:], self._at + begin
+
+    def _stop_at_border(self) -> None:
+        """Be PAST at the border, unless a page, or maybe the tag that opens one, is unfinished."""
+        unfinished = self._state is _State.PAGE or _UNFINISHED.search(self._rest, max(0, len(self._rest) - _CARRIED))
+        if self._at + len(self._rest) >= self._border and not unfinished:
+            self._state = _State.PAST
