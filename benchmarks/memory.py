@@ -46,6 +46,8 @@ def main() -> int:
     dumps, books = _files(options.dumps, (".xml", ".xml.bz2", ".xml.gz")), _files(options.books, (".txt",))
     if not dumps and not books:
         sys.exit("memory.py: found no dump and no book: give some with --dumps and --books (files, globs or directories)")
+    if options.work is not None:
+        Path(options.work).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bertdata-memory-", dir=options.work) as work:
         runs = []
         for copies in (1, options.factor):
