@@ -18,7 +18,7 @@ from . import __version__
 from .errors import NoInputError, UsageError, VerificationError
 from .files import read_json
 
-__all__ = ["FORMAT", "NAME", "Tally", "check_rows", "make", "read", "versions"]
+__all__ = ["FORMAT", "NAME", "Tally", "check_files", "check_rows", "make", "read", "versions"]
 
 FORMAT = 1  # raised when a reader of the old form would misread the new one
 NAME = "manifest.json"
@@ -114,6 +114,14 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     if kind and manifest["kind"] != kind:
         raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
     return manifest
+
+
+def check_files(directory: Path, manifest: dict[str, Any]) -> None:
+    """Raise VerificationError for a file of the data set that is missing or has another size than its manifest says."""
+    for file in [*manifest["shards"], *manifest.get("rejects", []), *manifest.get("files", [])]:
+        path = directory / file["name"]
+        if not path.is_file() or path.stat().st_size != file["bytes"]:
+            raise VerificationError(f"{path} is missing or cut: build it again with --overwrite")
 
 
 def versions() -> dict[str, str]:

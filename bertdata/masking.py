@@ -73,7 +73,8 @@ def mask(
     positions = np.where(used, positions, 0)
     labels = np.where(used, np.take_along_axis(ids, positions, 1).astype(np.int64), IGNORED)
     kind = keys.share(kinds[:, : positions.shape[1]])
-    words = vocabulary.words[keys.below(others[:, : positions.shape[1]], len(vocabulary.words))]
+    choices = vocabulary.words if len(vocabulary.words) else np.array([vocabulary.mask_id])
+    words = choices[keys.below(others[:, : positions.shape[1]], len(choices))]
     new = np.where(kind < 0.8, vocabulary.mask_id, np.where(kind < 0.9, words, labels))
     row, column = np.nonzero(used)
     masked[row, positions[row, column]] = new[row, column]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ def opened(directory: Path, identity: dict[str, Any], *, resume: bool = False, o
     staging = directory.with_name(f".{directory.name}.bertdata-new")
     _recover(directory, staging)
     _refuse_foreign(directory)
+    if resume and not overwrite and (staging / STATE / "run.json").exists():
+        raise OutputExistsError(f"{staging} is to replace {directory}: finish it with --overwrite --resume, or remove it")
     with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
         if (directory / STATE).is_dir():
             stack.enter_context(lock(directory / STATE / "lock"))
@@ -113,7 +115,7 @@ def _swap(new: Path, directory: Path) -> None:
     """Put a whole directory in the place of an old one; at every moment one of the two is whole."""
     os.rename(directory, _old(directory))
     os.rename(new, directory)
-    shutil.rmtree(_old(directory))
+    shutil.rmtree(_old(directory), ignore_errors=True)  # `_recover` of another run may be at it too
 
 
 def _recover(directory: Path, staging: Path) -> None:
@@ -142,20 +144,24 @@ def count_done(directory: Path, step: str) -> int:
         return 0
 
 
-def perform(root: Path, step: str, index: int, task: Any, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def perform(
+    root: Path, step: str, index: int, task: Any, work: Callable[[], dict[str, Any]], paths: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Do a task, or return what it reported when it was done before and its files are as it left them.
 
     `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose ``inputs``, where there are any,
-    are ``{"path", "start", "end", "sha256"}``.  Raise ResumeError when an input has changed since.
+    are ``{"name", "start", "end", "sha256"}``; `paths` tells where they are now, by name.
+    Raise ResumeError when an input has changed since.
     """
     path = root / STATE / "tasks" / step / f"{index:05d}.json"
     record = read_json(path)
     if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
         for entry in record["report"].get("inputs", []):
-            with storage_errors(f"cannot read {entry['path']} again"):
-                found = digest(Path(entry["path"]), entry["start"], entry["end"])
+            path_now = (paths or {}).get(entry.get("name", ""), entry["path"])
+            with storage_errors(f"cannot read {path_now} again"):
+                found = digest(Path(path_now), entry["start"], entry["end"])
             if found != entry["sha256"]:
-                raise ResumeError(f"{entry['path']} has changed since this run was begun: start again with --overwrite")
+                raise ResumeError(f"{path_now} has changed since this run was begun: start again with --overwrite")
         report: dict[str, Any] = record["report"]
         return report
     report = work()

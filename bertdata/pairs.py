@@ -110,9 +110,11 @@ def _cut(bucket: Bucket, room: int, short_seq_prob: float, seed: int, tallies: l
     documents.entered = len(bucket.ids)
     tokens.entered = len(bucket.tokens)
     starts = bucket.sentences
+    copies: Counter[str] = Counter()
     for d, doc_id in enumerate(bucket.ids):
         first, last = int(bucket.documents[d]), int(bucket.documents[d + 1])
-        doc_keys[d] = key = keys.key(seed, "pairs", room, doc_id)
+        doc_keys[d] = key = keys.key(seed, "pairs", room, doc_id, copies[doc_id])  # a page may come twice: no twin rows
+        copies[doc_id] += 1
         if last - first < 2:
             reason = "one sentence" if last > first else "no text"
             documents.dropped[reason] += 1

@@ -33,6 +33,10 @@ class Task(NamedTuple):
         """Return name, start and end of each piece: what the task is, wherever its files are."""
         return [[piece.name, piece.start, piece.end] for piece in unpack(self.pieces)]
 
+    def paths(self) -> dict[str, str]:
+        """Return where each of its files is on this machine."""
+        return {piece.name: piece.path for piece in unpack(self.pieces)}
+
 
 class Report(NamedTuple):
     """What a finished task tells: `body` is JSON (files with their digests, counts)."""
@@ -85,6 +89,7 @@ class Reject(NamedTuple):
     id: str
     reason: str
     where: str
+    lost: int = 0  # bytes of the input, more than the record's own, that could not be read
 
 
 def pack(pieces: Iterable[Piece]) -> str:

@@ -49,7 +49,7 @@ class Tokenize:
 
     root: str
     vocabulary: vocab.Vocabulary
-    format: str
+    reader: corpus.Reader
     seed: int
     buckets: int
 
@@ -65,7 +65,7 @@ class Tokenize:
         if task.number == 0:
             yield from ((bucket, Tokens("", b"", b"", 0, -1)) for bucket in range(self.buckets))
         row = 0
-        for ids, documents in corpus.sentences(task, self.format):
+        for ids, documents in self.reader.sentences(task):
             tokens, ends = self._encoder.encode([sentence for document in documents for sentence in document])
             first = start = 0
             for doc_id, document in zip(ids, documents, strict=True):

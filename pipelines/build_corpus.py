@@ -79,7 +79,7 @@ def _pieces(kind: str, name: str, path: str, target: int) -> list[Piece]:
         if kind == "wikipedia":
             wikipedia.read_site(path)  # refuses what is no dump before anything runs
             ranges = wikipedia.split(path, target)
-        elif path.endswith(".jsonl"):
+        elif path.lower().endswith(".jsonl"):
             ranges = text.split_lines(path, size, target)
         else:
             ranges = [(0, size)]
@@ -126,7 +126,7 @@ class Extract:
         if ledger.rejects:
             rejects = f"rejects/{task.number:05d}-of-{self.count:05d}.jsonl"
             files.append(_write_rejects(Path(self.root), rejects, ledger.rejects))
-        return {"kind": task.kind, "files": files, "inputs": inputs, "tally": ledger.tally.to_json()}
+        return {"kind": task.kind, "files": files, "inputs": inputs, "tally": ledger.tally.to_json(), "lost": ledger.lost}
 
 
 @dataclass
@@ -134,8 +134,9 @@ class Ledger:
     """Count a task's records, as documents go into batches and rejects into a list."""
 
     tally: Tally
-    rejects: list[dict[str, str]] = field(default_factory=list)
+    rejects: list[dict[str, Any]] = field(default_factory=list)
     text_bytes: int = 0
+    lost: int = 0
 
     def batches(self, records: Iterable[documents.Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""
@@ -152,13 +153,14 @@ class Ledger:
                 self.tally.dropped[record.reason] += 1
             else:
                 self.tally.rejected[record.reason] += 1
-                self.rejects.append(record._asdict())
+                self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
+                self.lost += record.lost
         if batch.rows or not self.text_bytes:
             self.text_bytes += batch.bytes
             yield batch.take()
 
 
-def _write_rejects(root: Path, name: str, rejects: list[dict[str, str]]) -> dict[str, Any]:
+def _write_rejects(root: Path, name: str, rejects: list[dict[str, Any]]) -> dict[str, Any]:
     lines = "".join(json.dumps(reject, ensure_ascii=False) + "\n" for reject in rejects)
     write_text(root / name, lines)
     return {"name": name, "rows": len(rejects), "bytes": len(lines.encode()), "sha256": digest(root / name)}
@@ -183,7 +185,7 @@ class Commit:
             tally = Tally.from_json(report["tally"])
             tallies[tally.stage].merge(tally)
         counted = [tally for tally in tallies.values() if tally.entered]
-        self._check_share(counted)
+        self._check_share(counted, sum(report["lost"] for report in reports))
         files = [file for report in reports for file in report["files"]]
         made = manifest.make(
             "documents",
@@ -197,7 +199,7 @@ class Commit:
         write_text(root / "README.md", card.write(made))
         write_json(root / manifest.NAME, made)
 
-    def _check_share(self, tallies: list[Tally]) -> None:
+    def _check_share(self, tallies: list[Tally], lost: int) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
         reasons = _most(tally.rejected for tally in tallies)
@@ -205,6 +207,13 @@ class Commit:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons}), more than --max-rejects {self.config.max_rejects} "
                 f"allows: look at {self.root}/rejects, mend the input, or run again with --resume and a larger --max-rejects"
+            )
+        size = sum(entry["bytes"] for entry in self.inputs)
+        if lost > self.config.max_rejects * size:
+            raise TooManyRejectsError(
+                f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons}), a larger share than "
+                f"--max-rejects {self.config.max_rejects} allows: look at {self.root}/rejects, fetch the damaged dump again, or "
+                "take what there is with --resume and a larger --max-rejects"
             )
         if not left:
             reasons = _most(tally.dropped + tally.rejected for tally in tallies)

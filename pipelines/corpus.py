@@ -8,12 +8,35 @@ from typing import Any, NamedTuple
 
 from bertdata import manifest, shards
 from bertdata.errors import VerificationError
+from bertdata.files import digest
 from bertdata.records import Piece, Task, pack, unpack
 
-__all__ = ["Corpus", "read", "sentences"]
+__all__ = ["Corpus", "Reader", "read"]
 
 SLICE_BYTES = 1 << 20  # text handed to the tokenizer at a time
 _BATCHES = 4  # record batches in a task: 16 MB of text as build-corpus writes it
+
+
+class Reader(NamedTuple):
+    """Read tasks of a corpus whose shards are of this format and have these digests, by name."""
+
+    format: str
+    digests: dict[str, str]
+
+    def sentences(self, task: Task) -> Iterator[tuple[list[str], list[list[str]]]]:
+        """Read a task's documents in slices of about a megabyte: their ids, and their sentences.
+
+        The task that begins a shard checks all of it first; raise VerificationError for one that has changed.
+        """
+        for piece in unpack(task.pieces):
+            path = Path(piece.path)
+            if piece.start == 0 and digest(path) != self.digests[piece.name]:
+                raise VerificationError(f"{path} is not what its manifest says: build the corpus again")
+            for batch in shards.read_batches(path, self.format, piece.start, piece.end):
+                rows = max(1, int(batch.num_rows * SLICE_BYTES / max(1, batch.nbytes)))
+                for start in range(0, batch.num_rows, rows):
+                    part = batch.slice(start, rows)
+                    yield part.column("id").to_pylist(), part.column("sentences").to_pylist()
 
 
 class Corpus(NamedTuple):
@@ -23,10 +46,9 @@ class Corpus(NamedTuple):
     tasks: list[Task]
     text_bytes: int
 
-    @property
-    def format(self) -> str:
-        """The format of its shards."""
-        return str(self.manifest["config"]["format"])
+    def reader(self) -> Reader:
+        """Return what a worker needs to read it."""
+        return Reader(self.manifest["config"]["format"], {shard["name"]: shard["sha256"] for shard in self.manifest["shards"]})
 
     def inputs(self) -> list[dict[str, Any]]:
         """Describe its shards as the inputs of what is made from it."""
@@ -39,21 +61,10 @@ def read(directory: Path) -> Corpus:
     """Read a corpus' manifest and check that its shards have the sizes it names."""
     found = manifest.read(directory, "documents")
     tasks: list[Task] = []
+    manifest.check_files(directory, found)
     for shard in found["shards"]:
         path = directory / shard["name"]
-        if not path.is_file() or path.stat().st_size != shard["bytes"]:
-            raise VerificationError(f"{path} is missing or cut: build the corpus again")
         for batch in range(0, shard["batches"], _BATCHES):
             piece = Piece(shard["name"], str(path.resolve()), batch, min(batch + _BATCHES, shard["batches"]))
             tasks.append(Task(len(tasks), "documents", pack([piece])))
     return Corpus(found, tasks, sum(shard["text_bytes"] for shard in found["shards"]))
-
-
-def sentences(task: Task, format: str) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Read a task's documents in slices of about a megabyte: their ids, and their sentences."""
-    for piece in unpack(task.pieces):
-        for batch in shards.read_batches(Path(piece.path), format, piece.start, piece.end):
-            rows = max(1, int(batch.num_rows * SLICE_BYTES / max(1, batch.nbytes)))
-            for start in range(0, batch.num_rows, rows):
-                part = batch.slice(start, rows)
-                yield part.column("id").to_pylist(), part.column("sentences").to_pylist()

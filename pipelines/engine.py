@@ -52,7 +52,10 @@ def run(
     """
     running = state / "running"
     options = PipelineOptions([*beam_args], save_main_session=False)
-    pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, running, verbose), options=options)
+    try:
+        pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, running, verbose), options=options)
+    except ValueError as error:  # the runner's own options are missing or wrong
+        raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
     _ = pipeline | chain
     try:
         with _worker_guard(running):
@@ -72,6 +75,7 @@ def _runner(options: PipelineOptions, workers: int | None, tasks: int, running: 
             return create_runner(name)
         except (ValueError, ImportError, AttributeError) as error:
             raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
+    _refuse_strange(options)
     count = workers or default_workers(tasks)
     options.view_as(DirectOptions).direct_num_workers = count
     if count == 1:
@@ -81,6 +85,15 @@ def _runner(options: PipelineOptions, workers: int | None, tasks: int, running: 
     # What a worker prints must not go to a disk that may be full: Beam waits for ever for a worker that fails in that.
     command = command if verbose else f"{command} 2>/dev/null"
     return FnApiRunner(default_environment=environments.SubprocessSDKEnvironment.from_command_string(command))
+
+
+def _refuse_strange(options: PipelineOptions) -> None:
+    """Refuse options that would do nothing here; other runners have options that only their servers know."""
+    known = options.get_all_options(drop_default=True)
+    if own := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]:
+        raise UsageError(f"--{own[0]}: use --workers")
+    if unknown := sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys()):
+        raise UsageError(f"--{unknown[0]}: Beam knows no such option for the local runner")
 
 
 class _WorkerDied(Exception):

@@ -41,9 +41,9 @@ class Output(NamedTuple):
     config: PairsConfig
 
 
-def shard_count(config: PairsConfig, text_bytes: int) -> int:
-    """Return the number of buckets, one shard each."""
-    return config.shards or max(1, min(99999, math.ceil(text_bytes / config.bucket_bytes)))
+def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
+    """Return the number of buckets, one shard each: by size, but so few that each gets enough documents to exchange text."""
+    return config.shards or max(1, min(99999, math.ceil(text_bytes / config.bucket_bytes), documents // 16))
 
 
 class MakePairs(beam.PTransform):
@@ -58,7 +58,7 @@ class MakePairs(beam.PTransform):
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         root, seed = Path(self._outputs[0].root), self._outputs[0].config.seed
-        tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.format, seed, self._buckets)
+        tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), seed, self._buckets)
         build = BuildBucket(self._vocabulary, self._outputs, self._buckets)
         commit = Commit(self._vocabulary, self._outputs, self._source.inputs(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)
@@ -143,7 +143,8 @@ class _Build:
         name = shards.name("train", self.number, self.count, config.format)
         file = shards.write(Path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
-        return {"files": [file], "tallies": tallies, "statistics": dict(pairs.statistics(built))}
+        repeated = len(self.bucket.ids) - len(set(self.bucket.ids))
+        return {"files": [file], "tallies": tallies, "statistics": {**pairs.statistics(built), "repeated_ids": repeated}}
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class TrainVocab(beam.PTransform):
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         share = min(1.0, self._config.sample_bytes / max(1, self._source.text_bytes))
-        work = CountWords(str(self._root), self._config, share, self._source.format)
+        work = CountWords(str(self._root), self._config, share, self._source.reader())
         return (
             begin
             | "Tasks" >> Tasks(self._source.tasks)
@@ -51,13 +51,13 @@ class CountWords:
     root: str
     config: VocabConfig
     share: float
-    format: str
+    reader: corpus.Reader
 
     def __call__(self, task: Task) -> dict[str, Any]:
         words: Counter[str] = Counter()
         tally = Tally("documents")
         sampled = 0
-        for ids, documents in corpus.sentences(task, self.format):
+        for ids, documents in self.reader.sentences(task):
             chosen = [d for i, d in zip(ids, documents, strict=True) if vocab.is_sampled(self.config.seed, i, self.share)]
             tally.entered += len(ids)
             tally.left += len(chosen)

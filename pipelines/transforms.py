@@ -51,7 +51,8 @@ class Perform(beam.DoFn):
 
     def process(self, task: Task) -> Iterable[Report]:
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
-        report = perform(Path(self._root), self._step, task.number, [task.kind, *task.names()], lambda: self._work(task))
+        identity = [task.kind, *task.names()]
+        report = perform(Path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
         yield Report(task.number, json.dumps(report))
 
 

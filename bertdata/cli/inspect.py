@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from ..manifest import read
+from ..errors import UsageError
+from ..manifest import check_files, read
 from ..report.words import describe
 from .run import clean
 
@@ -32,6 +33,7 @@ def command(directory: Path, count: int, row: int | None, epoch: int) -> None:
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
     """Print a data set's manifest in words, and examples."""
     manifest = read(directory)
+    check_files(directory, manifest)
     click.echo(clean(describe(manifest, directory)))
     click.echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
     from ..report import examples
@@ -40,6 +42,8 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     kind = manifest["kind"]
     pieces = [] if kind == "documents" else read_vocabulary(directory).pieces
     if kind == "vocabulary":
+        if number is not None and not 0 <= number < len(pieces):
+            raise UsageError(f"--row {number}: {directory} has pieces 0 to {len(pieces) - 1}")
         chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
         _print([(2, "  ".join(f"{i} {pieces[i]}" for i in chosen))])
         return

@@ -73,7 +73,7 @@ def command(
     from .. import vocab as vocabularies
 
     source = corpora.read(corpus)
-    buckets = shard_count(PairsConfig(**values), source.text_bytes)
+    buckets = shard_count(PairsConfig(**values), source.text_bytes, source.manifest["rows"])
     configs = [PairsConfig(max_seq_length=length, **{**values, "shards": buckets}) for length in dict.fromkeys(lengths)]
     directories = _directories(output, [config.max_seq_length for config in configs])
     vocabulary = vocabularies.read(vocab, lowercase)

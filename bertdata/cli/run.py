@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from .. import manifest
 from ..config import read_toml
 from ..errors import UsageError
 from ..output import STATE, count_done, is_complete, opened
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import apache_beam
 
 __all__ = ["Options", "Step", "build", "clean", "common_options", "echo", "signals", "take_options"]
+
+COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +44,12 @@ class Options(NamedTuple):
 
 def _read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
     if path is not None:
-        table = read_toml(path).get(ctx.info_name or "", {})
+        tables = read_toml(path)
+        if strange := [name for name, table in tables.items() if name not in COMMANDS or not isinstance(table, dict)]:
+            raise UsageError(
+                f"{path}: {strange[0]!r} is no table of a command: write [build-corpus], [train-vocab] or [make-pairs]"
+            )
+        table = tables.get(ctx.info_name or "", {})
         known = {opt.lstrip("-"): param.name or "" for param in ctx.command.params for opt in param.opts}
         if unknown := sorted(table.keys() - known.keys()):
             raise UsageError(f"{path}: [{ctx.info_name}] has no option {unknown[0]!r}: see bertdata {ctx.info_name} --help")
@@ -110,6 +118,9 @@ def build(
         roots = [stack.enter_context(opened(d, i, resume=options.resume, overwrite=options.overwrite)) for d, i in pairs]
         todo = [None if is_complete(root) else root for root in roots]
         first = next((root for root in todo if root is not None), None)
+        for root, task in zip(roots, todo, strict=True):
+            if task is None:
+                manifest.check_files(root, manifest.read(root))
         if first is None:
             return False
         with _progress(first, steps):
@@ -127,7 +138,7 @@ def build(
 @contextlib.contextmanager
 def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
     """Draw a bar a step with rate and time left, from the records of finished tasks; nothing where no one looks."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
@@ -178,7 +189,7 @@ def signals() -> Iterator[None]:
 
     def stop(number: int, _frame: FrameType | None) -> None:
         received.append(128 + number)
-        click.echo("\nbertdata: stopped: finish it with --resume", err=True)
+        click.echo("\nbertdata: stopped: finish it with the same command and --resume", err=True)
         timer = threading.Timer(2, os._exit, received)
         timer.daemon = True
         timer.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 __all__ = ["reading_line", "write"]
@@ -14,7 +15,7 @@ _WHAT = {
 
 def reading_line(directory: str) -> str:
     """Return the line of Python that reads a data set."""
-    return f'datasets.load_dataset("{directory}", split="train")'
+    return f'datasets.load_dataset({json.dumps(directory, ensure_ascii=False)}, split="train")'
 
 
 def write(manifest: dict[str, Any]) -> str:

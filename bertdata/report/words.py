@@ -32,6 +32,8 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
             f"  NotNext {statistics['not_next']:,} of {statistics['pairs']:,} ({statistics['not_next_share']:.4f}), mean length "
             f"{statistics['mean_length']:.1f}, padding {100 * statistics['padding_share']:.1f} %"
         )
+        if repeated := statistics["repeated_ids"]:
+            lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
     if rejects := manifest.get("rejects"):
         lines.append(f"  rejects are listed in {directory}/rejects ({sum(file['rows'] for file in rejects):,})")
     return "\n".join(lines)

@@ -60,7 +60,7 @@ def clean(text: str) -> list[str]:
 
 def _read_book(piece: Piece, max_bytes: int) -> Book | Reject:
     name = PurePosixPath(piece.name)
-    id, where = f"books:{name.with_suffix('')}", piece.path
+    id, where = f"books:{name.with_suffix('')}", piece.name
     try:
         with open(piece.path, "rb") as file:
             data = file.read(max_bytes + 1)

@@ -16,9 +16,10 @@ from typing import IO, NamedTuple
 __all__ = ["Block", "Damage", "blocks", "stream_starts"]
 
 CHUNK = 1 << 18  # compressed bytes read at a time
-MOST = 1 << 20  # bytes a decompressor may give at a time: a bomb is read in small steps, never whole
+MOST = 1 << 16  # bytes a decompressor may give at a time: a bomb is read in small steps, and damage costs little before it
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # header of a bzip2 stream and of its first block: 80 bits, byte-aligned
 _HEADER = 10
+_ENOUGH = 1 << 20  # bytes that hold a whole block, by which a stream is known to be one
 
 
 class Block(NamedTuple):
@@ -42,9 +43,9 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
     A plain file is read so that no block reaches over `end`; a compressed block is of one stream in any case.
     """
     with open(path, "rb") as file:
-        if path.endswith(".bz2"):
+        if path.lower().endswith(".bz2"):
             yield from _bzip2(file, start)
-        elif path.endswith(".gz"):
+        elif path.lower().endswith(".gz"):
             yield from _gzip(file)
         else:
             file.seek(start)
@@ -77,7 +78,7 @@ def _next_stream(file: IO[bytes], at: int) -> int | None:
             begin = at + match.start()
             position = file.tell()
             file.seek(begin)
-            good = _decompresses(file.read(MOST))
+            good = _decompresses(file.read(_ENOUGH))
             file.seek(position)
             if good:
                 return begin
@@ -88,7 +89,7 @@ def _next_stream(file: IO[bytes], at: int) -> int | None:
 
 def _decompresses(data: bytes) -> bool:
     try:
-        bz2.BZ2Decompressor().decompress(data, MOST)
+        bz2.BZ2Decompressor().decompress(data, _ENOUGH)
     except (OSError, ValueError):
         return False
     return True
@@ -138,7 +139,7 @@ def _gzip(file: IO[bytes]) -> Iterator[Block | Damage]:
     """Decompress the members of a gzip file; what follows a damaged one is lost, and named."""
     data = file.read(CHUNK)
     while data:
-        decompressor = zlib.decompressobj(wbits=31)
+        decompressor, begin = zlib.decompressobj(wbits=31), file.tell() - len(data)
         while not decompressor.eof:
             if not data and not (data := file.read(CHUNK)):
                 yield Damage(0, file.tell(), "truncated-stream")
@@ -146,7 +147,8 @@ def _gzip(file: IO[bytes]) -> Iterator[Block | Damage]:
             try:
                 out = decompressor.decompress(data, MOST)
             except zlib.error:
-                yield Damage(file.tell() - len(data), Path(file.name).stat().st_size, "damaged-stream")
+                # its checksum stands at its end, so anything since `begin` may be wrong
+                yield Damage(begin, Path(file.name).stat().st_size, "damaged-stream")
                 return
             data = decompressor.unconsumed_tail
             if out:

@@ -29,12 +29,14 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
         if path.is_dir():
             matches = _below(path, suffixes)
         elif path.exists():
-            if not path.name.endswith(tuple(suffixes)):
+            if not path.is_file():
+                raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file")
+            if not _has_suffix(path.name, suffixes):
                 raise UsageError(f"{option} {pattern}: bertdata reads {', '.join(suffixes)} here, not this kind of file")
             matches = [str(path)]
         else:
             hits = glob.glob(str(path), recursive=True)
-            matches = [hit for hit in hits if hit.endswith(tuple(suffixes)) and os.path.isfile(hit)]
+            matches = [hit for hit in hits if _has_suffix(hit, suffixes) and os.path.isfile(hit)]
             matches += [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit), suffixes)]
         if not matches:
             raise NoInputError(
@@ -61,10 +63,17 @@ def _is_utf8(path: str) -> bool:
     return True
 
 
+def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
+    return name.lower().endswith(tuple(suffixes))
+
+
 def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
-    """List the files below a directory, but for hidden ones."""
+    """List the files below a directory, but for hidden ones and bertdata's own data sets."""
     files: list[str] = []
     for parent, directories, names in os.walk(directory):
+        if os.path.isdir(os.path.join(parent, ".bertdata")):
+            directories[:] = []  # a data set of ours, perhaps the very output of this run: no input
+            continue
         directories[:] = sorted(name for name in directories if not name.startswith("."))
-        files += [os.path.join(parent, name) for name in names if name.endswith(tuple(suffixes)) and not name.startswith(".")]
+        files += [os.path.join(parent, name) for name in names if _has_suffix(name, suffixes) and not name.startswith(".")]
     return [file for file in files if os.path.isfile(file)]

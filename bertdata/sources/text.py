@@ -59,9 +59,9 @@ def read_text(
             else:
                 yield _read_plain(piece, max_bytes)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield Reject(f"text:{piece.name}", "truncated", f"{piece.path}: {error}")
+            yield Reject(f"text:{piece.name}", "truncated", f"{piece.name}: {error}")
         except OSError as error:
-            yield Reject(f"text:{piece.name}", "unreadable", f"{piece.path}: {error.strerror or error}")
+            yield Reject(f"text:{piece.name}", "unreadable", f"{piece.name}: {error.strerror or error}")
 
 
 def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
@@ -121,7 +121,7 @@ class _Columns(NamedTuple):
 
 
 def _read_plain(piece: Piece, max_bytes: int) -> Text | Reject:
-    id, where = f"text:{piece.name}", piece.path
+    id, where = f"text:{piece.name}", piece.name
     with open(piece.path, "rb") as file:
         data = file.read(max_bytes + 1)
         if len(data) > max_bytes:
@@ -145,17 +145,17 @@ def _read_json_lines(
     for start, line in read_lines(file, size, max_bytes):
         offset = at + start
         if line is None:
-            id, where = f"text:{piece.name}:{offset}", f"{piece.path}: byte {offset}"
+            id, where = f"text:{piece.name}:{offset}", f"{piece.name}: byte {offset}"
             yield Reject(id, "too-large", f"{where}: a line of more than {max_bytes} bytes")
         elif line.strip():
             yield _read_json_line(line, offset, piece, columns)
     if end is not None and (missing := end - file.tell()) > 0:
-        id, where = f"text:{piece.name}:{end - missing}", f"{piece.path}: byte {end - missing}"
+        id, where = f"text:{piece.name}:{end - missing}", f"{piece.name}: byte {end - missing}"
         yield Reject(id, "truncated", f"{where}: the file ends {missing} bytes too early")
 
 
 def _read_json_line(line: bytes, offset: int, piece: Piece, columns: _Columns) -> Text | Reject:
-    id, where = f"text:{piece.name}:{offset}", f"{piece.path}: byte {offset}"
+    id, where = f"text:{piece.name}:{offset}", f"{piece.name}: byte {offset}"
     try:
         row: Any = json.loads(line.decode("utf-8-sig" if offset == 0 else "utf-8"))
     except UnicodeDecodeError as error:

@@ -46,9 +46,9 @@ class Site(NamedTuple):
 def split(path: str, target: int) -> list[tuple[int, int]]:
     """Cut a dump into byte ranges of about `target` compressed bytes (plain XML: four times that)."""
     size = Path(path).stat().st_size
-    if path.endswith(".bz2"):
+    if path.lower().endswith(".bz2"):
         starts = stream_starts(path, target)
-    elif path.endswith(".gz"):
+    elif path.lower().endswith(".gz"):
         starts = [0]
     else:
         starts = _page_starts(path, 4 * target, size)
@@ -77,7 +77,7 @@ def read_site(path: str) -> Site:
     head = b""
     for block in blocks(path):
         if isinstance(block, Damage):
-            break
+            raise UsageError(f"{path} is damaged at its beginning, where its header should be ({block.reason}): fetch it again")
         head += block.data
         if b"</siteinfo>" in head or OPEN in head or len(head) > _HEAD:
             break
@@ -135,7 +135,8 @@ def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page |
             return
         if isinstance(block, Damage):
             where = f"bytes {block.start}-{block.end} of {piece.name}"
-            yield _reject(piece, site, guess_name(cutter.lose()), block.reason, where)
+            lost = 0 if block.reason == "truncated-stream" else block.end - block.start
+            yield _reject(piece, site, guess_name(cutter.lose()), block.reason, where)._replace(lost=lost)
             if block.end >= end:
                 return
         else:
