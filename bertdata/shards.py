@@ -21,7 +21,7 @@ from .errors import VerificationError
 from .files import digest, replacing
 from .records import Document
 
-__all__ = ["DOCUMENT", "DocumentBatch", "document_rows", "name", "pair_batch", "pair_schema", "read_batches", "write"]
+__all__ = ["DOCUMENT", "DocumentBatch", "name", "pair_batch", "pair_schema", "read_batches", "write"]
 
 
 def _with_features(schema: pa.Schema) -> pa.Schema:
@@ -105,12 +105,6 @@ class DocumentBatch:
         ]
         self.__init__()  # type: ignore[misc]
         return pa.RecordBatch.from_arrays(columns, schema=DOCUMENT)
-
-
-def document_rows(batch: pa.RecordBatch) -> Iterator[Document]:
-    """Read a batch's documents one by one."""
-    for row in range(batch.num_rows):
-        yield Document(**batch.slice(row, 1).to_pylist()[0])
 
 
 def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
