@@ -104,10 +104,12 @@ def _unescape(text: str) -> str:
 
 
 def _host_language(base: str) -> str:
+    """Return ``de`` of ``https://de.wikipedia.org/…``; nothing for what is no such address."""
     try:
-        return (urllib.parse.urlsplit(base).hostname or "").partition(".")[0]
-    except ValueError:  # no address, such as ``http://[``
+        name, dot, _ = (urllib.parse.urlsplit(base).hostname or "").partition(".")
+    except ValueError:  # such as ``http://[``
         return ""
+    return name if dot else ""
 
 
 def _dbname(text: str, base: str, path: str) -> str:
