@@ -22,6 +22,7 @@ from .errors import OutputLockedError, StorageError
 __all__ = [
     "TEMPORARY",
     "digest",
+    "file_entry",
     "lock",
     "read_json",
     "remove_temporary",
@@ -105,6 +106,11 @@ def digest(path: Path, start: int = 0, end: int | None = None) -> str:
             sha256.update(block)
             left -= len(block)
     return sha256.hexdigest()
+
+
+def file_entry(root: Path, name: str) -> dict[str, Any]:
+    """Describe a file below `root` for a manifest: its name, bytes and SHA-256."""
+    return {"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)}
 
 
 def sync_directory(directory: Path) -> None:

@@ -10,7 +10,7 @@ __all__ = ["Document", "Drop", "Page", "Piece", "Reject", "Report", "Task", "pac
 
 
 class Piece(NamedTuple):
-    """The bytes ``[start, end)`` of an input file.
+    """The bytes ``[start, end)`` of an input file; of a corpus' shard the record batches ``[start, end)``.
 
     `name` is the file's path below the common parent of all inputs of its kind, so that it is the same on every machine;
     `path` is where the file is on this one.

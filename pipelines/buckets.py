@@ -61,7 +61,7 @@ class Tokenize:
         return {name: value for name, value in self.__dict__.items() if name != "_encoder"}
 
     def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
-        """Yield every document under its bucket; the first task has nothing to add for each bucket, so that each exists."""
+        """Yield every document under its bucket; the first task also yields an empty one for each, so that each exists."""
         if task.number == 0:
             yield from ((bucket, Tokens("", b"", b"", 0, -1)) for bucket in range(self.buckets))
         row = 0

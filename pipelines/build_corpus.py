@@ -17,7 +17,7 @@ import apache_beam as beam
 from bertdata import manifest, shards
 from bertdata.config import CorpusConfig
 from bertdata.errors import EmptyResultError, NoInputError, TooManyRejectsError
-from bertdata.files import digest, storage_errors, write_json, write_text
+from bertdata.files import digest, file_entry, storage_errors, write_json, write_text
 from bertdata.manifest import Tally
 from bertdata.records import Document, Drop, Piece, Task, pack, unpack
 from bertdata.report import card
@@ -163,7 +163,7 @@ class Ledger:
 def _write_rejects(root: Path, name: str, rejects: list[dict[str, Any]]) -> dict[str, Any]:
     lines = "".join(json.dumps(reject, ensure_ascii=False) + "\n" for reject in rejects)
     write_text(root / name, lines)
-    return {"name": name, "rows": len(rejects), "bytes": len(lines.encode()), "sha256": digest(root / name)}
+    return {"name": name, "rows": len(rejects), **file_entry(root, name)}
 
 
 @dataclass(frozen=True)

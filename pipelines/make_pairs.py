@@ -22,7 +22,7 @@ import numpy as np
 from bertdata import keys, manifest, pairs, shards, vocab
 from bertdata.config import PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
-from bertdata.files import digest, write_json, write_text
+from bertdata.files import file_entry, write_json, write_text
 from bertdata.manifest import Tally
 from bertdata.output import perform
 from bertdata.records import Report
@@ -184,7 +184,7 @@ class Commit:
             inputs=self.inputs,
             shards=[file for report in reports for file in report["files"]],
             tallies=tallies,
-            files=[{"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)} for name in names],
+            files=[file_entry(root, name) for name in names],
             vocab_size=len(self.vocabulary.pieces),
             statistics={
                 **statistics,

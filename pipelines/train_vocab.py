@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from bertdata import manifest, shards, vocab
 from bertdata.config import VocabConfig
-from bertdata.files import digest, write_json
+from bertdata.files import file_entry, write_json
 from bertdata.manifest import Tally
 from bertdata.output import STATE
 from bertdata.records import Task
@@ -100,7 +100,7 @@ class Train:
             inputs=self.inputs,
             shards=[],
             tallies=[tally],
-            files=[{"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)} for name in names],
+            files=[file_entry(root, name) for name in names],
             size=len(vocabulary.pieces),
             sample={
                 "share": self.share,

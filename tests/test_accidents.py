@@ -6,13 +6,12 @@ import bz2
 import json
 import os
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import COMMAND, SAMPLE, Run, digests
-from test_resume import start, wait_for_tasks
+from test_resume import kill_in_mid_run
 
 DUMP = SAMPLE / "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
 
@@ -141,10 +140,7 @@ def test_an_unfinished_run_is_resumed_after_its_input_moved(run: Run, text: Path
     (tmp_path / "here").mkdir()
     shutil.copy(text, tmp_path / "here" / "text.jsonl")
     arguments = ["--task-bytes", 1 << 16, "--output", tmp_path / "out", "--workers", 1]
-    process = start("build-corpus", "--text", tmp_path / "here", *arguments)
-    wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / "extract", 2)
-    process.kill()
-    process.wait()
+    kill_in_mid_run(tmp_path / "out", "extract", 2, "build-corpus", "--text", tmp_path / "here", *arguments)
     (tmp_path / "here").rename(tmp_path / "there")
     run("build-corpus", "--text", tmp_path / "there", *arguments, "--resume")
 
@@ -152,10 +148,7 @@ def test_an_unfinished_run_is_resumed_after_its_input_moved(run: Run, text: Path
 def test_an_interrupted_replacement_is_named(run: Run, text: Path, tmp_path: Path) -> None:
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", tmp_path / "out", "--workers", 1]
     run(*arguments)
-    process = start(*arguments, "--overwrite")
-    wait_for_tasks(process, tmp_path / ".out.bertdata-new" / ".bertdata" / "tasks" / "extract", 2)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    kill_in_mid_run(tmp_path / ".out.bertdata-new", "extract", 2, *arguments, "--overwrite")
     assert "--overwrite --resume" in run(*arguments, "--resume", code=5).stderr
     run(*arguments, "--overwrite", "--resume")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -53,14 +53,19 @@ def wait_for_tasks(process: subprocess.Popen[bytes], directory: Path, count: int
         time.sleep(0.002)
 
 
+def kill_in_mid_run(output: Path, step: str, count: int, *arguments: object) -> None:
+    """Start a run that builds in `output`, and kill it when it has written so many records of a step's tasks."""
+    process = start(*arguments)
+    wait_for_tasks(process, output / ".bertdata" / "tasks" / step, count)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+
+
 @pytest.mark.parametrize(("name", "after"), [(name, after) for name in STEPS for after in (1, 3)])
 def test_sigkill_and_resume(run: Run, parts: Path, text: Path, tmp_path: Path, name: str, after: int) -> None:
     output = tmp_path / "out"
     arguments = [name, *command_line(name, text, parts), "--output", output, "--workers", 1]
-    process = start(*arguments)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / STEPS[name], after)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
+    kill_in_mid_run(output, STEPS[name], after, *arguments)
     assert not (output / "manifest.json").exists(), "killed too late to prove anything"
     refused = run(*arguments, code=5)
     assert "--resume" in refused.stderr
@@ -75,10 +80,7 @@ def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path
     """A finished task's shard must be the very file that the killed run wrote."""
     output = tmp_path / "out"
     arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 1]
-    process = start(*arguments)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 2)
-    process.kill()
-    process.wait()
+    kill_in_mid_run(output, "extract", 2, *arguments)
     kept = {path: path.stat().st_ino for path in sorted((output / "data").glob("train-*"))[:2]}
     damaged = sorted(kept)[1]
     damaged.write_bytes(damaged.read_bytes()[:-8])  # this one must be noticed and made again
@@ -148,10 +150,7 @@ def test_changed_input_option_or_seed_is_refused(run: Run, parts: Path, text: Pa
     copy, output = tmp_path / "text.jsonl", tmp_path / "out"
     copy.write_bytes(text.read_bytes())
     arguments = ["build-corpus", "--text", copy, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
-    process = start(*arguments)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 2)
-    process.kill()
-    process.wait()
+    kill_in_mid_run(output, "extract", 2, *arguments)
     option = run(*arguments, "--resume", "--definition-lists", "keep", code=5)
     assert "config.definition_lists: 'drop' then, 'keep' now" in option.stderr
     changed = copy.read_bytes().replace(b"The ferry", b"The barge", 1)
@@ -187,10 +186,7 @@ def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(run: Run, parts:
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     run(*arguments)
     before = digests(output)
-    process = start(*arguments, "--overwrite", "--definition-lists", "keep")
-    wait_for_tasks(process, tmp_path / ".out.bertdata-new" / ".bertdata" / "tasks" / "extract", 2)
-    process.kill()
-    process.wait()
+    kill_in_mid_run(tmp_path / ".out.bertdata-new", "extract", 2, *arguments, "--overwrite", "--definition-lists", "keep")
     assert digests(output) == before
     run(*arguments, "--overwrite", "--resume", "--definition-lists", "keep")
     assert digests(output)["manifest.json"] != before["manifest.json"]

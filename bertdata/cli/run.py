@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "Step", "build", "clean", "common_options", "echo", "signals", "take_options"]
 
-COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
+_BUILDING = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +45,7 @@ class Options(NamedTuple):
 def _read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
     if path is not None:
         tables = read_toml(path)
-        if strange := [name for name, table in tables.items() if name not in COMMANDS or not isinstance(table, dict)]:
+        if strange := [name for name, table in tables.items() if name not in _BUILDING or not isinstance(table, dict)]:
             raise UsageError(
                 f"{path}: {strange[0]!r} is no table of a command: write [build-corpus], [train-vocab] or [make-pairs]"
             )
