@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bits", "below", "key", "share", "stream", "substream"]
+__all__ = ["Bits", "at", "below", "key", "share", "stream", "substream"]
 
 Bits = npt.NDArray[np.uint64]
 
@@ -40,8 +40,17 @@ def _tagged(name: str | int) -> str:
 
 def stream(keys: int | Bits, count: int) -> Bits:
     """Draw `count` 64-bit numbers from every key: shape ``keys.shape + (count,)``."""
-    steps = np.arange(1, count + 1, dtype=np.uint64) * _GOLDEN
-    return _mix(np.asarray(keys, dtype=np.uint64)[..., None] + steps)
+    return at(np.asarray(keys, dtype=np.uint64)[..., None], np.arange(count))
+
+
+def at(keys: int | Bits, index: int | npt.NDArray[Any]) -> Bits:
+    """Return the number that `stream` has at `index`, counted from 0, element by element.
+
+    >>> int(at(key(1, "a"), 2)[0]) == int(stream(key(1, "a"), 3)[2])
+    True
+    """
+    steps = (np.atleast_1d(np.asarray(index)).astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    return _mix(np.asarray(keys, dtype=np.uint64) + steps)
 
 
 def substream(keys: int | Bits, number: int | Bits) -> Bits:
