@@ -1,0 +1,202 @@
+"""Numbers as editors write them in ``{{convert}}``, how exact they are, and how results are rounded and shown.
+
+>>> read_amount("1,234.5"), read_amount("1+1/2").shown, read_amount("many")
+(Amount(value=1234.5, digits=1, shown='1,234.5', fraction=False), '1+1⁄2', None)
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+__all__ = [
+    "Amount",
+    "decimals",
+    "digits_for",
+    "digits_for_exactly",
+    "read_amount",
+    "round_number",
+    "round_to_multiple",
+    "spell_number",
+    "write_fraction",
+    "write_number",
+]
+
+_DECIMAL = re.compile(r"([-−+]?)(?=\.?[0-9])([0-9][0-9,]*)?(?:\.([0-9]*))?(?:[eE]([-+−]?[0-9]{1,2}))?")
+_FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|⁄)([0-9]{1,9})")
+_LONGEST = 40  # characters; no measurement has more
+_LARGEST, _SMALLEST = 1e9, 1e-4  # from here on powers of ten are written
+_TINY = 1e-14  # as much as a logarithm may be off
+_ULPS = 2.0**-51  # what binary arithmetic may take off a number that ends in 5 in decimals
+_MOST_DIGITS = 30
+_SMALL_NAMES = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen
+"""
+_SMALL = _SMALL_NAMES.split()
+_TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_GROUPS = [(10**9, "billion"), (10**6, "million"), (1000, "thousand")]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A number: its value, the decimal place that it is exact to (-2: hundreds), and how it is shown."""
+
+    value: float
+    digits: float
+    shown: str
+    fraction: bool = False  # less than one, and written as a fraction: its unit is in the singular
+
+
+def read_amount(text: str, from_digits: int = 4) -> Amount | None:
+    """Read a number; numbers of ``from_digits`` digits and more are shown in groups of three."""
+    text = text.strip().replace("&minus;", "-")
+    if len(text) > _LONGEST:
+        return None
+    match = _DECIMAL.fullmatch(text)
+    if match is None:
+        return _read_fraction(text, from_digits)
+    sign, whole, part, exponent = match.groups()
+    whole = (whole or "0").replace(",", "")
+    power = int(exponent.replace("−", "-")) if exponent else 0
+    value = float(f"{whole}.{part or '0'}e{power}")
+    zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
+    shown = _group(str(int(whole)), from_digits) + (f".{part}" if part else "")
+    if exponent:
+        shown += f"×10{_minus(str(power))}"
+    sign = sign.replace("-", "−")
+    return Amount(-value if sign == "−" else value, len(part or "") - zeros - power, sign + shown)
+
+
+def _read_fraction(text: str, from_digits: int) -> Amount | None:
+    """Read ``1/2``, ``1+1/2`` or, with a level bar, ``1+2//3``; it is at least as exact as tenths."""
+    match = _FRACTION.fullmatch(text)
+    if match is None or not int(match[5]):
+        return None
+    sign, whole, over, bar, under = match.groups()
+    count = int(whole.replace(",", "")) if whole else 0
+    value = count + int(over) / int(under)
+    shown = (_group(str(count), from_digits) + "+" if whole else "") + over + ("/" if bar == "//" else "⁄") + under
+    digits = max(1.0, math.log10(int(under)))
+    return Amount(-value if sign else value, digits, ("−" if sign else "") + shown, not whole and value <= 1)
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def _group(digits: str, from_digits: int) -> str:
+    return f"{int(digits):,}" if len(digits) >= from_digits else digits
+
+
+def digits_for(value: float, figures: int) -> int:
+    """Return the decimal place that leaves ``value`` with so many significant figures, 0 for nothing.
+
+    >>> digits_for(184.3, 2), digits_for(0.4536, 2), digits_for(99.97, 3)
+    (-1, 2, 1)
+    """
+    return figures - 1 - math.floor(math.log10(abs(value)) + _TINY) if value else 0
+
+
+def digits_for_exactly(value: float, figures: int) -> int:
+    """Return the same for a value that may grow by a digit when it is rounded.
+
+    >>> digits_for_exactly(99.97, 3), digits_for_exactly(99.4, 3)
+    (0, 1)
+    """
+    return digits_for(round_number(value, digits_for(value, figures)), figures)
+
+
+def round_number(value: float, digits: int) -> float:
+    """Round half away from zero; in integers where they are exact.
+
+    >>> round_number(-2.5, 0), round_number(1435.0, -2)
+    (-3.0, 1400.0)
+    """
+    digits = max(-_MOST_DIGITS, min(_MOST_DIGITS, digits))
+    scaled = abs(value) * 10.0**digits
+    if scaled < 1e15:
+        whole = math.floor(scaled * (1 + _ULPS) + 0.5)
+        scaled = whole / 10**digits if digits >= 0 else float(whole * 10**-digits)
+        return math.copysign(scaled, value)
+    return value
+
+
+def round_to_multiple(value: float, step: float) -> float:
+    """Round to the nearest multiple of ``step``.
+
+    >>> round_to_multiple(698.8, 5)
+    700.0
+    """
+    return math.copysign(math.floor(abs(value) / step + 0.5) * step, value)
+
+
+def write_number(value: float, digits: int, from_digits: int = 4, powers: bool = False) -> str:
+    """Write a number to a decimal place, with powers of ten where it is very large or small.
+
+    ``powers`` asks for them from a thousand, as where the editor writes them.
+
+    >>> write_number(28748.4, -1), write_number(-3.05, 1), write_number(4.53e12, -11), write_number(2e-7, 8)
+    ('28,750', '−3.1', '4.5×1012', '2.0×10−7')
+    """
+    rounded = round_number(value, digits)
+    size = abs(rounded)
+    sign = "−" if rounded < 0 else ""
+    if size and not _SMALLEST <= size < (1000 if powers else _LARGEST):
+        power = math.floor(math.log10(size) + _TINY)
+        places = max(0, min(_MOST_DIGITS, power + digits))
+        return f"{sign}{size / 10.0**power:.{places}f}×10{_minus(str(power))}"
+    whole, point, part = f"{size:.{max(0, min(_MOST_DIGITS, digits))}f}".partition(".")
+    return sign + _group(whole, from_digits) + point + part
+
+
+def decimals(value: float) -> int:
+    """Return how many decimals a number needs, up to three.
+
+    >>> decimals(33.0), decimals(0.25)
+    (0, 2)
+    """
+    return next((count for count in range(3) if round(value, count) == value), 3)
+
+
+def write_fraction(value: float, under: int, from_digits: int = 4) -> str:
+    """Write a number to the nearest fraction.
+
+    >>> write_fraction(3.148, 8), write_fraction(0.49, 4), write_fraction(-2.99, 16)
+    ('3+1⁄8', '1⁄2', '−3')
+    """
+    count = math.floor(abs(value) * under + 0.5)
+    whole, over = divmod(count, under)
+    common = math.gcd(over, under)
+    part = f"{over // common}⁄{under // common}" if over else ""
+    shown = _group(str(whole), from_digits) + ("+" + part if part else "") if whole or not part else part
+    return ("−" if value < 0 and count else "") + shown
+
+
+def spell_number(shown: str) -> str:
+    """Return a number in words; what is no whole or decimal number stays.
+
+    >>> spell_number("1,232"), spell_number("21.5"), spell_number("1⁄2")
+    ('one thousand two hundred and thirty-two', 'twenty-one point five', '1⁄2')
+    """
+    whole, point, part = shown.replace(",", "").removeprefix("−").partition(".")
+    if not (whole.isdecimal() and len(whole) <= 12 and (part.isdecimal() or not point)):
+        return shown
+    words = ["minus"] if shown.startswith("−") else []
+    words += [_spell_whole(int(whole)), *(["point"] if point else []), *(_SMALL[int(digit)] for digit in part)]
+    return " ".join(words)
+
+
+def _spell_whole(number: int) -> str:
+    if number < 20:
+        return _SMALL[number]
+    if number < 100:
+        return _TENS[number // 10] + (f"-{_SMALL[number % 10]}" if number % 10 else "")
+    if number < 1000:
+        rest = number % 100
+        return f"{_SMALL[number // 100]} hundred" + (f" and {_spell_whole(rest)}" if rest else "")
+    for size, name in _GROUPS:
+        if number >= size:
+            rest = number % size
+            joint = " and " if 0 < rest < 100 else " "
+            return f"{_spell_whole(number // size)} {name}" + (joint + _spell_whole(rest) if rest else "")
+    return str(number)

@@ -1,0 +1,296 @@
+"""What ``{{convert}}`` and ``{{cvt}}`` show: a measurement, and the same in other units.
+
+>>> convert(["10", "km", "mi"], {}).replace("\\xa0", " ")
+'10 kilometres (6.2 mi)'
+>>> convert(["6", "ft", "2", "in"], {"abbr": "on"}).replace("\\xa0", " ")
+'6 ft 2 in (1.88 m)'
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .amounts import (
+    Amount,
+    decimals,
+    digits_for,
+    digits_for_exactly,
+    round_number,
+    round_to_multiple,
+    spell_number,
+    write_fraction,
+    write_number,
+)
+from .convert_call import Call, Style, read_call
+from .units import Unit, composite, default_outputs, find_unit
+
+__all__ = ["convert"]
+
+_HARD_SPACE = "\u00a0"
+_LOG_2 = math.log10(2)
+_TINY = 1e-12  # as much as logarithms may be off
+_COLDEST = 0.2  # kelvins; below it the third figure no longer tells how exact a temperature is
+# disp= -> what stands before and after the converted value.
+_FRAMES: dict[str, tuple[str, str]] = {
+    "sqbr": (" [", "]"),
+    "or": (" or ", ""),
+    "comma": (", ", ""),
+    "semicolon": ("; ", ""),
+    "br": (" ", ""),
+}
+_BRACKETS = (" (", ")")
+_NUMBER_ONLY = ("number", "output number only")
+
+
+@dataclass
+class _Part:
+    """Numbers and their unit; of a range, all of its numbers where they share the unit."""
+
+    shown: list[str]
+    unit: Unit
+    singular: bool = False
+
+
+@dataclass
+class _Result:
+    """A measurement in one unit, or in several such as feet and inches; then of a range, each of its values."""
+
+    values: list[list[_Part]]
+
+    def numbers(self) -> str:
+        """Return the numbers without units."""
+        return " ".join(number for parts in self.values for part in parts for number in part.shown)
+
+
+def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate: bool = False) -> str | None:
+    """Return the text of ``{{convert|arguments|options}}``; ``abbreviate`` makes it ``{{cvt}}``.
+
+    None stands for what cannot be converted: no number, a unit that is not known, units of different kinds.
+
+    >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
+    ('10-foot (3.0 m)', None)
+    """
+    style = Style(options, abbreviate)
+    call = read_call(arguments, style.from_digits, style.takes_text)
+    if call is None:
+        return None
+    try:
+        return _Conversion(call, style).text()
+    except (OverflowError, ZeroDivisionError, ValueError):  # nothing that is measured: 0 mpg, 1e99 light-years
+        return None
+
+
+class _Conversion:
+    """One call on its way to text."""
+
+    def __init__(self, call: Call, style: Style) -> None:
+        self.call, self.style = call, style
+        self.finest = call.smaller[-1][1] if call.smaller else call.unit
+        self.amounts = [self.total()] if call.smaller else call.amounts
+        self.own_text = call.texts[0] if call.texts else ""
+
+    def text(self) -> str | None:
+        """Return all of it."""
+        style = self.style
+        codes = self.call.outputs or default_outputs(self.call.unit, self.amounts[0].value)
+        results = [self.output(code) for code in codes]
+        if any(not result.values for result in results):
+            return None
+        left, right = [self.source()], results
+        if style.disp in _NUMBER_ONLY:
+            return "; ".join(result.numbers() for result in results)
+        if style.disp in ("table", "tablecen"):
+            return " ".join(result.numbers() for result in left + right)
+        if style.disp in ("unit", "unit2"):
+            place = 0 if style.disp == "unit" else 1
+            part = (left, right)[place][0].values[0][-1]
+            return self.word(part, self.by_symbol(part.unit, place), place)
+        if style.order == "flip":
+            left, right = right, left
+        elif style.order == "out" and len(right) > 1:
+            left, right = right[:1], right[1:]
+        converted = self.side(right, 1)
+        if style.disp in ("out", "output only"):
+            return converted
+        opened, closed = self.frame()
+        return f"{self.side(left, 0)}{self.middle()}{opened}{converted}{closed}"
+
+    def middle(self) -> str:
+        """Return the words that ``adj=mid`` puts after the unit."""
+        if self.style.adj != "mid" or not self.own_text:
+            return ""
+        return self.own_text if self.own_text.startswith(("-", " ")) else f" {self.own_text}"
+
+    def frame(self) -> tuple[str, str]:
+        """Return what stands before and after the converted value."""
+        if self.style.disp == "x" and self.own_text:
+            opened, closed = (*self.call.texts, "")[:2]
+            return opened, closed
+        return _FRAMES.get(self.style.disp, _BRACKETS)
+
+    # --- numbers
+
+    def total(self) -> Amount:
+        """Return the amount in the smallest of the units it is given in; a zero at its end is exact."""
+        first, last = self.call.amounts[0], self.call.smaller[-1][0]
+        small = sum(amount.value * unit.scale for amount, unit in self.call.smaller)
+        value = (abs(first.value) * self.call.unit.scale + small) / self.finest.scale
+        return Amount(-value if first.shown.startswith("−") else value, max(0, last.digits), "")
+
+    def source(self) -> _Result:
+        """Return the input."""
+        call, last = self.call, self.call.amounts[-1]
+        parts = [_Part([amount.shown for amount in call.amounts], call.unit, _is_one(last))]
+        parts += [_Part([amount.shown], unit, _is_one(amount)) for amount, unit in call.smaller]
+        return _Result([parts])
+
+    def output(self, code: str) -> _Result:
+        """Return one output; without values where it is another kind of unit."""
+        pieces = composite(code)
+        unit = find_unit(str(pieces[-1]) if pieces else code)
+        if unit is None or unit.dimension != self.finest.dimension:
+            return _Result([])
+        values = [self.converted(amount.value, unit, place) for place, amount in enumerate(self.amounts)]
+        if not all(map(math.isfinite, values)):
+            raise OverflowError(code)
+        digits = [self.digits(amount, value, unit) for amount, value in zip(self.amounts, values, strict=True)]
+        if not self.style.each and not self.style.figures:
+            digits = [max(digits)] * len(digits)
+        if pieces:
+            return _Result([self.split(*pair, pieces) for pair in zip(values, digits, strict=True)])
+        shown = [self.write(value, place) for value, place in zip(values, digits, strict=True)]
+        return _Result([[_Part(shown, unit, shown[-1] in ("1", "−1"))]])
+
+    def converted(self, value: float, unit: Unit, place: int) -> float:
+        """Return ``value`` in ``unit``; what follows ± is a difference."""
+        if place and self.call.between[place - 1][0] == " ± ":
+            return value * self.finest.scale / unit.scale
+        return unit.from_base(self.finest.to_base(value))
+
+    def digits(self, amount: Amount, value: float, unit: Unit) -> int:
+        """Return the decimal place to round to.
+
+        By default the result is as exact as the input is: a factor of 2 to 20 costs a digit.  It has two
+        significant figures at least, three for feet and inches, and a temperature three in kelvins.
+        """
+        if self.call.digits is not None:
+            return self.call.digits
+        if self.style.figures:
+            return digits_for_exactly(value, self.style.figures)
+        if unit.dimension == "temperature":
+            kelvins = max(abs(self.finest.to_base(amount.value)), _COLDEST)
+            return max(math.floor(amount.digits), digits_for(kelvins, 3))
+        if not value or not amount.value:
+            return max(0, math.floor(amount.digits))
+        figures = 3 if self.call.smaller and self.finest.code == "in" else 2
+        as_exact = math.floor(amount.digits + math.log10(abs(amount.value / value)) + _LOG_2 + _TINY)
+        return max(as_exact, digits_for(value, figures))
+
+    def write(self, value: float, digits: int) -> str:
+        """Write a result as the options ask."""
+        style = self.style
+        if style.fraction:
+            return write_fraction(value, style.fraction, style.from_digits)
+        if style.step and self.call.digits is None:
+            value = round_to_multiple(value, style.step)
+            digits = decimals(value)
+        return write_number(value, digits, style.from_digits, "×" in self.amounts[0].shown)
+
+    def split(self, value: float, digits: int, pieces: tuple[str | int, ...]) -> list[_Part]:
+        """Split a value over units, such as feet and inches; those that are zero are left out at the front."""
+        under, count_digits = self.style.fraction, max(0, digits)
+        rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), count_digits)
+        smallest = find_unit(str(pieces[-1]))
+        if smallest is not None and rest < int(pieces[-2]):
+            shown = self.write(value, digits)
+            return [_Part([shown], smallest, shown == "1")]
+        parts: list[_Part] = []
+        for place in range(0, len(pieces), 2):
+            unit = find_unit(str(pieces[place]))
+            size = math.prod(int(count) for count in pieces[place + 1 :: 2])
+            count, rest = divmod(rest, size) if place + 1 < len(pieces) else (rest, 0.0)
+            if unit is None or not (count or parts or place + 1 == len(pieces)):
+                continue
+            last = place + 1 == len(pieces)
+            shown = write_fraction(count, under) if last and under else write_number(count, count_digits if last else 0)
+            sign = "−" if value < 0 and not parts else ""
+            parts.append(_Part([sign + shown], unit, shown == "1"))
+        return parts
+
+    # --- words
+
+    def side(self, results: list[_Result], place: int) -> str:
+        """Write what stands on the left (0) or right (1)."""
+        joint = " or " if self.style.disp == "or" and place else "; "
+        return joint.join(self.result(result, place) for result in results)
+
+    def result(self, result: _Result, place: int) -> str:
+        """Write a measurement; where it is in several units, a dash between two values has spaces."""
+        values = [self.joint(parts, place).join(self.quantity(part, place) for part in parts) for parts in result.values]
+        if len(values) == 1:
+            return values[0]
+        return self.joined(values, True, place).replace("–", " – ")
+
+    def joint(self, parts: list[_Part], place: int) -> str:
+        """Return what stands between feet and inches."""
+        return "-" if self.style.adjective and not self.by_symbol(parts[0].unit, place) else " "
+
+    def by_symbol(self, unit: Unit, place: int) -> bool:
+        """Return whether a unit is shown by its symbol."""
+        choice = self.style.symbols[place]
+        return choice if choice is not None else unit.symbol_first and not self.spelled(place)
+
+    def spelled(self, place: int) -> bool:
+        """Return whether numbers are written in words."""
+        return self.style.spell.lower() == "on" or (self.style.spell.lower() == "in" and not place)
+
+    def quantity(self, part: _Part, place: int) -> str:
+        """Write numbers and their unit."""
+        style, unit, shown = self.style, part.unit, part.shown
+        if style.abbr == "values":
+            return self.joined(shown, True, place)
+        if self.spelled(place):
+            shown = [spell_number(number) for number in shown]
+            if style.spell[0].isupper() and not place:
+                shown[0] = shown[0][:1].upper() + shown[0][1:]
+        by_symbol = self.by_symbol(unit, place)
+        word = self.word(part, by_symbol, place)
+        if style.adjective and not (by_symbol and unit.symbol):
+            return f"{self.joined(shown, False, place)}-{word.replace(' ', '-')}"
+        if not by_symbol:
+            return f"{self.joined(shown, False, place)} {word}"
+        space = "" if word.startswith(("/", "×")) else _HARD_SPACE
+        if len(shown) > 1 and any(between[1] == " × " for between in self.call.between):
+            return self.joined([f"{number}{space}{word}" for number in shown], True, place)  # 3 ft × 6 ft
+        return f"{self.joined(shown, True, place)}{space}{word}"
+
+    def joined(self, shown: list[str], by_symbol: bool, place: int) -> str:
+        """Write the values of a range."""
+        text = shown[0]
+        style, converted = self.style, bool(place) != (self.style.order == "flip")
+        hyphens = style.adjective and (not by_symbol or style.abbr == "on")
+        for number, (named, other) in zip(shown[1:], self.call.between, strict=False):
+            between = other if (converted if other == "–" else by_symbol) else named
+            text += (between.replace(" ", "-") if hyphens and between.strip().isalpha() else between) + number
+        return text
+
+    def word(self, part: _Part, by_symbol: bool, place: int) -> str:
+        """Return the symbol or name of a unit, with the multiple before it and words of the editor's own."""
+        unit, style = part.unit, self.style
+        singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not place)
+        name = unit.called(singular=singular, american=style.american)
+        word = unit.sign(american=style.american) if by_symbol and unit.symbol else name
+        if unit.power and by_symbol and style.abbr != "unit":
+            word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
+        elif unit.power:
+            word = f"{unit.multiple} {word}"
+        if style.abbr == "~" and not place and unit.symbol:
+            word += f" [{unit.symbol}]"
+        if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not place)):
+            word = self.own_text + ("" if self.own_text.endswith(("-", " ")) else " ") + word
+        return word
+
+
+def _is_one(amount: Amount) -> bool:
+    """Return whether a unit after the amount is in the singular."""
+    return abs(amount.value) == 1 or amount.fraction

@@ -1,0 +1,139 @@
+"""The arguments of ``{{convert}}``: values, units, units to convert to, decimal place, and the named options.
+
+>>> call = read_call(["5", "to", "10", "km", "mi nmi", "1"], 4)
+>>> [amount.shown for amount in call.amounts], call.unit.code, call.outputs, call.digits
+(['5', '10'], 'km', ['mi', 'nmi'], 1)
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .amounts import Amount, read_amount
+from .units import Unit, composite, find_unit, range_words
+
+__all__ = ["Call", "Style", "read_call"]
+
+_MOST_ARGUMENTS = 40
+_LONGEST_LIST = 200  # characters
+_WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
+_RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s))\s*")
+_NAMES = ("off", "none", "no")  # abbr= that shows every unit by its name
+_MAKE_SYMBOLS = ("on", "mos", "values", "unit")
+_FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> the fewest digits that are grouped
+
+
+@dataclass
+class Call:
+    """The positional arguments, understood."""
+
+    amounts: list[Amount]
+    unit: Unit
+    between: list[tuple[str, str]] = field(default_factory=list)  # what the input and the output have in a range
+    smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
+    outputs: list[str] = field(default_factory=list)
+    digits: int | None = None
+    texts: list[str] = field(default_factory=list)
+
+
+class Style:
+    """The named options; what is not known is ignored, as links and sort keys are."""
+
+    def __init__(self, options: Mapping[str, str], abbreviate: bool) -> None:
+        def option(name: str) -> str:
+            return options.get(name, "").strip()
+
+        self.disp = option("disp") or "b"
+        self.adj = option("adj") or option("sing")
+        self.adjective = self.adj in ("on", "mid")
+        self.abbr = option("abbr") or ("on" if abbreviate else "")
+        self.spell = option("spell")
+        self.american = option("sp").lower() == "us"
+        self.order = "flip" if self.disp == "flip" else option("order")
+        self.fraction = _natural(option("frac"))
+        self.figures = _natural(option("sigfig"))
+        self.each = option("round") == "each"
+        self.step = _positive("5" if self.disp == "5" else option("round"))
+        self.from_digits = _FROM_DIGITS.get(option("comma"), 4)
+        # On the left and right: symbols, names or, None, names but of units that are better known by symbol.
+        self.symbols: tuple[bool | None, bool | None] = (None, True)
+        if self.abbr in _NAMES:
+            self.symbols = (False, False)
+        elif self.abbr in _MAKE_SYMBOLS:
+            self.symbols = (True, True)
+        elif self.abbr == "in":
+            self.symbols = (True, False)
+        elif not self.abbr and self.disp == "or":
+            self.symbols = (None, None)
+
+    @property
+    def takes_text(self) -> bool:
+        """Return whether an option puts words of the editor's own into the text."""
+        return self.adj in ("mid", "pre") or self.disp in ("x", "preunit")
+
+
+def _natural(text: str) -> int:
+    """Return a whole number from 1 to 999, 0 for anything else."""
+    return int(text) if _WHOLE.fullmatch(text) and text[0] not in "-−" else 0
+
+
+def _positive(text: str) -> float:
+    """Return a number above zero, 0 for anything else."""
+    amount = read_amount(text)
+    return max(amount.value, 0.0) if amount else 0.0
+
+
+def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = False) -> Call | None:
+    """Read the positional arguments; None where a number or unit is missing or not known."""
+    texts = [argument for argument in arguments[:_MOST_ARGUMENTS] if argument and not argument.isspace()]
+    words = [text.strip() for text in texts]
+    amounts, between = _read_values(words, from_digits)
+    unit = find_unit(words.pop(0)) if amounts and words else None
+    if unit is None:
+        return None
+    call = Call(amounts, unit, between)
+    while len(words) > 1 and len(amounts) == 1:
+        amount, part = read_amount(words[0], from_digits), find_unit(words[1])
+        last = call.smaller[-1][1] if call.smaller else unit
+        if amount is None or part is None or part.dimension != unit.dimension or part.scale >= last.scale:
+            break
+        call.smaller.append((amount, part))
+        del words[:2]
+    if words and not _WHOLE.fullmatch(words[0]):
+        call.outputs = _read_outputs(words[0])
+        if call.outputs:
+            del words[0]
+        elif not takes_text:
+            return None
+    if words and _WHOLE.fullmatch(words[0]):
+        call.digits = int(words.pop(0).replace("−", "-"))
+    call.texts = texts[len(texts) - len(words) :] if words else []  # their spaces count
+    return call
+
+
+def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[tuple[str, str]]]:
+    """Take the value, or the values of a range, off ``words``; and what stands between them."""
+    amounts: list[Amount] = []
+    between: list[tuple[str, str]] = []
+    if words and read_amount(words[0], from_digits) is None:
+        words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # the range may be in one argument
+    while words:
+        amount = read_amount(words[0], from_digits)
+        if amount is None:
+            break
+        amounts.append(amount)
+        del words[0]
+        joint = range_words(words[0]) if len(words) > 1 and read_amount(words[1], from_digits) else None
+        if joint is None:
+            break
+        between.append(joint)
+        del words[0]
+    return amounts, between
+
+
+def _read_outputs(text: str) -> list[str]:
+    """Return the codes in an argument: one that is split over units, or some that are parted by spaces."""
+    if composite(text) or find_unit(text):
+        return [text]
+    codes = text[:_LONGEST_LIST].replace("+", " ").split()
+    return codes if all(find_unit(code) or composite(code) for code in codes) else []
