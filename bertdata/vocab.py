@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,12 +26,11 @@ from .config import VocabConfig
 from .errors import EmptyResultError, UsageError
 from .files import write_json, write_text
 
-__all__ = ["SPECIAL", "Vocabulary", "count_words", "is_sampled", "read", "special_tokens", "train", "write"]
+__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "read", "special_tokens", "train", "write"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT = 1 << 16  # characters of a text that is given to the trainer
-_BATCH = 1000  # sentences normalized at a time: `tokenizers` takes about 60 bytes a character until it is done
 _LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
@@ -68,23 +67,6 @@ def special_tokens(layout: str) -> list[str]:
 def is_sampled(seed: int, document_id: str, share: float) -> bool:
     """Tell whether a document is in the sample: a function of its id alone, so of no order and no number of workers."""
     return keys.key(seed, "sample", document_id) < share * 2.0**64
-
-
-def count_words(sentences: Sequence[str], config: VocabConfig) -> Counter[str]:
-    """Count the words of sentences, as BERT's normalizer and pre-tokenizer cut them; counts of parts may be added up.
-
-    >>> sorted(count_words(["Tea, tea!"], VocabConfig()).items())
-    [('!', 1), (',', 1), ('tea', 2)]
-    """
-    tokenizer = _tokenizer(WordPiece(unk_token="[UNK]"), config.lowercase, config.strip_accents)
-    chunks: Counter[str] = Counter()
-    for start in range(0, len(sentences), _BATCH):
-        chunks.update(tokenizer.normalizer.normalize_str("\n".join(sentences[start : start + _BATCH])).split())
-    words: Counter[str] = Counter()
-    for chunk, count in chunks.items():
-        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(chunk):
-            words[word] += count
-    return words
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:

@@ -23,8 +23,12 @@ class Reader(NamedTuple):
     format: str
     digests: dict[str, str]
 
-    def sentences(self, task: Task) -> Iterator[tuple[list[str], list[list[str]]]]:
-        """Read a task's documents in slices of about a megabyte: their ids, and their sentences.
+    def sentences(self, task: Task) -> Iterator[list[Any]]:
+        """Read a task's documents in slices of about a megabyte: their ids, and their sentences."""
+        yield from self.columns(task, "id", "sentences")
+
+    def columns(self, task: Task, *names: str) -> Iterator[list[Any]]:
+        """Read columns of a task's documents in slices of about a megabyte of text.
 
         The task that begins a shard checks all of it first; raise VerificationError for one that has changed.
         """
@@ -36,7 +40,7 @@ class Reader(NamedTuple):
                 rows = max(1, int(batch.num_rows * SLICE_BYTES / max(1, batch.nbytes)))
                 for start in range(0, batch.num_rows, rows):
                     part = batch.slice(start, rows)
-                    yield part.column("id").to_pylist(), part.column("sentences").to_pylist()
+                    yield [part.column(name).to_pylist() for name in names]
 
 
 class Corpus(NamedTuple):

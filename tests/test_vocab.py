@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from bertdata import vocab
+from bertdata import manifest, shards, vocab
 from bertdata.config import VocabConfig
 from bertdata.errors import EmptyResultError, UsageError
+from bertdata.report import coverage
 from bertdata.vocab import SPECIAL, Vocabulary
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -128,31 +129,6 @@ def test_one_word_worked_by_hand() -> None:
     assert {"a", "b", "##a", "##b", "abab"} <= set(pieces)
     assert all(piece.removeprefix("##") in "abab" for piece in pieces[5:])
     assert vocab.train({"abab": 1}, VocabConfig(size=64)).pieces[5:] == ["##a", "##b", "a", "b"]  # under --min-frequency 2
-
-
-@LAW
-@given(st.lists(st.text(max_size=30), max_size=6), st.integers(0, 6), st.booleans())
-def test_counts_of_parts_add_up(sentences: list[str], cut: int, lowercase: bool) -> None:
-    config = VocabConfig(lowercase=lowercase, strip_accents=lowercase)
-    parts = vocab.count_words(sentences[:cut], config) + vocab.count_words(sentences[cut:], config)
-    assert parts == vocab.count_words(sentences, config)
-
-
-@LAW
-@given(st.text(max_size=40), st.booleans())
-def test_words_are_those_of_the_pre_tokenizer(text: str, lowercase: bool) -> None:
-    config = VocabConfig(lowercase=lowercase, strip_accents=lowercase)
-    tokenizer = Vocabulary(list(SPECIAL), lowercase, lowercase).tokenizer()
-    normal = tokenizer.normalizer.normalize_str(text)
-    expected = Counter(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal))
-    assert vocab.count_words([text], config) == expected
-
-
-def test_words_as_bert_cuts_them() -> None:
-    words = vocab.count_words(["Été, l'Été! 茶树\u200b\x00 a\tb"], VocabConfig())
-    assert words == Counter({"ete": 2, ",": 1, "l": 1, "'": 1, "!": 1, "茶": 1, "树": 1, "a": 1, "b": 1})
-    cased = vocab.count_words(["Été"], VocabConfig(lowercase=False, strip_accents=False))
-    assert cased == Counter({"Été": 1})
 
 
 def test_a_sample_is_a_share_of_documents_by_name() -> None:
@@ -287,3 +263,57 @@ def test_damaged_settings_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(UsageError, match=r"tokenizer_config\.json"):
         vocab.read(tmp_path)
+
+
+# --- coverage ---
+
+
+def test_coverage_doctests() -> None:
+    assert doctest.testmod(coverage).failed == 0
+
+
+def test_coverage_is_that_of_the_text(sample_corpus: Path, sample_vocab: Path) -> None:
+    """For each language of the sample: the library cuts the whole text, word by word, and the shares are the same."""
+    found = manifest.read(sample_vocab, "vocabulary")["coverage"]
+    tokenizer = vocab.read(sample_vocab).tokenizer()
+    texts: dict[str, list[str]] = {}
+    for document in _documents(sample_corpus):
+        texts.setdefault(document["language"], []).extend(document["sentences"])
+    assert found.keys() == texts.keys() and len(texts) > 1
+    for language, sentences in texts.items():
+        normal = tokenizer.normalizer.normalize_str("\n".join(sentences))
+        words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
+        cut = {word: [piece.value for piece in tokenizer.model.tokenize(word)] for word in words}
+        own = found[language]
+        assert own["words"] == len(words)
+        assert own["unknown_share"] == round(sum(cut[word] == ["[UNK]"] for word in words) / len(words), 6)
+        assert own["split_share"] == round(sum(len(cut[word]) > 1 for word in words) / len(words), 6)
+        assert own["pieces_per_word"] == round(sum(len(cut[word]) for word in words) / len(words), 4)
+        longest = sorted((word for word in cut if len(cut[word]) > 1), key=lambda word: (-len(word), word))[:10]
+        assert list(own["longest_split"].items()) == [(word, " ".join(cut[word])) for word in longest]
+
+
+def _documents(corpus: Path) -> list[dict[str, Any]]:
+    found = manifest.read(corpus, "documents")
+    batches = [b for s in found["shards"] for b in shards.read_batches(corpus / s["name"], found["config"]["format"])]
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_coverage_of_files_adds_up() -> None:
+    """Words in two files are counted once for each, and named once."""
+    whole, halves = coverage.Coverage(), coverage.Coverage()
+    words, pieces = ["tea", "teas", "teasing", "q"], np.array([1, 2, 3, 1])
+    unknown = np.array([False, False, False, True])
+    whole.add(words, np.array([6, 4, 2, 8]), pieces, unknown)
+    for _ in range(2):
+        halves.add(words, np.array([3, 2, 1, 4]), pieces, unknown)
+    assert whole.result(str.upper) == halves.result(str.upper)
+    assert list(whole.result(str.upper)["longest_split"].items()) == [("teasing", "TEASING"), ("teas", "TEAS")]
+
+
+def test_the_table_shows_a_line_for_each_language() -> None:
+    own = {"unknown_share": 0.0, "split_share": 0.5, "pieces_per_word": 1.5, "longest_split": {}}
+    many = {f"l{i:02}": {**own, "words": i} for i in range(25)}
+    lines = coverage.table({**many, "": {**own, "words": 1000}}).splitlines()
+    assert len(lines) == 22 and lines[1].split()[:2] == ["unknown", "1,000"] and lines[2].split()[0] == "l24"
+    assert lines[-1].strip() == "and 6 more languages, in manifest.json"

@@ -44,7 +44,9 @@ _DEFAULTS = VocabConfig()
 def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, **values: Any) -> None:
     """Train a WordPiece vocabulary on the documents in CORPUS.
 
-    Writes vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` and `tokenizers` load.
+    Writes vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` and `tokenizers` load.  Ends by showing, for
+    each language of the sample, the share of words that are [UNK] or split, pieces per word, and the longest word that is split;
+    manifest.json keeps these under "coverage".
 
     \b
         bertdata train-vocab corpus --size 30522 --output vocab
@@ -54,6 +56,8 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
     config = VocabConfig(size=size_, strip_accents=strip, **values)
     from bertdata.pipelines import corpus as corpora
     from bertdata.pipelines.train_vocab import TrainVocab
+
+    from ..report.coverage import table
 
     source = corpora.read(corpus)
     sample = min(config.sample_bytes, source.text_bytes)
@@ -70,5 +74,10 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
         steps=[Step("Count words", "count", len(source.tasks))],
         chain=lambda roots: TrainVocab(source, config, roots[0] or output),
     )
-    echo(describe(read(output), output) if done else f"{output} is complete already: nothing to do")
+    if done:
+        made = read(output)
+        echo(describe(made, output))
+        echo(table(made["coverage"]))
+    else:
+        echo(f"{output} is complete already: nothing to do")
     echo(f'Read it with: transformers.BertTokenizerFast.from_pretrained("{output}")')

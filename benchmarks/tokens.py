@@ -1,0 +1,236 @@
+"""Tokenize beside `tokenizers`, in one run, on the same text: speed on text not seen before and on seen, and whether ids agree.
+
+    python benchmarks/tokens.py                 documents of ../shared/data and ../shared/extraction, by language
+    python benchmarks/tokens.py --corpus DIR    a corpus of build-corpus
+    python benchmarks/tokens.py --vocab         training of a vocabulary as well
+    python benchmarks/tokens.py --characters    every character of Unicode as well
+
+Every sentence is taken once.  The first 2 MB of a language (a third, where there is less than 6 MB) are tokenized before the
+clock starts.  The two take turns, slice by slice, so that a busy machine slows down both; speed is in processor time, of one
+core, and of the library the bare call of `encode_batch_fast` is timed, without taking the ids out of what it returns.
+Exit code 1 where ids differ, or where English falls short of 10 MB/s and three times the library unseen, and of 15 MB/s seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tokenizers.models import WordPiece
+from tokenizers.trainers import WordPieceTrainer
+
+from bertdata import manifest, shards, tokens, vocab
+from bertdata.config import VocabConfig
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+FIRST = 2_000_000  # bytes tokenized before the clock starts
+SLICE = 1_000_000  # bytes a turn
+CALL = 1000  # sentences given to the library at a time
+SMALL = 50_000  # bytes; languages with less text are measured together
+UNSEEN, RATIO, SEEN = 10.0, 3.0, 15.0  # what is asked of English: MB/s, times the library, MB/s
+
+
+class Speed(NamedTuple):
+    """Of one language: megabytes timed, MB/s of each, and whether all ids agree."""
+
+    megabytes: float
+    library: float
+    unseen: float
+    seen: float
+    identical: bool
+
+
+def main() -> int:
+    """Measure and print the tables; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", type=Path, help="corpus to take text from  [default: built from ../shared/data]")
+    parser.add_argument("--size", type=int, default=30522, help="pieces of a vocabulary  [default: 30522]")
+    parser.add_argument("--vocab", action="store_true", help="measure training as well")
+    parser.add_argument("--characters", action="store_true", help="compare every character of Unicode as well")
+    options = parser.parse_args()
+    texts = _by_size(_read(options.corpus) if options.corpus else _shared())
+    if not texts:
+        sys.exit("tokens.py: found no text: give a corpus with --corpus")
+    good = True
+    print(f"{'':18}{'MB':>7}{'library':>9}{'unseen':>8}{'ratio':>7}{'seen':>8}{'ratio':>7}  {'identical'}")
+    for language, text in texts.items():
+        for cased in (False, True):
+            speed = measure(text, VocabConfig(size=options.size, lowercase=not cased, strip_accents=not cased))
+            print(
+                f"{language:10}{'cased' if cased else 'uncased':8}{speed.megabytes:7.1f}{speed.library:9.2f}{speed.unseen:8.2f}"
+                f"{speed.unseen / speed.library:7.2f}{speed.seen:8.2f}{speed.seen / speed.library:7.2f}  {_yes(speed.identical)}",
+                flush=True,
+            )
+            fast = speed.unseen >= max(UNSEEN, RATIO * speed.library) and speed.seen >= SEEN
+            good &= speed.identical and (fast or language != "en")
+    if options.characters:
+        good &= _characters()
+    if options.vocab:
+        _training(texts, options.size)
+    print("PASS" if good else "FAIL")
+    return 0 if good else 1
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "NO"
+
+
+# --- text ---
+
+
+def _read(corpus: Path) -> dict[str, list[str]]:
+    """Read a corpus' sentences by language."""
+    found = manifest.read(corpus, "documents")
+    texts: dict[str, list[str]] = {}
+    for shard in found["shards"]:
+        for batch in shards.read_batches(corpus / shard["name"], found["config"]["format"]):
+            columns = (batch.column(name).to_pylist() for name in ("language", "sentences"))
+            for language, sentences in zip(*columns, strict=True):
+                texts.setdefault(language, []).extend(sentences)
+    return texts
+
+
+def _shared() -> dict[str, list[str]]:
+    """Make a corpus of the dumps and books, and add the pages and treebanks of other languages."""
+    dumps = [str(path) for path in sorted((SHARED / "data" / "wiki").glob("*.xml*")) if "broken" not in path.name]
+    if not dumps:
+        return {}
+    wikipedia = [argument for path in dumps for argument in ("--wikipedia", path)]
+    with tempfile.TemporaryDirectory(prefix="bertdata-tokens-") as work:
+        output = f"{work}/corpus"
+        command = [sys.executable, "-m", "bertdata", "build-corpus", *wikipedia, "--books", str(SHARED / "data" / "books")]
+        subprocess.run([*command, "--output", output, "--workers", "1", "--max-rejects", "1"], check=True, capture_output=True)
+        texts = _read(Path(output))
+    for name, key in (("dev_pages", "paragraphs"), ("dev_sentences", "sentences")):
+        with lzma.open(SHARED / "extraction" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
+            for row in map(json.loads, file):
+                texts.setdefault(row["language"], []).extend(row[key])
+    return texts
+
+
+def _by_size(texts: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Take every sentence once; put languages with little text together."""
+    found: dict[str, list[str]] = {}
+    sizes = {language: _bytes(text) for language, text in texts.items()}
+    for language in sorted(texts, key=lambda language: -sizes[language]):
+        found.setdefault(language if sizes[language] >= SMALL else "others", []).extend(texts[language])
+    return {language: list(dict.fromkeys(text)) for language, text in found.items()}
+
+
+def _bytes(text: Sequence[str]) -> int:
+    return sum(len(sentence.encode()) for sentence in text)
+
+
+def _slices(text: Sequence[str]) -> Iterator[list[str]]:
+    """Cut text into slices of `SLICE` bytes; the first is `FIRST` bytes or a third of all."""
+    sizes = np.cumsum([len(sentence.encode()) for sentence in text])
+    first = min(FIRST, int(sizes[-1]) // 3)
+    cuts = np.searchsorted(sizes, [first, *range(first + SLICE, int(sizes[-1]), SLICE)]) + 1
+    for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(text)], strict=True):
+        yield list(text[start:end])
+
+
+# --- measures ---
+
+
+def measure(text: Sequence[str], config: VocabConfig) -> Speed:
+    """Train a vocabulary on the text, and let both tokenize it."""
+    vocabulary = vocab.train(tokens.count_words(text, _blank(config).tokenizer()), config)
+    encoder, library = tokens.Encoder(vocabulary.tokenizer(), len(vocabulary.pieces)), Library(vocabulary)
+    first, *rest = _slices(text)
+    identical = _agree(encoder.encode(first), library(first))
+    spent = {"library": 0.0, "unseen": 0.0, "seen": 0.0}
+    for part in rest:
+        theirs = _timed(spent, "library", library, part)
+        ours = _timed(spent, "unseen", encoder.encode, part)
+        identical &= _agree(ours, theirs)
+    for part in rest:
+        _timed(spent, "seen", encoder.encode, part)
+    megabytes = sum(map(_bytes, rest)) / 1e6
+    library_speed, unseen, seen = (megabytes / seconds for seconds in spent.values())
+    return Speed(megabytes, library_speed, unseen, seen, identical)
+
+
+class Library:
+    """`tokenizers` alone."""
+
+    def __init__(self, vocabulary: vocab.Vocabulary) -> None:
+        self._tokenizer = vocabulary.tokenizer()
+        self._tokenizer.encode_special_tokens = True
+
+    def __call__(self, sentences: list[str]) -> list[Any]:
+        found = []
+        for start in range(0, len(sentences), CALL):
+            found += self._tokenizer.encode_batch_fast(sentences[start : start + CALL], add_special_tokens=False)
+        return found
+
+
+def _blank(config: VocabConfig) -> vocab.Vocabulary:
+    return vocab.Vocabulary(list(vocab.SPECIAL), config.lowercase, config.strip_accents)
+
+
+def _timed(spent: dict[str, float], name: str, work: Callable[..., Any], *arguments: Any) -> Any:
+    started = time.process_time()
+    result = work(*arguments)
+    spent[name] += time.process_time() - started
+    return result
+
+
+def _agree(ours: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]], theirs: list[Any]) -> bool:
+    ids = [encoding.ids for encoding in theirs]
+    flat = [each for own in ids for each in own]
+    return bool(np.array_equal(ours[0], flat) and np.array_equal(ours[1], np.cumsum([len(own) for own in ids])))
+
+
+def _characters() -> bool:
+    """Compare every character alone, between letters, and before a letter and an accent."""
+    codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    letters = [chr(code) for code in range(0x21, 0x3000) if chr(code).isprintable()]
+    pieces = [*vocab.SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
+    good = True
+    for lowercase, strip_accents in ((True, True), (True, False), (False, True), (False, False)):
+        vocabulary = vocab.Vocabulary(pieces, lowercase, strip_accents)
+        encoder, library = tokens.Encoder(vocabulary.tokenizer(), len(pieces)), Library(vocabulary)
+        same = True
+        for start in range(0, len(codes), 20_000):
+            characters = map(chr, codes[start : start + 20_000])
+            text = [f"{character} a{character}b \u201c{character}e\u0301" for character in characters]
+            same &= _agree(encoder.encode(text), library(text))
+        how = f"{'lower case' if lowercase else 'cased'}, accents {'off' if strip_accents else 'kept'}"
+        print(f"every character, {how}: {len(codes):,}, identical: {_yes(same)}", flush=True)
+        good &= same
+    return good
+
+
+def _training(texts: dict[str, list[str]], size: int) -> None:
+    """Count words and train, beside the library's own training on the same text."""
+    print(f"\n{'training':18}{'MB':>7}{'library s':>11}{'ours s':>8}{'count':>8}{'train':>8}{'ratio':>7}")
+    for language, text in texts.items():
+        config, spent = VocabConfig(size=size), {"library": 0.0, "count": 0.0, "train": 0.0}
+        words = _timed(spent, "count", tokens.count_words, text, _blank(config).tokenizer())
+        _timed(spent, "train", vocab.train, words, config)
+        tokenizer = _blank(config).tokenizer()
+        tokenizer.model = WordPiece(unk_token="[UNK]")
+        trainer = WordPieceTrainer(
+            vocab_size=size, min_frequency=config.min_frequency, special_tokens=list(vocab.SPECIAL), show_progress=False
+        )
+        _timed(spent, "library", tokenizer.train_from_iterator, text, trainer)
+        ours = spent["count"] + spent["train"]
+        print(
+            f"{language:18}{_bytes(text) / 1e6:7.1f}{spent['library']:11.2f}{ours:8.2f}{spent['count']:8.2f}{spent['train']:8.2f}"
+            f"{spent['library'] / ours:7.2f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Say how well a vocabulary covers each language: words that are unknown, pieces per word, long words that are split."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Coverage", "table"]
+
+_LONGEST = 10  # long words kept for each language
+_SHOWN = 20  # languages shown; the manifest has all of them
+_WIDTH = 50  # characters shown of a word and its pieces
+
+
+class Coverage:
+    """Count, for one language, how its words are cut.  A word is what BERT makes one, so punctuation counts too.
+
+    >>> coverage = Coverage()
+    >>> coverage.add(["tea", "teas", "☃"], np.array([7, 2, 1]), np.array([1, 2, 1]), np.array([False, False, True]))
+    >>> result = coverage.result(lambda word: "tea ##s")
+    >>> result["words"], result["unknown_share"], result["split_share"], result["pieces_per_word"], result["longest_split"]
+    (10, 0.1, 0.2, 1.2, {'teas': 'tea ##s'})
+    """
+
+    def __init__(self) -> None:
+        self._words = self._unknown = self._split = self._pieces = 0
+        self._longest: set[str] = set()
+
+    def add(
+        self, words: Sequence[str], counts: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64], unknown: npt.NDArray[np.bool_]
+    ) -> None:
+        """Add distinct words [N] with how often each occurs, in how many pieces it is cut, and whether it is [UNK]."""
+        split = pieces > 1
+        self._words += int(counts.sum())
+        self._pieces += int(counts @ pieces)
+        self._split += int(counts[split].sum())
+        self._unknown += int(counts[unknown].sum())
+        longest = self._longest.union(itertools.compress(words, split.tolist()))
+        self._longest = set(sorted(longest, key=lambda word: (-len(word), word))[:_LONGEST])
+
+    def result(self, cut: Callable[[str], str]) -> dict[str, Any]:
+        """Return what the manifest keeps; `cut` writes a word as its pieces."""
+        total = max(1, self._words)
+        return {
+            "words": self._words,
+            "unknown_share": round(self._unknown / total, 6),
+            "split_share": round(self._split / total, 6),
+            "pieces_per_word": round(self._pieces / total, 4),
+            "longest_split": {word: cut(word) for word in sorted(self._longest, key=lambda word: (-len(word), word))},
+        }
+
+
+def table(coverage: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a line for each language, the one with most words first.
+
+    >>> print(table({"en": {"words": 10, "unknown_share": 0.1, "split_share": 0.2, "pieces_per_word": 1.2,
+    ...                     "longest_split": {"teas": "tea ##s"}}}))
+      language           words   [UNK]   split  pieces/word  longest word that is split
+      en                    10  10.00%   20.0%         1.20  teas = tea ##s
+    """
+    lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'pieces/word':>13}  longest word that is split"]
+    order = sorted(coverage, key=lambda language: (-coverage[language]["words"], language))
+    for language in order[:_SHOWN]:
+        own = coverage[language]
+        longest = next((f"{word} = {pieces}" for word, pieces in own["longest_split"].items()), "–")
+        lines.append(
+            f"  {language or 'unknown':10}{own['words']:14,}{own['unknown_share']:8.2%}{own['split_share']:8.1%}"
+            f"{own['pieces_per_word']:13.2f}  {textwrap.shorten(longest, _WIDTH, placeholder=' …')}"
+        )
+    if len(order) > _SHOWN:
+        lines.append(f"  and {len(order) - _SHOWN} more languages, in manifest.json")
+    return "\n".join(lines)
