@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Dump", "grow_book", "grow_dump", "pages", "read_dump"]
+__all__ = ["Dump", "grow_book", "grow_dump", "join_dumps", "pages", "read_dump", "write_dump"]
 
 _PAGE = re.compile(rb"[ \t]*<page>.*?</page>[ \t]*\n?", re.DOTALL)
 _ID = re.compile(rb"<id>(\d+)</id>")  # a page's own is the first: those of its revision and contributor follow
@@ -55,24 +55,50 @@ def pages(dump: Dump, copies: int) -> Iterator[bytes]:
     >>> [page.decode() for page in pages(dump, 2)]
     ['<page><title>Tea</title><id>7</id></page>', '<page><title>Tea (copy 1)</title><id>15</id></page>']
     """
-    numbers = [int(found[1]) if (found := _ID.search(page)) else 0 for page in dump.pages]
-    step = max(numbers) + 1
+    step = max(map(_number, dump.pages)) + 1
     yield from dump.pages
     for copy in range(1, copies):
-        for page, number in zip(dump.pages, numbers, strict=True):
-            page = _TITLE.sub(b" (copy %d)</title>" % copy, page, count=1)
-            yield _ID.sub(b"<id>%d</id>" % (number + copy * step), page, count=1)
+        for page in dump.pages:
+            yield _moved(_TITLE.sub(b" (copy %d)</title>" % copy, page, count=1), copy * step)
+
+
+def join_dumps(dumps: Iterable[Dump], per_stream: int) -> Dump:
+    """Put dumps of one wiki together under the first one's head; pages of the others get ids above those before them.
+
+    >>> tea = Dump(b"<mediawiki>", [b"<page><id>7</id></page>"], 0)
+    >>> join_dumps([tea, tea], 100).pages
+    [b'<page><id>7</id></page>', b'<page><id>15</id></page>']
+    """
+    heads, found, step = list[bytes](), list[bytes](), 0
+    for dump in dumps:
+        heads.append(dump.head)
+        found += (_moved(page, step) for page in dump.pages)
+        step = max(map(_number, found)) + 1
+    return Dump(heads[0], found, per_stream)
+
+
+def _number(page: bytes) -> int:
+    match = _ID.search(page)
+    return int(match[1]) if match else 0
+
+
+def _moved(page: bytes, step: int) -> bytes:
+    """Return a page under its id and `step` more."""
+    return _ID.sub(b"<id>%d</id>" % (_number(page) + step), page, count=1)
 
 
 def grow_dump(path: Path, directory: Path, copies: int) -> int:
     """Write the dump at `path`, its pages `copies` times, into `directory`; return its bytes before compression."""
-    dump = read_dump(path)
-    target = directory / path.name
+    return write_dump(read_dump(path), directory / path.name, copies)
+
+
+def write_dump(dump: Dump, target: Path, copies: int) -> int:
+    """Write a dump, its pages `copies` times, in the form that the name asks for; return its bytes before compression."""
     size = 0
     with open(target, "wb") as file:
         for data in _streams(dump, copies):
             size += len(data)
-            file.write(_compress(data, path.suffix))
+            file.write(_compress(data, target.suffix))
     return size
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -73,15 +74,19 @@ def make(
     inputs: list[dict[str, Any]],
     shards: list[dict[str, Any]],
     tallies: list[Tally],
+    packages: Sequence[str] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """Put a manifest together; raise VerificationError if a stage's counts do not add up."""
+    """Put a manifest together; raise VerificationError if a stage's counts do not add up.
+
+    `packages` are optional ones that were used.
+    """
     for tally in tallies:
         tally.check()
     return {
         "bertdata": FORMAT,
         "kind": kind,
-        "versions": versions(),
+        "versions": versions(packages),
         "config": config,
         **more,
         "inputs": inputs,
@@ -124,9 +129,9 @@ def check_files(directory: Path, manifest: dict[str, Any]) -> None:
             raise VerificationError(f"{path} is missing or cut: build it again with --overwrite")
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that the bytes of a data set can depend on."""
-    packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers")
+def versions(optional: Sequence[str] = ()) -> dict[str, str]:
+    """Return the versions that the bytes of a data set can depend on, those of `optional` packages too."""
+    packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers", *optional)
     found = {name: metadata.version(name) for name in packages}
     python = ".".join(platform.python_version_tuple()[:2])
     return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **found}

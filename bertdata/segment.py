@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from .errors import UsageError
 
-__all__ = ["Segmenter", "is_chinese"]
+__all__ = ["Segmenter", "is_chinese", "require"]
 
 _RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2,}")  # characters that BERT sets apart from each other
 _CHINESE = frozenset(["zh", "cdo", "gan", "hak", "lzh", "wuu", "yue"])
@@ -29,16 +29,23 @@ def is_chinese(language: str) -> bool:
     return language.lower().replace("_", "-").partition("-")[0] in _CHINESE
 
 
+def require() -> None:
+    """Raise UsageError where jieba is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # jieba 0.42 has escapes that newer Pythons warn of
+            import jieba  # noqa: F401
+    except ImportError as error:
+        raise UsageError("Chinese words need jieba: pip install 'bertdata[chinese]'") from error
+
+
 class Segmenter:
     """Cut Chinese sentences into words by jieba's dictionary and model; raise UsageError where it is not installed."""
 
     def __init__(self) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # jieba 0.42 has escapes that newer Pythons warn of
-                import jieba
-        except ImportError as error:
-            raise UsageError("Chinese words need jieba: pip install 'bertdata[chinese]'") from error
+        require()
+        import jieba
+
         self._jieba = jieba.Tokenizer()
         # What `initialize` does, less its cache: a file in the shared temporary directory that anybody may have written.
         self._jieba.FREQ, self._jieba.total = self._jieba.gen_pfdict(self._jieba.get_dict_file())

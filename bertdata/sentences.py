@@ -24,11 +24,13 @@ __all__ = ["split_sentences"]
 _PLAIN = frozenset(("en", "fr", "es", "it", "pt", "nl"))  # codes that need no tidying
 _BLANKED_ASCII = '"()[]{}`\n\r'  # sentencex looks for pairs of them, in quadratic time
 _BLANKED = _BLANKED_ASCII + "“”„‟«»‹›‘「」『』《》（）【】"
-_SINGLE = tuple((f"{mark}{quote}", f"{mark} ") for mark in ".!? " for quote in "'’") + (("''", "  "),)  # no apostrophes
+_SINGLE = {quote: re.compile(f"{quote}(?:{quote}|(?<=[.!? ].))") for quote in "'’"}  # quotation marks, not apostrophes
+_SURE = frozenset((". ", "! ", "? "))  # between letters and a capital; no rule moves such an end
 _WINDOW = 2000  # characters given to sentencex at a time; most paragraphs are shorter
 _APOSTROPHES = 2000  # more of them in one paragraph are not writing; sentencex would look for pairs
 _OPENERS = "“„«‘([{「『《（【`"
 _NOTE = re.compile(r"\[(?:\d{1,3}(?:[,;–-] ?\d{1,3})*|[a-z]|\.\.\.|…|(?:note|nb|n) \d+|[a-z]+ needed|sic)\]")
+_ROUND = re.compile(r"\([^()]*\)")
 _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[IVXLC]+|[a-z])\W*\s*")  # "3." or "IV." or "b)" alone is no sentence
@@ -50,7 +52,7 @@ _NUMBER_STARTS = {  # languages where sentencex never splits before a figure; ab
     }.items()
 }
 _ELLIPSIS = re.compile(r"…\s+(?=[A-ZÀ-ÞА-Я])")
-_BEFORE_NUMBER = re.compile(r"[^\W\d]{2}[.!?]\s+(?=\d)")
+_BEFORE_NUMBER = re.compile(r"[.!?](?<=[^\W\d]{2}.)\s+(?=\d)")
 _ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
 _ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, and what after
     "de": (
@@ -82,7 +84,7 @@ def split_sentences(paragraph: str, language: str = "en") -> list[str]:
     cjk = code in _CJK and _CJK_CHARACTER.search(paragraph)
     ends = _cjk_ends(paragraph, "ja" if code == "ja" else "zh") if cjk else _ends(paragraph, code)
     sentences, start = [], 0
-    for end in (*ends, len(paragraph)):
+    for end in ends:
         if sentence := paragraph[start:end].strip():
             sentences.append(sentence)
         start = end
@@ -94,21 +96,21 @@ def _ends(text: str, language: str) -> list[int]:
     masked = _mask(text)
     offsets = _offsets(masked, language or "en")
     if not offsets or offsets.pop() != len(text):
-        return []
+        return [len(text)]
     if language in _NUMBER_STARTS or "…" in masked:
         offsets = sorted({*offsets, *_missed(masked, language)})
-    plain = masked is text and language not in _NUMBER_STARTS
-    brackets = [] if plain else [match.span() for match in _BRACKET.finditer(text)]
+    brackets = [match.span() for match in (_BRACKET if "[" in text else _ROUND).finditer(text)]
     brackets.reverse()
     ends, start = [], 0
     for offset in offsets:
+        sure = text[offset - 2 : offset] in _SURE and offset - start > 9 and text[offset : offset + 1].isupper()
+        cut = offset if sure and not text[offset - 3].isdigit() else _cut(text, masked, start, offset, language)
         while brackets and brackets[-1][1] <= offset:
             brackets.pop()
-        sure = plain and offset - start > 9 and text[offset : offset + 1].isupper()
-        cut = offset if sure else _cut(text, masked, start, offset, language)
         if cut > start and not (brackets and _is_inside(text, start, cut, brackets[-1])):
             ends.append(cut)
             start = cut
+    ends.append(len(text))
     return ends
 
 
@@ -117,6 +119,8 @@ def _offsets(masked: str, language: str) -> list[int]:
 
     A window is taken up again at its last end but one; without an end in it, the sentence goes on into the next.
     """
+    if len(masked) <= _WINDOW:
+        return list(accumulate(map(len, segment(language, masked))))
     offsets: list[int] = []
     at = 0
     while len(masked) - at > _WINDOW:
@@ -190,24 +194,27 @@ def _missed(masked: str, language: str) -> Iterator[int]:
         yield from (match.end() for match in _ELLIPSIS.finditer(masked))
     if abbreviation := _NUMBER_STARTS.get(language):
         for match in _BEFORE_NUMBER.finditer(masked):
-            if not abbreviation.search(masked, max(0, match.start() - 6), match.end()):
+            if not abbreviation.search(masked, max(0, match.start() - 8), match.end()):
                 yield match.end()
 
 
 def _mask(text: str) -> str:
-    """Blank what sentencex takes for pairs; the result has the length of the text, and is the text if there is nothing."""
+    """Blank what sentencex takes for pairs; the result has the length of the text."""
     if "[" in text:
-        text = _NOTE.sub(lambda note: " " * len(note.group()), text)
+        text = _NOTE.sub(_blank, text)
     for mark in _BLANKED_ASCII if text.isascii() else _BLANKED:
         if mark in text:
             text = text.replace(mark, " ")
-    if "'" in text or "’" in text:
-        for pair, blank in _SINGLE:
-            if pair in text:
-                text = text.replace(pair, blank)
-        if text.count("'") > _APOSTROPHES:
-            text = text.replace("'", " ")
+    for quote, single in _SINGLE.items():
+        if quote in text:
+            text = single.sub(_blank, text)
+    if len(text) > _APOSTROPHES < text.count("'"):
+        text = text.replace("'", " ")
     return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 def _cjk_ends(text: str, language: str) -> Iterator[int]:
@@ -224,3 +231,4 @@ def _cjk_ends(text: str, language: str) -> Iterator[int]:
         if not inside and not goes_on.match(text, end - 1):
             yield end
             start = end
+    yield len(text)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,7 +22,7 @@ from .errors import VerificationError
 from .files import digest, replacing
 from .records import Document
 
-__all__ = ["DOCUMENT", "DocumentBatch", "name", "pair_batch", "pair_schema", "read_batches", "write"]
+__all__ = ["DOCUMENT", "DocumentBatch", "name", "padded", "pair_batch", "pair_schema", "read_batches", "write"]
 
 
 def _with_features(schema: pa.Schema) -> pa.Schema:
@@ -51,16 +52,25 @@ DOCUMENT = _with_features(
 )
 
 
-def pair_schema(vocab_size: int, provenance: bool = False) -> pa.Schema:
-    """Return the schema of pairs; ids take two bytes up to 65,536 words.
+def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
+    """Return the schema of rows that have these columns; ids take two bytes up to 65,536 words.
 
-    `provenance` adds ``a_document`` and ``b_document``, the ids of the documents that A and B came from.
+    ``continues_word`` tells of each token whether it goes on with the word before it.  ``masked_lm_positions`` and
+    ``masked_lm_labels`` are the masked places of a row, whose ``input_ids`` then are the masked ones, and what stood there.
+    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.
     """
-    ids = pa.uint16() if vocab_size <= 1 << 16 else pa.uint32()
-    columns = [("input_ids", pa.list_(ids)), ("token_type_ids", pa.list_(pa.uint8())), ("next_sentence_label", pa.int8())]
-    if provenance:
-        columns += [("a_document", pa.string()), ("b_document", pa.string())]
-    return _with_features(pa.schema(columns))
+    ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
+    columns = {
+        "input_ids": ids,
+        "token_type_ids": pa.list_(pa.uint8()),
+        "next_sentence_label": pa.int8(),
+        "continues_word": pa.list_(pa.bool_()),
+        "masked_lm_positions": pa.list_(pa.uint16()),
+        "masked_lm_labels": ids,
+        "a_document": pa.string(),
+        "b_document": pa.string(),
+    }
+    return _with_features(pa.schema([(name, kind) for name, kind in columns.items() if name in names]))
 
 
 def name(split: str, index: int, count: int, format: str) -> str:
@@ -110,15 +120,16 @@ class DocumentBatch:
 def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
     """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
 
-    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.
+    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked places are flat too, [M]; where
+    those of a row end, ``masked_lm_ends`` [N + 1] tells.
     """
-    offsets = pa.array(columns["ends"], pa.int32())
     arrays = []
     for column in schema:
         values = columns[column.name]
         if pa.types.is_list(column.type):
+            ends = columns["masked_lm_ends" if column.name.startswith("masked_lm_") else "ends"]
             flat = pa.array(np.ascontiguousarray(values), column.type.value_type)
-            arrays.append(pa.ListArray.from_arrays(offsets, flat))
+            arrays.append(pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat))
         else:
             arrays.append(pa.array(values, column.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -177,3 +188,14 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
                     _check_end(path)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error
+
+
+def padded(values: npt.NDArray[Any], ends: npt.NDArray[Any], rows: npt.NDArray[Any], width: int, fill: int) -> npt.NDArray[Any]:
+    """Take rows [B] out of ragged ones, row i being ``values[ends[i]:ends[i + 1]]``: [B, width], filled up with `fill`.
+
+    >>> padded(np.array([5, 6, 7]), np.array([0, 1, 3]), np.array([1, 0]), 3, 0).tolist()
+    [[6, 7, 0], [5, 0, 0]]
+    """
+    places = ends[rows][:, None] + np.arange(width)
+    inside = places < ends[rows + 1][:, None]
+    return np.asarray(np.where(inside, values[np.minimum(places, len(values) - 1)], fill), values.dtype)

@@ -1,6 +1,7 @@
 """Move documents to their buckets: tokenize each batch once, write it by bucket to a spill file, read a bucket from all of them.
 
-Every bucket is a uniform sample of the corpus: ``bucket = hash(seed, document id) mod B``.
+Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  The split goes by a
+hash of the id alone, so that a document stays in ``validation`` whatever the seed, the length and the number of buckets.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from bertdata import keys, shards, vocab
@@ -21,8 +23,38 @@ from bertdata.records import Report, Task
 from bertdata.tokens import Encoder
 
 from . import corpus
+from .chinese import WordEncoder
 
-__all__ = ["Spill", "Spills", "Tokenize", "Tokens", "gather"]
+__all__ = ["Layout", "Spill", "Spills", "Tokenize", "Tokens", "gather"]
+
+
+class Layout(NamedTuple):
+    """The buckets of a run: first those of ``train``, then those of ``validation``, which takes `fraction` of the documents."""
+
+    seed: int
+    train: int
+    fraction: float
+
+    @property
+    def validation(self) -> int:
+        """The buckets of ``validation``, about as large as the others."""
+        return max(1, round(self.train * self.fraction / (1 - self.fraction))) if self.fraction else 0
+
+    def bucket(self, doc_id: str) -> int:
+        """Return the bucket of a document."""
+        held_out = self.fraction > 0 and keys.key(0, "split", doc_id) < self.fraction * 2.0**64
+        first, count = (self.train, self.validation) if held_out else (0, self.train)
+        return first + int(keys.key(self.seed, "bucket", doc_id) * count >> 64)
+
+    def place(self, bucket: int) -> tuple[str, int, int]:
+        """Return a bucket's split, its number in it, and how many buckets that has.
+
+        >>> Layout(1, 9, 0.1).place(2), Layout(1, 9, 0.1).place(9)
+        (('train', 2, 9), ('validation', 0, 1))
+        """
+        if bucket < self.train:
+            return "train", bucket, self.train
+        return "validation", bucket - self.train, self.validation
 
 
 class Spill(NamedTuple):
@@ -34,11 +66,15 @@ class Spill(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its place in the corpus."""
+    """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its place in the corpus.
+
+    `continues` tells of each token whether it goes on with a word, as bytes; it is empty where only ``##`` tells.
+    """
 
     id: str
     tokens: bytes
     ends: bytes
+    continues: bytes
     task: int
     row: int
 
@@ -50,30 +86,38 @@ class Tokenize:
     root: str
     vocabulary: vocab.Vocabulary
     reader: corpus.Reader
-    seed: int
-    buckets: int
+    layout: Layout
+    chinese_words: str = "none"
 
     @cached_property
     def _encoder(self) -> Encoder:
         return Encoder(self.vocabulary.tokenizer(), len(self.vocabulary.pieces))
 
+    @cached_property
+    def _word_encoder(self) -> WordEncoder:
+        return WordEncoder(self._encoder, self.vocabulary)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_encoder"}
+        return {name: value for name, value in self.__dict__.items() if not name.endswith("_encoder")}
 
     def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
         """Yield every document under its bucket; the first task also yields an empty one for each, so that each exists."""
         if task.number == 0:
-            yield from ((bucket, Tokens("", b"", b"", 0, -1)) for bucket in range(self.buckets))
+            yield from ((n, Tokens("", b"", b"", b"", 0, -1)) for n in range(self.layout.train + self.layout.validation))
         row = 0
-        for ids, documents in self.reader.sentences(task):
-            tokens, ends = self._encoder.encode([sentence for document in documents for sentence in document])
+        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
+            if self.chinese_words == "none":
+                tokens, ends = self._encoder.encode([sentence for document in documents for sentence in document])
+                continues = np.zeros(0, bool)
+            else:
+                tokens, ends, continues = self._word_encoder.encode(languages, documents)
             first = start = 0
-            for doc_id, document in zip(ids, documents, strict=True):
-                own = ends[first : first + len(document)]
-                first += len(document)
+            for doc_id, sentences in zip(ids, documents, strict=True):
+                own = ends[first : first + len(sentences)]
+                first += len(sentences)
                 end = int(own[-1]) if len(own) else start
-                bucket = int(keys.key(self.seed, "bucket", doc_id) * self.buckets >> 64)
-                yield bucket, Tokens(doc_id, tokens[start:end].tobytes(), (own - start).tobytes(), task.number, row)
+                found, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
+                yield self.layout.bucket(doc_id), Tokens(doc_id, found, (own - start).tobytes(), words, task.number, row)
                 start, row = end, row + 1
 
     def __call__(self, task: Task) -> dict[str, Any]:
@@ -92,7 +136,14 @@ class Tokenize:
 
 
 _SPILL = pa.schema(
-    [("id", pa.string()), ("tokens", pa.binary()), ("ends", pa.binary()), ("task", pa.int64()), ("row", pa.int64())]
+    [
+        ("id", pa.string()),
+        ("tokens", pa.binary()),
+        ("ends", pa.binary()),
+        ("continues", pa.binary()),
+        ("task", pa.int64()),
+        ("row", pa.int64()),
+    ]
 )
 
 

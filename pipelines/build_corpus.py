@@ -4,50 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
 
 from bertdata import manifest, shards
 from bertdata.config import CorpusConfig
-from bertdata.errors import EmptyResultError, NoInputError, TooManyRejectsError
+from bertdata.errors import EmptyResultError, TooManyRejectsError
 from bertdata.files import digest, file_entry, storage_errors, write_json, write_text
 from bertdata.manifest import Tally
-from bertdata.records import Document, Drop, Piece, Task, pack, unpack
+from bertdata.records import Document, Drop, Piece, Task, unpack
 from bertdata.report import card
-from bertdata.sources import text, wikipedia
+from bertdata.sources import checksums, multistream
 
-from . import documents
+from . import documents, missing
+from .plan_corpus import CHECKSUM, INDEX, Plan, plan
+from .repeats import REPEATED, Pages, drop_repeated
 from .transforms import Gather, Perform, Tasks
 
 __all__ = ["BuildCorpus", "Plan", "plan"]
 
 BATCH_BYTES = 4 << 20  # text in one record batch; it is in memory until the batch is written
-_LICENCES = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
-
-
-class Plan(NamedTuple):
-    """What a run will do: its tasks in order, and its input files."""
-
-    tasks: list[Task]
-    inputs: list[dict[str, Any]]
+OF_A_TASK, OF_ALL = 1000, 100  # names of dropped templates that a task reports, and that the manifest lists
 
 
 class BuildCorpus(beam.PTransform):
-    """Tasks -> a shard of documents each -> one manifest."""
+    """Tasks -> a shard of documents each, or a check -> one manifest."""
 
     def __init__(self, plan: Plan, config: CorpusConfig, root: Path) -> None:
         super().__init__()
         self._plan, self._config, self._root = plan, config, root
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        work = Extract(str(self._root), self._config, len(self._plan.tasks))
+        work = Extract(str(self._root), self._config, self._plan.shards)
         return (
             begin
             | "Tasks" >> Tasks(self._plan.tasks)
@@ -56,59 +49,9 @@ class BuildCorpus(beam.PTransform):
         )
 
 
-def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Plan:
-    """Cut the input files, (name, path) by kind, into tasks of about `task_bytes`; the order given does not matter."""
-    groups: list[tuple[str, list[Piece]]] = []
-    inputs: list[dict[str, Any]] = []
-    for kind in ("wikipedia", "books", "text"):
-        files = sorted(sources.get(kind, []))
-        pieces = [_pieces(kind, name, path, config.task_bytes) for name, path in files]
-        inputs += [_describe(kind, file) for file in pieces if file]
-        if kind == "wikipedia":
-            groups += [(kind, [piece]) for file in pieces for piece in file]
-        else:
-            groups += [(kind, group) for group in _group(chain.from_iterable(pieces), config.task_bytes)]
-    if not inputs:
-        raise NoInputError("nothing to read: give --wikipedia, --books or --text")
-    return Plan([Task(index, kind, pack(pieces)) for index, (kind, pieces) in enumerate(groups)], inputs)
-
-
-def _pieces(kind: str, name: str, path: str, target: int) -> list[Piece]:
-    with storage_errors(f"cannot read {path}"):
-        size = Path(path).stat().st_size
-        if kind == "wikipedia":
-            wikipedia.read_site(path)  # refuses what is no dump before anything runs
-            ranges = wikipedia.split(path, target)
-        elif path.lower().endswith(".jsonl"):
-            ranges = text.split_lines(path, size, target)
-        else:
-            ranges = [(0, size)]
-    return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
-
-
-def _describe(kind: str, pieces: list[Piece]) -> dict[str, Any]:
-    date = re.search(r"(?<!\d)((?:19|20)\d{6})(?!\d)", pieces[0].name)
-    entry = {"name": pieces[0].name, "source": kind, "bytes": pieces[-1].end, "pieces": len(pieces), "licence": _LICENCES[kind]}
-    return {**entry, "date": date.group(1)} if date else entry
-
-
-def _group(pieces: Iterable[Piece], target: int) -> Iterator[list[Piece]]:
-    """Put small files together."""
-    group: list[Piece] = []
-    size = 0
-    for piece in pieces:
-        if group and size + piece.end - piece.start > target:
-            yield group
-            group, size = [], 0
-        group.append(piece)
-        size += piece.end - piece.start
-    if group:
-        yield group
-
-
 @dataclass(frozen=True)
 class Extract:
-    """Turn a task's input into a shard of documents and a list of rejects."""
+    """Turn a task's input into a shard of documents and a list of rejects, or check it."""
 
     root: str
     config: CorpusConfig
@@ -116,17 +59,38 @@ class Extract:
 
     def __call__(self, task: Task) -> dict[str, Any]:
         pieces = unpack(task.pieces)
+        kind, _, checksum = task.kind.partition(" ")
+        with storage_errors("cannot read the input"):
+            if kind == CHECKSUM:
+                checksums.check(pieces[0].path, checksum)
+                return {"kind": kind, "files": []}
+            if kind == INDEX:
+                index = multistream.read_index(pieces[0].path, pieces[1].path)._asdict()
+                return {"kind": kind, "files": [], "inputs": _inputs(pieces[:1]), "index": index, "name": pieces[1].name}
+            return self._extract(task, pieces)
+
+    def _extract(self, task: Task, pieces: list[Piece]) -> dict[str, Any]:
         name = shards.name("train", task.number, self.count, self.config.format)
         ledger = Ledger(Tally(documents.STAGES[task.kind]))
-        with storage_errors("cannot read the input"):
-            inputs = [{**piece._asdict(), "sha256": digest(Path(piece.path), piece.start, piece.end)} for piece in pieces]
-            batches = ledger.batches(documents.read(task.kind, pieces, self.config))
-            shard = shards.write(Path(self.root), name, shards.DOCUMENT, batches, self.config.format)
+        batches = ledger.batches(documents.read(task.kind, pieces, self.config, ledger.templates))
+        shard = shards.write(Path(self.root), name, shards.DOCUMENT, batches, self.config.format)
         files = [{**shard, "text_bytes": ledger.text_bytes}]
         if ledger.rejects:
             rejects = f"rejects/{task.number:05d}-of-{self.count:05d}.jsonl"
             files.append(_write_rejects(Path(self.root), rejects, ledger.rejects))
-        return {"kind": task.kind, "files": files, "inputs": inputs, "tally": ledger.tally.to_json(), "lost": ledger.lost}
+        return {
+            "kind": task.kind,
+            "files": files,
+            "inputs": _inputs(pieces),
+            "tally": ledger.tally.to_json(),
+            "lost": ledger.lost,
+            "pages": ledger.pages.span,
+            "templates": {"calls": ledger.templates.total(), "names": _most_frequent(ledger.templates, OF_A_TASK)},
+        }
+
+
+def _inputs(pieces: list[Piece]) -> list[dict[str, Any]]:
+    return [{**piece._asdict(), "sha256": digest(Path(piece.path), piece.start, piece.end)} for piece in pieces]
 
 
 @dataclass
@@ -137,6 +101,8 @@ class Ledger:
     rejects: list[dict[str, Any]] = field(default_factory=list)
     text_bytes: int = 0
     lost: int = 0
+    pages: Pages = field(default_factory=Pages)
+    templates: Counter[str] = field(default_factory=Counter)
 
     def batches(self, records: Iterable[documents.Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""
@@ -144,6 +110,9 @@ class Ledger:
         for record in records:
             self.tally.entered += 1
             if isinstance(record, Document):
+                if record.source == "wikipedia" and not self.pages.add(record.id):
+                    self.tally.dropped[REPEATED] += 1
+                    continue
                 self.tally.left += 1
                 batch.add(record)
                 if batch.bytes >= BATCH_BYTES:
@@ -180,13 +149,17 @@ class Commit:
 
     def __call__(self, reports: list[dict[str, Any]]) -> None:
         root = Path(self.root)
+        indexes = [report for report in reports if report["kind"] == INDEX]
+        reports = [report for report in reports if report["kind"] in documents.STAGES]
+        reports = drop_repeated(root, reports, self.config.format)
         tallies = {stage: Tally(stage) for stage in documents.STAGES.values()}
         for report in reports:
             tally = Tally.from_json(report["tally"])
             tallies[tally.stage].merge(tally)
+        files = [file for report in reports for file in report["files"]]
+        files += self._count_missing(tallies[documents.STAGES["wikipedia"]], indexes, reports)
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, sum(report["lost"] for report in reports))
-        files = [file for report in reports for file in report["files"]]
         made = manifest.make(
             "documents",
             config=self.config.identity(),
@@ -194,10 +167,23 @@ class Commit:
             shards=[file for file in files if file["name"].startswith("data/")],
             tallies=counted,
             rejects=[file for file in files if file["name"].startswith("rejects/")],
+            dropped_templates=_dropped_templates(reports),
         )
         manifest.check_rows(made, sum(tally.left for tally in counted))
         write_text(root / "README.md", card.write(made))
         write_json(root / manifest.NAME, made)
+
+    def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
+        root, name = Path(self.root), "rejects/missing-pages.jsonl"
+        rejects = missing.find(indexes, reports)
+        for reject in rejects:
+            tally.entered += reject["pages"]
+            tally.rejected[missing.REASON] += reject["pages"]
+        if not rejects:
+            (root / name).unlink(missing_ok=True)  # of a commit that was broken off before an index was moved away
+            return []
+        return [_write_rejects(root, name, rejects)]
 
     def _check_share(self, tallies: list[Tally], lost: int) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
@@ -218,6 +204,19 @@ class Commit:
         if not left:
             reasons = _most(tally.dropped + tally.rejected for tally in tallies)
             raise EmptyResultError(f"none of {entered} records gave a document ({reasons or 'it is empty'}): check the input")
+
+
+def _most_frequent(counts: Counter[str], most: int) -> list[list[str | int]]:
+    """List the names with the highest counts; of equal ones, in order of name."""
+    return [[name, count] for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]
+
+
+def _dropped_templates(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add up the calls of templates that gave no words; a name counts in the tasks where it is among the most frequent."""
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(dict(report["templates"]["names"]))
+    return {"calls": sum(report["templates"]["calls"] for report in reports), "most_frequent": _most_frequent(counts, OF_ALL)}
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:

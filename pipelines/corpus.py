@@ -23,10 +23,6 @@ class Reader(NamedTuple):
     format: str
     digests: dict[str, str]
 
-    def sentences(self, task: Task) -> Iterator[list[Any]]:
-        """Read a task's documents in slices of about a megabyte: their ids, and their sentences."""
-        yield from self.columns(task, "id", "sentences")
-
     def columns(self, task: Task, *names: str) -> Iterator[list[Any]]:
         """Read columns of a task's documents in slices of about a megabyte of text.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from bertdata.config import CorpusConfig
 from bertdata.records import Document, Drop, Page, Piece, Reject
 from bertdata.sentences import split_sentences
 from bertdata.sources import books, language, text, wikipedia
-from bertdata.wikitext import extract_paragraphs, is_disambiguation, is_redirect
+from bertdata.wikitext import Templates, extract_paragraphs, is_disambiguation, is_redirect, load_templates
 
 __all__ = ["STAGES", "Record", "read"]
 
@@ -16,19 +17,25 @@ Record = Document | Drop | Reject
 STAGES = {"wikipedia": "wikipedia pages", "books": "books", "text": "texts"}  # what is counted, by kind of source
 
 
-def read(kind: str, pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
-    """Read the records of pieces of one kind, in order: each is a document, a drop or a reject."""
-    return _READERS[kind](pieces, config)
+def read(kind: str, pieces: list[Piece], config: CorpusConfig, templates: Counter[str]) -> Iterator[Record]:
+    """Read the records of pieces of one kind, in order: each is a document, a drop or a reject.
+
+    The calls of templates that gave no words are counted in `templates`, by name.
+    """
+    return _READERS[kind](pieces, config, templates)
 
 
-def _wikipedia_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
+def _wikipedia_documents(pieces: list[Piece], config: CorpusConfig, dropped: Counter[str]) -> Iterator[Record]:
     for piece in pieces:
         site = wikipedia.read_site(piece.path)
+        table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
         for page in wikipedia.read_pages(piece, site, config.max_page_bytes):
-            yield page if isinstance(page, Reject) else _page_document(page, site, piece, config)
+            yield page if isinstance(page, Reject) else _page_document(page, site, piece, config, table, dropped)
 
 
-def _page_document(page: Page, site: wikipedia.Site, piece: Piece, config: CorpusConfig) -> Record:
+def _page_document(
+    page: Page, site: wikipedia.Site, piece: Piece, config: CorpusConfig, table: Templates | None, dropped: Counter[str]
+) -> Record:
     """Keep the prose of pages in the main namespace that are wikitext and no redirects."""
     if reason := _reason_to_drop(page, site, config):
         return Drop(reason)
@@ -40,6 +47,8 @@ def _page_document(page: Page, site: wikipedia.Site, piece: Piece, config: Corpu
             namespaces=site.namespaces,
             definition_lists=config.definition_lists,
             variant=config.variant,
+            templates=table,
+            dropped=dropped,
         )
     except Exception as error:  # a page must never end a run; it is named, and the rest goes on
         return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {piece.name}")
@@ -61,7 +70,7 @@ def _reason_to_drop(page: Page, site: wikipedia.Site, config: CorpusConfig) -> s
     return ""
 
 
-def _book_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
+def _book_documents(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
     for book in books.read_books(pieces, max_bytes=config.max_page_bytes):
         if isinstance(book, Reject):
             yield book
@@ -69,7 +78,7 @@ def _book_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Recor
             yield _document(book.id, "books", config.language or book.language, book.title, "", book.paragraphs)
 
 
-def _text_documents(pieces: list[Piece], config: CorpusConfig) -> Iterator[Record]:
+def _text_documents(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
     for item in text.read_text(
         pieces,
         text_column=config.text_column,
@@ -95,7 +104,7 @@ def _document(id: str, source: str, tongue: str, title: str, url: str, paragraph
     return Document(id, source, tongue, title, url, sentences, starts) if sentences else Drop("no prose")
 
 
-_READERS: dict[str, Callable[[list[Piece], CorpusConfig], Iterator[Record]]] = {
+_READERS: dict[str, Callable[[list[Piece], CorpusConfig, Counter[str]], Iterator[Record]]] = {
     "wikipedia": _wikipedia_documents,
     "books": _book_documents,
     "text": _text_documents,

@@ -1,6 +1,6 @@
 """Documents to pairs: tokenize each batch once, spread documents over buckets by hash, build each bucket's pairs.
 
-Every bucket is a uniform sample of the corpus, so pairs built inside a bucket have partners from all of it.  The documents
+Every bucket is a uniform sample of its split, so pairs built inside a bucket have partners from all of it.  The documents
 reach their bucket through spill files, one record batch a bucket, of which the engine only moves references; or, with
 ``shuffle="engine"``, through the engine's own GroupByKey.  Both give the same bytes.
 """
@@ -29,9 +29,12 @@ from bertdata.records import Report
 from bertdata.report import card
 
 from . import buckets, corpus
+from .static_masks import mask_rows, max_predictions
 from .transforms import Gather, Perform, Tasks
 
 __all__ = ["MakePairs", "Output", "shard_count"]
+
+_ONES = {"nsp": "not_next", "sop": "swapped"}  # what label 1 means, as a manifest names it
 
 
 class Output(NamedTuple):
@@ -57,9 +60,10 @@ class MakePairs(beam.PTransform):
         self._buckets, self._shuffle = buckets, shuffle
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        root, seed = Path(self._outputs[0].root), self._outputs[0].config.seed
-        tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), seed, self._buckets)
-        build = BuildBucket(self._vocabulary, self._outputs, self._buckets)
+        root, config = Path(self._outputs[0].root), self._outputs[0].config
+        layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
+        tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
+        build = BuildBucket(self._vocabulary, self._outputs, layout)
         commit = Commit(self._vocabulary, self._outputs, self._source.inputs(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)
         if self._shuffle == "engine":
@@ -76,7 +80,7 @@ class BuildBucket:
 
     vocabulary: vocab.Vocabulary
     outputs: list[Output]
-    count: int
+    layout: buckets.Layout
 
     def __call__(self, group: tuple[int, Iterable[buckets.Spill | buckets.Tokens]]) -> Report:
         number, members = group
@@ -86,13 +90,13 @@ class BuildBucket:
         content = hashlib.sha256()
         for document in documents:
             content.update(hashlib.sha256(repr((document.id, len(document.tokens))).encode()).digest())
-            content.update(document.tokens + document.ends)
+            content.update(document.tokens + document.ends + document.continues)
         bucket = self._bucket(documents)
         del documents
         bodies = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, self.vocabulary, bucket, number, self.count)
+            work = _Build(output, self.vocabulary, bucket, *self.layout.place(number))
             bodies.append(perform(Path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
@@ -104,47 +108,73 @@ class BuildBucket:
         ends = [np.frombuffer(d.ends, np.int64) + start for d, start in zip(documents, starts.tolist(), strict=True)]
         counts = [len(d.ends) // 8 for d in documents]
         zero = np.zeros(1, np.int64)
+        words = b"".join(d.continues for d in documents)
+        continues = np.frombuffer(words, bool) if words else self.vocabulary.continues()[tokens]
         sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
-        return pairs.Bucket(tokens, sentences, starts, [d.id for d in documents])
+        return pairs.Bucket(tokens, continues, sentences, starts, [d.id for d in documents])
 
 
 @dataclass(frozen=True)
 class _Build:
-    """Build one output's pairs of a bucket, and write their shard."""
+    """Build one output's rows of a bucket, and write their shard."""
 
     output: Output
     vocabulary: vocab.Vocabulary
     bucket: pairs.Bucket
+    split: str
     number: int
     count: int
 
     def __call__(self) -> dict[str, Any]:
-        config, pieces = self.output.config, self.vocabulary.pieces
-        built = pairs.build(
-            self.bucket,
-            max_seq_length=config.max_seq_length,
-            short_seq_prob=config.short_seq_prob,
-            seed=config.seed,
-            cls_id=pieces.index("[CLS]"),
-            sep_id=pieces.index("[SEP]"),
-            continues=self.vocabulary.continues(),
-            name=f"bucket {self.number} of {self.count}",
-        )
-        schema = shards.pair_schema(len(pieces), config.provenance)
+        config = self.output.config
+        built = self._pairs()
+        columns, counts = self._columns(built), self._counts(built)
+        if config.masking == "static":
+            masked, masks = mask_rows(built, self.vocabulary, config, self.split, self.number)
+            columns, counts = columns | masked, counts | masks
+        schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
+        name = shards.name(self.split, self.number, self.count, config.format)
+        file = shards.write(Path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
+        tallies = [tally.to_json() for tally in built.tallies]
+        return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
+
+    def _pairs(self) -> pairs.Pairs:
+        pieces = self.vocabulary.pieces
+        special = pairs.Special(pieces.index("[CLS]"), pieces.index("[SEP]"))
+        name = f"{self.split} bucket {self.number} of {self.count}"
+        try:
+            return pairs.build(self.bucket, self.output.config, special, name)
+        except EmptyResultError as error:
+            if self.split == "train":
+                raise
+            raise EmptyResultError(f"{error}, or a larger --validation-fraction") from error
+
+    def _columns(self, built: pairs.Pairs) -> dict[str, Any]:
+        """Return the columns of the shard, not masked."""
         columns: dict[str, Any] = {
             "ends": built.ends,
             "input_ids": built.input_ids,
             "token_type_ids": built.token_type_ids,
-            "next_sentence_label": built.labels,
         }
-        if config.provenance:
-            columns["a_document"] = [self.bucket.ids[d] for d in built.a_documents]
-            columns["b_document"] = [self.bucket.ids[d] for d in built.b_documents]
-        name = shards.name("train", self.number, self.count, config.format)
-        file = shards.write(Path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
-        tallies = [tally.to_json() for tally in built.tallies]
-        repeated = len(self.bucket.ids) - len(set(self.bucket.ids))
-        return {"files": [file], "tallies": tallies, "statistics": {**pairs.statistics(built), "repeated_ids": repeated}}
+        if built.labels is not None:
+            columns["next_sentence_label"] = built.labels
+        if built.continues is not None:
+            columns["continues_word"] = built.continues
+        for side, documents in (("a", built.a_documents), ("b", built.b_documents)):
+            if self.output.config.provenance and documents is not None:
+                columns[f"{side}_document"] = [self.bucket.ids[d] for d in documents.tolist()]
+        return columns
+
+    def _counts(self, built: pairs.Pairs) -> dict[str, int]:
+        """Count rows, and of the documents what the rows don't tell."""
+        documents, unk = self.bucket.ids, self.vocabulary.pieces.index("[UNK]")
+        return {
+            **pairs.statistics(built),
+            "documents": len(documents),
+            "repeated_ids": len(documents) - len(set(documents)),
+            "text_tokens": len(self.bucket.tokens),
+            "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
+        }
 
 
 @dataclass(frozen=True)
@@ -166,17 +196,15 @@ class Commit:
 
     def _commit(self, output: Output, reports: list[dict[str, Any]]) -> None:
         root, config = Path(output.root), output.config
-        statistics: Counter[str] = Counter()
-        tallies = [Tally("documents"), Tally("chunks"), Tally("tokens")]
-        for report in reports:
-            statistics.update(report["statistics"])
-            for tally, more in zip(tallies, report["tallies"], strict=True):
-                tally.merge(Tally.from_json(more))
-        if tallies[0].entered != self.documents:
-            raise VerificationError(f"of {self.documents} documents in the corpus {tallies[0].entered} came to their buckets")
-        if not statistics["pairs"]:
-            reasons = ", ".join(f"{reason} {n}" for reason, n in tallies[0].dropped.items())
-            raise EmptyResultError(f"no document gave a pair (dropped: {reasons}): a pair takes a document of two sentences")
+        splits = {split: [r for r in reports if r["split"] == split] for split in dict.fromkeys(r["split"] for r in reports)}
+        counts = {split: _add_up(own) for split, own in splits.items()}
+        entered = sum(count["documents"] for count in counts.values())
+        if entered != self.documents:
+            raise VerificationError(f"of {self.documents} documents in the corpus {entered} came to their buckets")
+        tallies = [tally for split, own in splits.items() for tally in _merge(split, own)]
+        for split, count in counts.items():
+            if not count["rows"]:
+                raise EmptyResultError(_why_empty(split, tallies))
         names = vocab.write(root, self.vocabulary)
         made = manifest.make(
             "pairs",
@@ -184,15 +212,49 @@ class Commit:
             inputs=self.inputs,
             shards=[file for report in reports for file in report["files"]],
             tallies=tallies,
+            packages=config.packages,
             files=[file_entry(root, name) for name in names],
             vocab_size=len(self.vocabulary.pieces),
-            statistics={
-                **statistics,
-                "not_next_share": statistics["not_next"] / statistics["pairs"],
-                "mean_length": statistics["tokens"] / statistics["pairs"],
-                "padding_share": 1 - statistics["tokens"] / (statistics["pairs"] * config.max_seq_length),
-            },
+            statistics=_describe(sum(counts.values(), Counter[str]()), config),
+            splits={s: {"shards": len(splits[s]), **_describe(count, config)} for s, count in counts.items()},
         )
-        manifest.check_rows(made, tallies[1].left)
+        manifest.check_rows(made, sum(tally.left for tally in tallies if tally.stage.endswith("chunks")))
         write_text(root / "README.md", card.write(made))
         write_json(root / manifest.NAME, made)
+
+
+def _add_up(reports: list[dict[str, Any]]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(report["statistics"])
+    return counts
+
+
+def _merge(split: str, reports: list[dict[str, Any]]) -> list[Tally]:
+    """Add up the counts of a split; those of ``validation`` say so in their names."""
+    merged = [Tally(t["stage"] if split == "train" else f"{split} {t['stage']}") for t in reports[0]["tallies"]]
+    for report in reports:
+        for tally, more in zip(merged, report["tallies"], strict=True):
+            tally.merge(Tally.from_json(more))
+    return merged
+
+
+def _why_empty(split: str, tallies: list[Tally]) -> str:
+    if split != "train":
+        return f"no document of {split} gave a row: give more documents, or a larger --validation-fraction"
+    reasons = ", ".join(f"{reason} {n}" for reason, n in tallies[0].dropped.items() if n)
+    return f"no document gave a row (dropped: {reasons}): a pair takes a document of two sentences"
+
+
+def _describe(counts: Counter[str], config: PairsConfig) -> dict[str, Any]:
+    """Return what a manifest says of rows: their number, how many have label 1 under its name, and how full they are."""
+    rows, tokens = counts["rows"], counts["tokens"]
+    found: dict[str, Any] = {name: counts[name] for name in ("rows", "documents", "repeated_ids", "tokens")}
+    if name := _ONES.get(config.objective):
+        found |= {name: counts["ones"], f"{name}_share": counts["ones"] / rows}
+    found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length)}
+    found["unknown_share"] = counts["unknown"] / counts["text_tokens"]  # [UNK] among the documents' tokens
+    if config.masking == "static":
+        masked = counts["masked"]
+        found |= {"masked": masked, "masked_share": masked / counts["maskable"], "max_predictions": max_predictions(config)}
+    return found

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,29 +101,61 @@ def test_a_dump_twice_is_told_and_gives_no_twin_rows(run: Run, sample_vocab: Pat
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         shutil.copy(DUMP, tmp_path / name / DUMP.name)
-    run(
-        "build-corpus",
-        "--wikipedia",
-        tmp_path / "a",
-        "--wikipedia",
-        tmp_path / "b",
-        "--output",
-        tmp_path / "corpus",
-        "--workers",
-        1,
-    )
+    inputs = ("--wikipedia", tmp_path / "a", "--wikipedia", tmp_path / "b")
+    shown = run("build-corpus", *inputs, "--output", tmp_path / "corpus", "--workers", 1).stdout
+    assert "47 documents in 2 shards" in shown and "repeated id 47" in shown
+    (stage,) = manifest(tmp_path / "corpus")["counts"]  # type: ignore[misc]
+    assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) == 112
+    run("build-corpus", "--wikipedia", DUMP, "--output", tmp_path / "once", "--workers", 1)
+    once, twice = (sorted((tmp_path / name / "data").iterdir())[0].read_bytes() for name in ("once", "corpus"))
+    assert once == twice
     arguments = ["make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--output", tmp_path / "pairs", "--provenance"]
-    shown = run(*arguments, "--workers", 1).stdout
-    assert "47 documents have the id of another one" in shown
+    assert "documents have the id of another one" not in run(*arguments, "--workers", 1).stdout
+
+
+def test_rows_of_one_id_are_told_and_exchange_no_text(run: Run, sample_vocab: Path, tmp_path: Path) -> None:
+    """Ids of other text are the user's own: they are kept, told, and no row of an id is the B of another."""
+    rows = []
+    for number in range(40):
+        text = " ".join(f"Sentence {place} of the story with number {number} is not long." for place in range(30))
+        rows += [json.dumps({"id": number, "text": text})] * 2
+    (tmp_path / "twice.jsonl").write_text("\n".join(rows))
+    run("build-corpus", "--text", tmp_path / "twice.jsonl", "--id-column", "id", "--output", tmp_path / "corpus", "--workers", 1)
+    arguments = ["make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--output", tmp_path / "pairs", "--provenance"]
+    assert "40 documents have the id of another one" in run(*arguments, "--workers", 1).stdout
     import pyarrow as pa
 
     with pa.memory_map(str(next((tmp_path / "pairs" / "data").iterdir()))) as source:
-        rows = pa.ipc.open_stream(source).read_all().to_pylist()
-    assert all((row["a_document"] == row["b_document"]) == (row["next_sentence_label"] == 0) for row in rows)
-    following = list(zip(rows, rows[1:], strict=False))
-    same = [one["next_sentence_label"] == two["next_sentence_label"] for one, two in following]
-    assert 0.35 < sum(same) / len(same) < 0.65
-    assert sum(one["a_document"] == two["a_document"] for one, two in following) < 0.1 * len(rows)
+        pairs = pa.ipc.open_stream(source).read_all().to_pylist()
+    assert all((row["a_document"] == row["b_document"]) == (row["next_sentence_label"] == 0) for row in pairs)
+
+
+PEAK = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def test_a_bomb_of_two_hundred_bytes_takes_no_memory(run: Run, tmp_path: Path) -> None:
+    """256 MB in 208 bytes of bzip2, in a dump and as one: the whole command stays under 300 MB."""
+    packer = bz2.BZ2Compressor()
+    bomb = b"".join([*(packer.compress(bytes(1 << 20)) for _ in range(256)), packer.flush()])
+    assert len(bomb) < 210
+    data = DUMP.read_bytes()
+    starts = [at for at in range(len(data)) if data.startswith(b"BZh91AY&SY", at)]
+    (tmp_path / "in.xml.bz2").write_bytes(data[: starts[2]] + bomb + data[starts[2] :])
+    (tmp_path / "as.xml.bz2").write_bytes(bomb)
+    for name, code in (("in", 0), ("as", 2)):
+        output = tmp_path / name
+        command = [*COMMAND, "build-corpus", "--wikipedia", f"{output}.xml.bz2", "--output", str(output), "--workers", "1"]
+        # A process begins with the peak of the one that made it: so a small one of its own makes it and tells.
+        asked = subprocess.run([sys.executable, "-c", PEAK, *command], capture_output=True, text=True, check=True)
+        returned, kilobytes = map(int, asked.stdout.split())
+        assert returned == code
+        assert kilobytes < 300 << 10, f"{kilobytes >> 10} MB"
+    (stage,) = manifest(tmp_path / "in")["counts"]  # type: ignore[misc]
+    assert (stage["in"], stage["rejected"]) == (56, {})
 
 
 def test_documents_as_large_as_a_shard_make_fewer_shards(run: Run, sample_vocab: Path, tmp_path: Path) -> None:

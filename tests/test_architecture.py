@@ -12,7 +12,7 @@ from conftest import REPOSITORY
 
 PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
 GROUND = {"records", "errors", "config", "keys", "files", "manifest", "output", ""}
-STAGES = {"wikitext", "sources", "sentences", "filters", "vocab", "tokens", "pairs", "masking", "shards", "plan"}
+STAGES = {"wikitext", "sources", "sentences", "filters", "vocab", "tokens", "segment", "pairs", "masking", "shards", "plan"}
 MAY_IMPORT = {  # part of the package -> the other parts it may import
     **dict.fromkeys(GROUND | STAGES, GROUND),
     "report": GROUND | {"shards", "masking"},

@@ -102,8 +102,8 @@ def test_errors_name_the_fix(
 def test_dry_run_writes_nothing(run: Run, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     shown = run("build-corpus", "--wikipedia", SAMPLE, "--output", output, "--dry-run")
-    assert "in 2 tasks" in shown.stderr
-    assert "sampleenwiki" in shown.stdout
+    assert "in 4 tasks" in shown.stderr  # two dumps, and their indexes to count
+    assert "sampleenwiki" in shown.stdout and "pages to be counted against its index" in shown.stdout
     run("train-vocab", sample_corpus, "--output", output, "--dry-run")
     run("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", output, "--dry-run")
     assert list(tmp_path.iterdir()) == []

@@ -36,7 +36,11 @@ def wheel(checkout: Path) -> Path:
 @pytest.mark.slow
 def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for path in [*checkout.glob("bertdata/**/*.py"), *checkout.glob("bertdata/sample/**/*")]:
+    for path in [
+        *checkout.glob("bertdata/**/*.py"),
+        *checkout.glob("bertdata/**/*.toml"),
+        *checkout.glob("bertdata/sample/**/*"),
+    ]:
         if path.is_file():
             assert path.relative_to(checkout).as_posix() in names
     assert {f"bertdata/pipelines/{path.name}" for path in checkout.glob("pipelines/*.py")} <= set(names)

@@ -88,7 +88,7 @@ def _write_documents(root: Path, format: str, *batches: list[Document]) -> Path:
 
 
 def _write_pairs(root: Path, format: str) -> Path:
-    schema, name = shards.pair_schema(30522), shards.name("train", 0, 1, format)
+    schema, name = shards.pair_schema(30522, PAIR_ROWS[0]), shards.name("train", 0, 1, format)
     shards.write(root, name, schema, [shards.pair_batch(schema, PAIRS)], format)
     return root / name
 
@@ -110,7 +110,7 @@ def test_documents_round_trip(tmp_path: Path, format: str, many: list[list[Docum
 @LAW
 @given(columns=pair_columns())
 def test_pairs_round_trip(tmp_path: Path, format: str, columns: dict[str, Any]) -> None:
-    schema = shards.pair_schema(30522)
+    schema = shards.pair_schema(30522, PAIR_ROWS[0])
     shards.write(tmp_path, "x", schema, [shards.pair_batch(schema, columns)], format)
     rows = [row for batch in shards.read_batches(tmp_path / "x", format) for row in batch.to_pylist()]
     ends = columns["ends"]
@@ -143,10 +143,10 @@ def test_names_are_those_that_datasets_looks_for() -> None:
 
 
 def test_ids_take_two_bytes_up_to_65536_words() -> None:
-    assert shards.pair_schema(1 << 16).field("input_ids").type == pa.list_(pa.uint16())
-    assert shards.pair_schema((1 << 16) + 1).field("input_ids").type == pa.list_(pa.uint32())
+    assert shards.pair_schema(1 << 16, PAIR_ROWS[0]).field("input_ids").type == pa.list_(pa.uint16())
+    assert shards.pair_schema((1 << 16) + 1, PAIR_ROWS[0]).field("input_ids").type == pa.list_(pa.uint32())
     columns = {**PAIRS, "a_document": ["w:1", "w:2"], "b_document": ["w:1", "w:1"]}
-    schema = shards.pair_schema(100, provenance=True)
+    schema = shards.pair_schema(100, columns)
     assert shards.pair_batch(schema, columns).to_pylist()[0]["a_document"] == "w:1"
     assert schema.names == [*PAIR_ROWS[0], "a_document", "b_document"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..config import FORMATS, CorpusConfig
+from ..errors import UsageError
 from ..manifest import read, versions
 from ..report.card import reading_line
 from ..report.words import describe, size
@@ -20,7 +21,10 @@ _DEFAULTS = CorpusConfig()
 
 @click.command("build-corpus")
 @click.option(
-    "--wikipedia", multiple=True, metavar="DUMP", help="MediaWiki dump: .xml, .xml.bz2, .xml.gz; file, glob or directory."
+    "--wikipedia",
+    multiple=True,
+    metavar="DUMP",
+    help="MediaWiki dump: .xml, plain or with .bz2, .gz, .xz, .zst; file, glob or directory.",
 )
 @click.option("--books", multiple=True, metavar="PATH", help="Books as .txt, one a file; file, glob or directory.")
 @click.option("--text", multiple=True, metavar="PATH", help="Other text: .txt, .jsonl, .jsonl.gz; file, glob or directory.")
@@ -37,6 +41,18 @@ _DEFAULTS = CorpusConfig()
     help="Lines that begin with : or ; in a page: drop them as lists, or keep them as prose.",
 )
 @click.option("--variant", default="", metavar="CODE", help="Variant of a wiki with several, such as zh-cn or zh-tw.")
+@click.option(
+    "--inline-templates/--no-inline-templates",
+    default=_DEFAULTS.inline_templates,
+    show_default=True,
+    help="Keep the words of templates in running prose: measures, dates, foreign words.",
+)
+@click.option(
+    "--templates",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="TOML file with templates of your own, above those that are known.",
+)
 @click.option("--drop-disambiguation", is_flag=True, help="Drop disambiguation pages.")
 @click.option("--format", type=click.Choice(FORMATS), default=_DEFAULTS.format, show_default=True, help="Format of the shards.")
 @click.option(
@@ -68,7 +84,7 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
         bertdata build-corpus --wikipedia 'dumps/enwiki-*-multistream.xml.bz2' --books 'books/**/*.txt' --output corpus
     """
     options = take_options(values)
-    config = CorpusConfig(**values)
+    config = CorpusConfig(templates=_tables(values.pop("templates")), **values)
     from bertdata.pipelines.build_corpus import BuildCorpus, plan
 
     from ..sources import SUFFIXES
@@ -79,9 +95,10 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
     planned = plan(config, files)
     total = sum(entry["bytes"] for entry in planned.inputs)
     echo(f"build-corpus: {len(planned.inputs)} files, {size(total)}, in {len(planned.tasks)} tasks -> {output}", err=True)
+    for entry in planned.inputs:
+        if options.dry_run or entry["source"] == "wikipedia":
+            echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
     if options.dry_run:
-        for entry in planned.inputs:
-            echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {entry['pieces']} pieces")
         return
     inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in planned.inputs]
     identity = {"command": "build-corpus", "config": config.identity(), "inputs": inputs, "versions": versions()}
@@ -96,3 +113,27 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
     )
     echo(describe(read(output), output) if done else f"{output} is complete already: nothing to do")
     echo(f"Read it with: {reading_line(str(output))}")
+
+
+def _tables(paths: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:
+    """Read the user's tables of templates: what a worker needs of them goes with its task."""
+    tables: dict[str, str] = {}
+    for path in paths:
+        if path.name in tables:
+            raise UsageError(f"--templates {path}: another file has this name: rename one of them")
+        try:
+            tables[path.name] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--templates {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
+    return tuple(tables.items())
+
+
+def _plan_of(entry: dict[str, Any]) -> str:
+    """Say how a file is read and what it is checked against."""
+    cuts = {"streams": " cut at streams", "blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
+    parts = ["whole" if entry["pieces"] == 1 else f"{entry['pieces']} pieces{cuts.get(entry.get('cut', ''), '')}"]
+    if "checksum" in entry:
+        parts.append(f"{entry['checksum'].partition(':')[0]} to be checked")
+    if "index" in entry:
+        parts.append("pages to be counted against its index")
+    return ", ".join(parts)

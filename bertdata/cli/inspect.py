@@ -25,7 +25,7 @@ def command(directory: Path, count: int, row: int | None, epoch: int) -> None:
     """Show what DIRECTORY holds: its manifest in words, and decoded examples.
 
     Documents are shown with their sentences (¶ marks a paragraph's first), pairs with A, B, label, segment ids, lengths, and
-    what dynamic masking makes of them.
+    what dynamic masking makes of them, or how they are masked as they lie.
     """
     show(directory, count=count, number=row, epoch=epoch)
 
@@ -51,7 +51,8 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         found = examples.row(directory, manifest, each)
         click.echo()
         if kind == "pairs":
-            _print(examples.pair_lines(found, each, pieces, seed=manifest["config"]["seed"], epoch=epoch))
+            config = manifest["config"]
+            _print(examples.pair_lines(found, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))
         else:
             _print(examples.document_lines(found))
 

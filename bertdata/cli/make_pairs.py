@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from ..config import FORMATS, PairsConfig
+from .. import segment
+from ..config import FORMATS, MASKINGS, OBJECTIVES, SEGMENTERS, PairsConfig
 from ..errors import UsageError
 from ..manifest import read, versions
 from ..report.card import reading_line
@@ -34,16 +35,71 @@ _DEFAULTS = PairsConfig()
     help="Tokens in a pair, [CLS] and [SEP] included; several lengths make a directory each.",
 )
 @click.option(
+    "--objective",
+    type=click.Choice(list(OBJECTIVES)),
+    default=_DEFAULTS.objective,
+    show_default=True,
+    help="nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  full-sentences: rows filled with sentences "
+    "(RoBERTa).  causal: running text cut to length (GPT).",
+)
+@click.option(
     "--short-seq-prob",
     type=float,
-    default=_DEFAULTS.short_seq_prob,
+    help=f"Share of pairs made shorter, by chance; {_DEFAULTS.short_seq_prob} if not given.",
+)
+@click.option(
+    "--dupe-factor",
+    type=int,
+    default=_DEFAULTS.dupe_factor,
     show_default=True,
-    help="Share of pairs made shorter, by chance.",
+    help="Use the text this many times, each time cut and paired anew.",
+)
+@click.option(
+    "--validation-fraction",
+    type=float,
+    default=_DEFAULTS.validation_fraction,
+    show_default=True,
+    help="Share of the documents that make a validation split, the same ones for any seed.",
 )
 @click.option(
     "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"
 )
 @click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 16 MB of text]")
+@click.option(
+    "--masking",
+    type=click.Choice(MASKINGS),
+    default=_DEFAULTS.masking,
+    show_default=True,
+    help="none: rows are masked when they are read, anew each epoch.  static: rows are masked now, those of each copy of "
+    "--dupe-factor by themselves.",
+)
+@click.option("--masked-lm-prob", type=float, help="Static masks: share of a row's tokens that are masked; 0.15 if not given.")
+@click.option(
+    "--max-predictions",
+    type=int,
+    default=_DEFAULTS.max_predictions,
+    help="Static masks: most tokens that are masked in a row.  [default: as many as give each row its share]",
+)
+@click.option(
+    "--whole-word",
+    is_flag=True,
+    help="Static masks: mask whole words.  Pieces that go on with a word begin with ##; for Chinese see --chinese-words; in "
+    "Japanese and other text without spaces ## tells no more than this.",
+)
+@click.option("--span", is_flag=True, help="Static masks: mask spans of words, 3.8 long on average (SpanBERT).")
+@click.option(
+    "--per-piece",
+    is_flag=True,
+    help="With --whole-word or --span: draw for each piece whether it becomes [MASK], a random word or stays, not for all at once.",
+)
+@click.option(
+    "--chinese-words",
+    type=click.Choice(SEGMENTERS),
+    default=_DEFAULTS.chinese_words,
+    show_default=True,
+    help="Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
+    "pip install 'bertdata[chinese]'.",
+)
 @click.option("--provenance", is_flag=True, help="Add the ids of the documents that A and B came from.")
 @click.option(
     "--shuffle",
@@ -58,10 +114,10 @@ _DEFAULTS = PairsConfig()
 def command(
     corpus: Path, vocab: Path, output: str, lengths: tuple[int, ...], lowercase: bool | None, shuffle: str, **values: Any
 ) -> None:
-    """Build sentence pairs for BERT from the documents in CORPUS.
+    """Build sentence pairs for BERT, or rows for another objective, from the documents in CORPUS.
 
-    Exactly half of the pairs are NotNext, and nothing but their text tells which.  The pairs are not masked: a mask is made
-    anew each epoch when they are read.
+    Exactly half of the pairs are NotNext (or swapped), and nothing but their text tells which.  Rows are not masked, unless
+    with --masking static: a mask is made anew each epoch when they are read.
 
     \b
         bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'
@@ -75,6 +131,8 @@ def command(
     source = corpora.read(corpus)
     buckets = shard_count(PairsConfig(**values), source.text_bytes, source.manifest["rows"])
     configs = [PairsConfig(max_seq_length=length, **{**values, "shards": buckets}) for length in dict.fromkeys(lengths)]
+    if configs[0].packages:
+        segment.require()
     directories = _directories(output, [config.max_seq_length for config in configs])
     vocabulary = vocabularies.read(vocab, lowercase)
     names = ", ".join(map(str, directories))
@@ -88,7 +146,7 @@ def command(
     inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]
     pieces = hashlib.sha256("\n".join(vocabulary.pieces).encode()).hexdigest()
     about = {"sha256": pieces, "lowercase": vocabulary.lowercase, "strip_accents": vocabulary.strip_accents}
-    common = {"command": "make-pairs", "inputs": inputs, "vocabulary": about, "versions": versions()}
+    common = {"command": "make-pairs", "inputs": inputs, "vocabulary": about, "versions": versions(configs[0].packages)}
     identities = [{**common, "config": config.identity()} for config in configs]
 
     def chain(roots: list[Path | None]) -> MakePairs:

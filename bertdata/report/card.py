@@ -9,7 +9,10 @@ __all__ = ["reading_line", "write"]
 
 _WHAT = {
     "documents": "Documents, one a row: sentences in order, and where paragraphs start.",
-    "pairs": "Sentence pairs for BERT's next sentence prediction: `[CLS] A [SEP] B [SEP]`, not padded, not masked.",
+    "nsp": "Sentence pairs for BERT's next sentence prediction: `[CLS] A [SEP] B [SEP]`; label 0 IsNext, 1 NotNext.",
+    "sop": "Sentence pairs for ALBERT's sentence order prediction: `[CLS] A [SEP] B [SEP]`; label 0 in order, 1 swapped.",
+    "full-sentences": "Full sentences that fill a row, as for RoBERTa: `[CLS] … [SEP]`, and a `[SEP]` where a document ends.",
+    "causal": "Running text cut to length, as for GPT: a `[SEP]` ends each document.",
 }
 
 
@@ -20,19 +23,21 @@ def reading_line(directory: str) -> str:
 
 def write(manifest: dict[str, Any]) -> str:
     """Return the card, with the front matter that `datasets` and the Hub read."""
-    suffix = "parquet" if manifest["config"]["format"] == "parquet" else "arrow"
+    config = manifest["config"]
+    suffix = "parquet" if config["format"] == "parquet" else "arrow"
+    splits = [(split, f"data/{split}-*.{suffix}") for split in manifest.get("splits", ["train"])]
     lines = [
         "---",
         "configs:",
         "- config_name: default",
         "  data_files:",
-        "  - split: train",
-        f"    path: data/train-*.{suffix}",
+        *(line for split, path in splits for line in (f"  - split: {split}", f"    path: {path}")),
         "---",
         "",
         f"# {manifest['kind'].capitalize()}",
         "",
-        _WHAT[manifest["kind"]],
+        _WHAT[config.get("objective", "documents")] + (" Rows are not padded." if "objective" in config else ""),
+        *_masks(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",
         "",
         f"Rows: {manifest['rows']:,} in {len(manifest['shards'])} shards.",
@@ -55,6 +60,22 @@ def write(manifest: dict[str, Any]) -> str:
         *(_stage(stage) for stage in manifest["counts"]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _masks(manifest: dict[str, Any]) -> list[str]:
+    """Say what pairs' columns hold that come with masks and words, and how many tokens are unknown."""
+    config, statistics = manifest["config"], manifest.get("statistics")
+    if not statistics:
+        return []
+    lines = [f"Of the text's tokens {statistics['unknown_share']:.4%} are `[UNK]`."]
+    if config["masking"] == "static":
+        lines.append(
+            f"Rows are masked: {statistics['masked_share']:.2%} of their tokens, at most {statistics['max_predictions']} in one; "
+            "`masked_lm_positions` are the places, `masked_lm_labels` what stood there."
+        )
+    if config["chinese_words"] != "none":
+        lines.append(f"`continues_word` tells of each token whether it goes on with a word ({config['chinese_words']}).")
+    return lines
 
 
 def _stage(stage: dict[str, Any]) -> str:

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import masking, shards
+from ..config import OBJECTIVES
 from ..errors import UsageError, VerificationError
 
 __all__ = ["document_lines", "join", "pair_lines", "pick", "row"]
 
+Ids = npt.NDArray[Any]
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 
@@ -59,30 +62,47 @@ def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[i
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, pieces: Sequence[str], *, seed: int, epoch: int = 0
+    pair: dict[str, Any], number: int, pieces: Sequence[str], *, objective: str, seed: int, epoch: int = 0
 ) -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): label, lengths, A and B, segment ids, and what a mask of this epoch makes of the pair."""
-    ids, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
+    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this epoch has it."""
+    masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
+    places, answers = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
+    ids = masked.copy()
+    ids[places] = answers
     words = [pieces[i] for i in ids]
     a = int((segments == 0).sum())
-    label = "NotNext" if pair["next_sentence_label"] else "IsNext"
-    yield 0, f"row {number}  {label} ({pair['next_sentence_label']})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
-    for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
-        origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
-        yield 2, f"{side}{origin}: {join(text)}"
-    yield 2, f"input_ids:      {_short(ids)}"
-    yield 2, f"token_type_ids: 0 x {a}, 1 x {len(ids) - a}"
+    if names := OBJECTIVES[objective]:
+        label = pair["next_sentence_label"]
+        yield 0, f"row {number}  {names[label]} ({label})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
+        for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
+            origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
+            yield 2, f"{side}{origin}: {join(text)}"
+    else:
+        yield 0, f"row {number}  {len(ids)} tokens"
+        yield 2, join(words)
+    yield 2, f"input_ids:      {_short(masked)}"
+    yield 2, f"token_type_ids: 0 x {a}" + (f", 1 x {len(ids) - a}" if a < len(ids) else "")
+    if len(places):
+        yield from _mask_lines("masked", masked, places, answers, pieces)
+    elif objective != "causal":
+        yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, pieces, seed, epoch), pieces)
+
+
+def _masked(ids: Ids, number: int, pieces: Sequence[str], seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:
+    """Mask a row as it would be in this epoch; return its ids, the masked places and what stood there."""
     most = max(1, round(0.15 * len(ids)))
     rows = np.array([number])
     masked, positions, labels = masking.mask(
         ids[None].astype(np.int64), masking.ordinary(pieces), seed=seed, epoch=epoch, rows=rows, max_predictions=most
     )
     used = labels[0] != masking.IGNORED
-    yield 2, f"masked (epoch {epoch}): {join([pieces[i] for i in masked[0]])}"
-    predictions = zip(positions[0][used].tolist(), labels[0][used].tolist(), strict=True)
-    told = [
-        f"{place} {pieces[wanted]} ({_change(pieces[int(masked[0][place])], pieces[wanted])})" for place, wanted in predictions
-    ]
+    return masked[0], positions[0][used], labels[0][used]
+
+
+def _mask_lines(name: str, masked: Ids, places: Ids, answers: Ids, pieces: Sequence[str]) -> Iterator[tuple[int, str]]:
+    yield 2, f"{name}: {join([pieces[i] for i in masked])}"
+    predictions = zip(places.tolist(), answers.tolist(), strict=True)
+    told = [f"{place} {pieces[wanted]} ({_change(pieces[masked[place]], pieces[wanted])})" for place, wanted in predictions]
     yield 2, f"to predict ({len(told)}): {', '.join(told)}"
 
 
@@ -90,7 +110,7 @@ def _change(shown: str, wanted: str) -> str:
     return "kept" if shown == wanted else shown if shown == "[MASK]" else f"random: {shown}"
 
 
-def _short(ids: np.ndarray[Any, Any], most: int = 12) -> str:
+def _short(ids: Ids, most: int = 12) -> str:
     shown = " ".join(map(str, ids[:most].tolist()))
     return f"{shown} … {ids[-1]}" if len(ids) > most else shown
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..config import OBJECTIVES
+
 __all__ = ["describe", "size"]
 
 
@@ -28,10 +30,8 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     for stage in manifest["counts"]:
         lines.append(f"  {stage['stage']}: {stage['in']:,} in, {stage['out']:,} out{_gone(stage)}")
     if statistics := manifest.get("statistics"):
-        lines.append(
-            f"  NotNext {statistics['not_next']:,} of {statistics['pairs']:,} ({statistics['not_next_share']:.4f}), mean length "
-            f"{statistics['mean_length']:.1f}, padding {100 * statistics['padding_share']:.1f} %"
-        )
+        splits = manifest["splits"] if len(manifest["splits"]) > 1 else {"": statistics}
+        lines += [f"  {split}{': ' if split else ''}{_rows(values, manifest['config'])}" for split, values in splits.items()]
         if repeated := statistics["repeated_ids"]:
             lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
     if rejects := manifest.get("rejects"):
@@ -43,8 +43,30 @@ def _content(manifest: dict[str, Any]) -> str:
     if manifest["kind"] == "vocabulary":
         sample = manifest["sample"]
         return f"{manifest['size']:,} pieces from {sample['words']:,} words ({sample['distinct_words']:,} distinct)"
+    kind = manifest["kind"] if OBJECTIVES.get(manifest["config"].get("objective", "nsp")) else "rows"
     total = size(sum(shard["bytes"] for shard in manifest["shards"]))
-    return f"{manifest['rows']:,} {manifest['kind']} in {len(manifest['shards'])} shards, {total}"
+    return f"{manifest['rows']:,} {kind} in {len(manifest['shards'])} shards, {total}"
+
+
+def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
+    """Say how many rows have label 1, how full rows are, and how much of them is masked."""
+    told = f"mean length {values['mean_length']:.1f}, padding {_percent(values['padding_share'])}"
+    told += f", [UNK] {_percent(values['unknown_share'])}"
+    if "masked" in values:
+        told += f", masked {_percent(values['masked_share'])}"
+    if not (names := OBJECTIVES[config["objective"]]):
+        return f"{values['rows']:,} rows, {told}"
+    key = "not_next" if config["objective"] == "nsp" else "swapped"
+    return f"{names[1]} {values[key]:,} of {values['rows']:,} ({values[f'{key}_share']:.4f}), {told}"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, with two digits where it is small.
+
+    >>> _percent(0.056), _percent(0.0003)
+    ('5.6 %', '0.03 %')
+    """
+    return f"{100 * share:.{1 if share >= 0.01 else 2}f} %"
 
 
 def _gone(stage: dict[str, Any]) -> str:

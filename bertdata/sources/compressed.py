@@ -1,52 +1,38 @@
-"""Read a plain, gzip or bzip2 file in bounded memory, from any stream on, and go on after a damaged one.
+"""Read a plain or compressed file in bounded memory, and go on after what is damaged as far as its format allows.
 
-A multistream bzip2 file is many streams end to end.  `stream_starts` finds them without an index, so that a dump is cut into
-tasks by looking at a few places of it.
+Bzip2 is read from any block on.  The other compressors keep no place to start from but the beginning of the file, and check
+what they give at the end only: what follows damage is lost, and named.
 """
 
 from __future__ import annotations
 
-import bz2
-import re
+import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, Protocol
 
-__all__ = ["Block", "Damage", "blocks", "stream_starts"]
+from ..errors import UsageError
+from . import bzip2
+from .bzip2 import CHUNK, MOST, Block, Damage
 
-CHUNK = 1 << 18  # compressed bytes read at a time
-MOST = 1 << 16  # bytes a decompressor may give at a time: a bomb is read in small steps, and damage costs little before it
-_STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # header of a bzip2 stream and of its first block: 80 bits, byte-aligned
-_HEADER = 10
-_ENOUGH = 1 << 20  # bytes that hold a whole block, by which a stream is known to be one
+__all__ = ["UNCUT", "Block", "Damage", "blocks"]
 
-
-class Block(NamedTuple):
-    """Decompressed bytes, and where in the file the stream (plain: the bytes) that they are of begins."""
-
-    at: int
-    data: bytes
-
-
-class Damage(NamedTuple):
-    """The bytes ``[start, end)`` of the file could not be decompressed."""
-
-    start: int
-    end: int
-    reason: str
+_MEMORY = 128 << 20  # bytes that a decompressor may take, zstd's own limit; what needs more was packed with --long or the like
+_STEP = 512  # compressed bytes that zstd gets at a time: they hold 128 blocks of 128 kB at most
 
 
 def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
-    """Read a file from the stream (plain: the byte) at `start` to its end; the reader stops when it has enough.
+    """Read a file from the block (plain: the byte) at `start` to its end; the reader stops when it has enough.
 
-    A plain file is read so that no block reaches over `end`; a compressed block is of one stream in any case.
+    A plain file is read so that no block reaches over `end`; what is compressed otherwise than by bzip2 is one from 0.
     """
+    suffix = Path(path).suffix.lower()
     with open(path, "rb") as file:
-        if path.lower().endswith(".bz2"):
-            yield from _bzip2(file, start)
-        elif path.lower().endswith(".gz"):
-            yield from _gzip(file)
+        if suffix == ".bz2":
+            yield from bzip2.blocks(file, start)
+        elif suffix in _MEMBERS:
+            yield from _members(file, _MEMBERS[suffix])
         else:
             file.seek(start)
             while data := file.read(min(CHUNK, end - start) if start < end else CHUNK):
@@ -54,105 +40,138 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
                 start += len(data)
 
 
-def stream_starts(path: str, target: int) -> list[int]:
-    """Find starts of bzip2 streams about `target` bytes apart; the first is 0.  A single stream gives ``[0]``."""
-    size = Path(path).stat().st_size
-    starts, at = [0], target
-    with open(path, "rb") as file:
-        while at < size:
-            found = _next_stream(file, at)
-            if found is None:
-                break
-            starts.append(found)
-            at = found + target
-    return starts
+class _Member(Protocol):
+    """A member of a file: a gzip member, an xz stream, a zstd frame; files of one format follow each other in a file."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
 
 
-def _next_stream(file: IO[bytes], at: int) -> int | None:
-    """Find the next place at or after `at` where a stream begins that does decompress."""
-    file.seek(at)
-    tail = b""
-    while data := file.read(CHUNK):
-        data = tail + data
-        for match in _STREAM.finditer(data):
-            begin = at + match.start()
-            position = file.tell()
-            file.seek(begin)
-            good = _decompresses(file.read(_ENOUGH))
-            file.seek(position)
-            if good:
-                return begin
-        tail = data[-_HEADER + 1 :]
-        at += len(data) - len(tail)
-    return None
+class _Damaged(Exception):
+    """A member is not what its format demands."""
 
 
-def _decompresses(data: bytes) -> bool:
-    try:
-        bz2.BZ2Decompressor().decompress(data, _ENOUGH)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _bzip2(file: IO[bytes], start: int) -> Iterator[Block | Damage]:
-    """Decompress stream after stream; a damaged one is named and the next one found."""
-    at: int | None = start
-    while at is not None:
-        try:
-            yield from _bzip2_streams(file, at)
-            return
-        except _DamagedStream as damage:
-            following = _next_stream(file, damage.at + _HEADER)
-            end = Path(file.name).stat().st_size if following is None else following
-            yield Damage(damage.at, end, damage.reason)
-            at = following
-
-
-class _DamagedStream(Exception):
-    def __init__(self, at: int, reason: str) -> None:
-        self.at, self.reason = at, reason
-
-
-def _bzip2_streams(file: IO[bytes], at: int) -> Iterator[Block]:
-    """Decompress the streams from `at` to the file's end; raise _DamagedStream at the first that is broken."""
-    file.seek(at)
+def _members(file: IO[bytes], member: Callable[[str], _Member]) -> Iterator[Block | Damage]:
+    """Decompress member after member; what follows a damaged one is lost, and named."""
     data = file.read(CHUNK)
     while data:
-        decompressor = bz2.BZ2Decompressor()
-        while not decompressor.eof:
-            if decompressor.needs_input and not data and not (data := file.read(CHUNK)):
-                raise _DamagedStream(at, "truncated-stream")
+        current, begin = member(file.name), file.tell() - len(data)
+        try:
+            while not current.eof:
+                if not data and not (data := file.read(CHUNK)):
+                    yield Damage(begin, file.tell(), "truncated-stream")
+                    return
+                for part in current.feed(data):
+                    yield Block(0, part)
+                data = b""
+        except _Damaged:
+            yield Damage(begin, Path(file.name).stat().st_size, "damaged-stream")
+            return
+        data = current.unused_data or file.read(CHUNK)
+        while data and not data.strip(b"\0"):  # padding, which all three take for an end or ought to
+            data = file.read(CHUNK)
+
+
+class _Gzip:
+    def __init__(self, path: str) -> None:
+        self._member = zlib.decompressobj(wbits=31)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data:
             try:
-                out = decompressor.decompress(data, MOST)
-            except (OSError, ValueError, EOFError):
-                raise _DamagedStream(at, "damaged-stream") from None
+                out = self._member.decompress(data, MOST)
+            except zlib.error:
+                raise _Damaged from None
+            data = self._member.unconsumed_tail
+            if out:
+                yield out
+
+    @property
+    def eof(self) -> bool:
+        return self._member.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._member.unused_data
+
+
+class _Xz:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._member = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data or not (self.eof or self._member.needs_input):
+            try:
+                out = self._member.decompress(data, MOST)
+            except lzma.LZMAError as error:
+                if "limit" in str(error):  # the library tells this by its words only
+                    raise _too_large(self._path, "xz -dc") from None
+                raise _Damaged from None
             data = b""
             if out:
-                yield Block(at, out)
-        data = decompressor.unused_data
-        at = file.tell() - len(data)
-        data = data or file.read(CHUNK)
+                yield out
+
+    @property
+    def eof(self) -> bool:
+        return self._member.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._member.unused_data if self.eof else b""
 
 
-def _gzip(file: IO[bytes]) -> Iterator[Block | Damage]:
-    """Decompress the members of a gzip file; what follows a damaged one is lost, and named."""
-    data = file.read(CHUNK)
-    while data:
-        decompressor, begin = zlib.decompressobj(wbits=31), file.tell() - len(data)
-        while not decompressor.eof:
-            if not data and not (data := file.read(CHUNK)):
-                yield Damage(0, file.tell(), "truncated-stream")
-                return
+class _Zstd:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._zstd: Any = _zstandard(path)
+        self._member = self._zstd.ZstdDecompressor(max_window_size=_MEMORY).decompressobj()
+        self._head = True
+        self.unused_data = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._head and self._window(data) > _MEMORY:
+            raise _too_large(self._path, "zstd -dc --long=31")
+        self._head = False
+        for at in range(0, len(data), _STEP):
             try:
-                out = decompressor.decompress(data, MOST)
-            except zlib.error:
-                # its checksum stands at its end, so anything since `begin` may be wrong
-                yield Damage(begin, Path(file.name).stat().st_size, "damaged-stream")
+                out = self._member.decompress(data[at : at + _STEP])
+            except self._zstd.ZstdError:
+                raise _Damaged from None
+            for begin in range(0, len(out), MOST):
+                yield out[begin : begin + MOST]
+            if self._member.eof:
+                self.unused_data = self._member.unused_data + data[at + _STEP :]
                 return
-            data = decompressor.unconsumed_tail
-            if out:
-                yield Block(0, out)
-        data = decompressor.unused_data or file.read(CHUNK)
-        while data and not data.strip(b"\0"):  # padding, which gzip(1) takes for an end too
-            data = file.read(CHUNK)
+
+    def _window(self, data: bytes) -> int:
+        try:
+            return int(self._zstd.get_frame_parameters(data).window_size)
+        except self._zstd.ZstdError:
+            return 0  # no frame, or too little of it to tell: the decompressor will
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._member.eof)
+
+
+def _zstandard(path: str) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise UsageError(f"{path}: bertdata reads .zst with a package of its own: pip install 'bertdata[zstd]'") from None
+    return zstandard
+
+
+def _too_large(path: str, unpack: str) -> UsageError:
+    how = f"{unpack} {Path(path).name} | bzip2 > {Path(path).stem}.bz2"
+    return UsageError(f"{path} takes more than {_MEMORY >> 20} MB of memory to decompress: pack it anew: {how}")
+
+
+_MEMBERS: dict[str, Callable[[str], _Member]] = {".gz": _Gzip, ".xz": _Xz, ".zst": _Zstd}
+UNCUT = frozenset(_MEMBERS)  # suffixes of files that are read from their beginning only

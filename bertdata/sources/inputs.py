@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,28 +17,35 @@ from ..errors import NoInputError, UsageError
 
 __all__ = ["find"]
 
+_PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # the pages in a part of a dump: ``…-multistream1.xml-p1p41242.bz2``
+_UNPACK = {
+    ".7z": "7z x -so",
+    ".zip": "unzip -p",
+    ".lz4": "lz4 -dc",
+    ".lzma": "xz -dc",
+    ".br": "brotli -dc",
+}  # of what is not read
+
 
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[tuple[str, str]]:
     """Return (name, absolute path) of every file, sorted by name, each once.
 
     A directory stands for the files with one of the suffixes below it; of a glob, files with another suffix are left out.
-    Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind.
+    Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind
+    and for one that must be packed anew (``.xml.7z``), unless it is there in another form as well.
     """
     found: set[str] = set()
     for pattern in patterns:
         path = Path(pattern).expanduser()
-        if path.is_dir():
-            matches = _below(path, suffixes)
-        elif path.exists():
+        if path.exists() and not path.is_dir():
             if not path.is_file():
                 raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file")
             if not _has_suffix(path.name, suffixes):
-                raise UsageError(f"{option} {pattern}: bertdata reads {', '.join(suffixes)} here, not this kind of file")
-            matches = [str(path)]
-        else:
-            hits = glob.glob(str(path), recursive=True)
-            matches = [hit for hit in hits if _has_suffix(hit, suffixes) and os.path.isfile(hit)]
-            matches += [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit), suffixes)]
+                raise _unread(option, path, suffixes)
+        matches = _matches(path, suffixes)
+        for packed in sorted(_matches(path, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
+            if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
+                raise _unread(option, Path(packed), suffixes)
         if not matches:
             raise NoInputError(
                 f"{option} {pattern}: no file of this name ({', '.join(suffixes)}): check the path, and quote a glob"
@@ -64,7 +72,22 @@ def _is_utf8(path: str) -> bool:
 
 
 def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
-    return name.lower().endswith(tuple(suffixes))
+    return _PART.sub("", name).lower().endswith(tuple(suffixes))
+
+
+def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
+    """Say what is read in place of this file and, where that is known, how to make it of it."""
+    known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
+    if (unpack := _UNPACK.get(path.suffix.lower())) is None:
+        return UsageError(f"{known}, not this kind of file")
+    return UsageError(f"{known}, not {path.suffix}: pack it anew: {unpack} {path.name} | bzip2 > {path.stem}.bz2")
+
+
+def _matches(path: Path, suffixes: Sequence[str]) -> list[str]:
+    """List the files with one of the suffixes that a name, a directory or a glob stands for."""
+    hits = [str(path)] if path.exists() else glob.glob(str(path), recursive=True)
+    files = [hit for hit in hits if _has_suffix(hit, suffixes) and os.path.isfile(hit)]
+    return files + [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit), suffixes)]
 
 
 def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:

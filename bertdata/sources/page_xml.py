@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
-from .compressed import CHUNK
+from .bzip2 import CHUNK
 from .pages import OPEN
 
 __all__ = ["BrokenPage", "guess_name", "read_fields"]
@@ -33,12 +33,16 @@ def read_fields(page: bytes) -> dict[str, str]:
 
     Of several revisions the last one counts.  Raise BrokenPage where the XML is not well-formed or declares entities.
     """
-    parser = _Parser()
+    fields, parser = _Fields(), expat.ParserCreate("utf-8")
+    parser.buffer_text, parser.buffer_size = True, CHUNK
+    parser.StartElementHandler, parser.EndElementHandler = fields.start, fields.end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = fields.text, fields.refuse
     try:
-        parser.parse(page)
+        parser.Parse(OPEN, False)
+        parser.Parse(page, True)
     except expat.ExpatError as error:
         raise BrokenPage("malformed-xml", str(error)) from None
-    joined = {name: "".join(parts) for name, parts in parser.values.items()}
+    joined = {name: "".join(parts) for name, parts in fields.values.items()}
     return {name: value if name == "text" else _one_line(value) for name, value in joined.items()}
 
 
@@ -55,32 +59,26 @@ def _one_line(value: str) -> str:
     return _CONTROL.sub(" ", value).strip()
 
 
-class _Parser:
-    """Gather the text of the elements that matter."""
+class _Fields:
+    """Gather the text of the elements that matter; it does not know its parser, so both go as soon as the page is read."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {}
         self._path: list[str] = []
-        self._parser = expat.ParserCreate("utf-8")
-        self._parser.buffer_text = True
-        self._parser.buffer_size = CHUNK
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._parts: list[str] = []
 
-    def parse(self, page: bytes) -> None:
-        self._parser.Parse(OPEN, False)
-        self._parser.Parse(page, True)
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         self._path.append(name)
+        self._parts = []
         if field := _FIELDS.get("/".join(self._path)):
-            self.values[field] = []
-            self._parser.CharacterDataHandler = self.values[field].append
+            self.values[field] = self._parts
 
-    def _end(self, name: str) -> None:
+    def end(self, name: str) -> None:
         self._path.pop()
-        self._parser.CharacterDataHandler = None
+        self._parts = []
 
-    def _refuse(self, *declaration: object) -> None:
+    def text(self, data: str) -> None:
+        self._parts.append(data)
+
+    def refuse(self, *declaration: object) -> None:
         raise BrokenPage("declaration", "a document type or entity is declared")

@@ -1,11 +1,12 @@
 """Read MediaWiki dumps: cut them into pieces, and turn a piece into pages and named rejects that no damage can stop.
 
-A piece is a byte range that begins where a bzip2 stream (plain XML: a ``<page>``) begins.  A page belongs to the piece in which
-its ``<page>`` tag begins, so pieces that cut through a page, as those of parallel compressors do, lose and repeat nothing.
+A piece is a byte range that begins where a bzip2 block (plain XML: a ``<page>``) begins.  A page belongs to the piece in which
+its ``<page>`` tag begins, so pieces that cut through a page, as those of one stream do, lose and repeat nothing.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import urllib.parse
 from collections.abc import Iterator
@@ -15,14 +16,17 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 from ..records import Page, Piece, Reject
-from .compressed import CHUNK, Block, Damage, blocks, stream_starts
+from .bzip2 import CHUNK, block_starts
+from .compressed import UNCUT, Block, Damage, blocks
 from .page_xml import BrokenPage, guess_name, read_fields
 from .pages import OPEN, Cut, PageCutter
 
-__all__ = ["Site", "read_pages", "read_site", "split"]
+__all__ = ["LOSSES", "Site", "how_cut", "read_pages", "read_site", "split"]
 
 _HEAD = 1 << 20  # the header of a dump is a few kilobytes; what has none in a megabyte is no dump
 _LONGEST_NAME = 64  # MySQL's for a database, which a dbname is
+_LONGEST_ID = 18  # digits that 63 bits hold
+LOSSES = frozenset(("damaged-stream", "truncated-stream", "truncated-dump"))  # reasons of rejects that stand for no certain page
 
 
 class Site(NamedTuple):
@@ -46,13 +50,24 @@ class Site(NamedTuple):
 def split(path: str, target: int) -> list[tuple[int, int]]:
     """Cut a dump into byte ranges of about `target` compressed bytes (plain XML: four times that)."""
     size = Path(path).stat().st_size
-    if path.lower().endswith(".bz2"):
-        starts = stream_starts(path, target)
-    elif path.lower().endswith(".gz"):
+    suffix = Path(path).suffix.lower()
+    if suffix == ".bz2":
+        starts = block_starts(path, target)
+    elif suffix in UNCUT:
         starts = [0]
     else:
         starts = _page_starts(path, 4 * target, size)
     return list(zip(starts, [*starts[1:], size], strict=True))
+
+
+def how_cut(path: str, starts: list[int]) -> str:
+    """Tell what a dump's pieces begin with: ``streams``, ``blocks`` or ``pages``, or ``whole`` where there is one piece."""
+    if len(starts) < 2:
+        return "whole"
+    if Path(path).suffix.lower() != ".bz2":
+        return "pages"
+    with open(path, "rb") as file:
+        return "streams" if all(os.pread(file.fileno(), 3, start) == b"BZh" for start in starts) else "blocks"
 
 
 def _page_starts(path: str, target: int, size: int) -> list[int]:
@@ -137,7 +152,8 @@ def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page |
             return
         if isinstance(block, Damage):
             where = f"bytes {block.start}-{block.end} of {piece.name}"
-            lost = 0 if block.reason == "truncated-stream" else block.end - block.start
+            elsewhere = block.reason == "truncated-stream" or block.start >= piece.end  # bytes not there, or the next piece's
+            lost = 0 if elsewhere else block.end - block.start
             yield _reject(piece, site, guess_name(cutter.lose()), block.reason, where)._replace(lost=lost)
             if block.end >= end:
                 return
@@ -167,7 +183,7 @@ def _read(piece: Piece, site: Site, most: int, cut: Cut) -> Page | Reject:
     except BrokenPage as broken:
         return _reject(piece, site, guess_name(cut.text), broken.reason, f"{piece.name}: {broken.detail}")
     title, number = fields.get("title", ""), fields.get("id", "")
-    if not number.isascii() or not number.isdigit():
+    if not number.isascii() or not number.isdigit() or len(number) > _LONGEST_ID:
         return _reject(piece, site, title, "no-id", piece.name)
     if not title or "text" not in fields:
         return _reject(piece, site, number, "no-text" if title else "no-title", piece.name)

@@ -3,5 +3,6 @@
 from .disambiguation import is_disambiguation
 from .extract import extract_paragraphs
 from .redirects import is_redirect
+from .templates import Templates, load_templates
 
-__all__ = ["extract_paragraphs", "is_disambiguation", "is_redirect"]
+__all__ = ["Templates", "extract_paragraphs", "is_disambiguation", "is_redirect", "load_templates"]

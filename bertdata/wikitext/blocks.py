@@ -28,8 +28,9 @@ _SPECIAL = frozenset(" *#:;=|!-")
 class _Page:
     """Take line by line; ``done`` holds the paragraphs, ``lines`` the one that is open."""
 
-    def __init__(self, keep_definitions: bool) -> None:
+    def __init__(self, keep_definitions: bool, templates_on: bool) -> None:
         self.keep_definitions = keep_definitions
+        self.unseen = _VANISHED + " " if templates_on else _VANISHED
         self.done: list[str] = []
         self.lines: list[str] = []
         self.inside = ""  # the HTML element whose content is being dropped
@@ -53,7 +54,7 @@ class _Page:
         """Take one line."""
         first = line[:1]
         if first in _VANISHED:
-            line = line.lstrip(_VANISHED)  # what shows nothing does not keep a line from being a list
+            line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
             first = line[:1]
         tags = _block_tags(line) if "<" in line else []
         if first == "=" and _HEADING.match(line):
@@ -165,9 +166,16 @@ def _item(line: str) -> str:
     return text.replace(" : ", ": ", 1) if line[0] == ";" else text
 
 
-def paragraphs(text: str, keep_definitions: bool = False) -> list[str]:
-    """Return the paragraphs of running text, each in one line."""
-    page = _Page(keep_definitions)
+def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = False) -> list[str]:
+    """Return the paragraphs of running text, each in one line.
+
+    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template or a file
+    does not: those that vanished here are seen on the page.
+
+    >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
+    ([], ['text'])
+    """
+    page = _Page(keep_definitions, templates_on)
     for line in text.split("\n"):
         page.line(line)
     page.end()

@@ -14,8 +14,15 @@ _REFERENCE = re.compile(
     r"&(?:#[0-9]{1,7}(?![0-9]);?|#[xX][0-9a-fA-F]{1,6}(?![0-9a-fA-F]);?"
     r"|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))"
 )
+_LINE_ENDS = frozenset("\n\r\f")
+
+
+def _character(reference: re.Match[str]) -> str:
+    """Return the character; one that ends a line is a space."""
+    character = unescape(reference[0])
+    return " " if character in _LINE_ENDS else character
 
 
 def decode_entities(text: str) -> str:
     """Return ``text`` with character references decoded, also the old HTML ones without a semicolon."""
-    return _REFERENCE.sub(lambda reference: unescape(reference[0]), text) if "&" in text else text
+    return _REFERENCE.sub(_character, text) if "&" in text else text

@@ -9,7 +9,7 @@ the first closing tag ends them.  So do we:
 
 import re
 
-from .marks import OBJECT, shield
+from .marks import OBJECT, SHIELD, shield
 
 __all__ = ["resolve_extensions"]
 
@@ -27,10 +27,11 @@ _UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar"]  # the tags go, t
 _LEFT: dict[str, str] = {
     **dict.fromkeys(_SEEN.split(), OBJECT),
     **dict.fromkeys(_BLOCK.split(), "<hr>"),
-    "nowiki": "",
+    "nowiki": SHIELD,
     "includeonly": "",
 }
-_TAG = re.compile(r"<(?:!--|/?([a-zA-Z]+)(?=[\s/>]))")
+# What begins here: a reference without tags in it, which is one match; a comment; or a tag, by its name.
+_TAG = re.compile(r"<(?:ref(?:\s[^<>]*)?(?:/>|(?<!/)>[^<]*</ref\s*>)|!--|/?([a-zA-Z]+)(?=[\s/>]))")
 _CLOSE = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _LEFT}
 _INLINE = re.compile(r"\binline\b", re.IGNORECASE)
 _BLANKS = " \t"
@@ -49,21 +50,21 @@ class _Scan:
         """Return the text without its tags."""
         text = self.text
         last_end = text.rfind(">")
-        for match in _TAG.finditer(text):
-            start = match.start()
-            if start < self.done:
-                continue
-            if match[1] is None:
-                self.drop_comment(start)
-                continue
-            name = match[1].lower()
-            if start > last_end or (name not in _LEFT and name not in _UNWRAPPED):
-                continue
-            tag_end = text.find(">", start)
-            if name in _UNWRAPPED or text[start + 1] == "/":
-                self.replace(start, tag_end + 1, "")
-            else:
-                self.resolve(name, start, tag_end)
+        at = 0
+        while match := _TAG.search(text, at):
+            start, name = match.start(), match[1]
+            if name is None:
+                if text[start + 1] == "!":
+                    self.drop_comment(start)
+                else:
+                    self.replace(start, match.end(), OBJECT)
+            elif start <= last_end and ((name := name.lower()) in _LEFT or name in _UNWRAPPED):
+                tag_end = text.find(">", start)
+                if name in _UNWRAPPED or text[start + 1] == "/":
+                    self.replace(start, tag_end + 1, "")
+                else:
+                    self.resolve(name, start, tag_end)
+            at = max(match.end(), self.done)
         self.parts.append(text[self.done :])
         return "".join(self.parts)
 

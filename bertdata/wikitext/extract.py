@@ -5,6 +5,7 @@
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from .blocks import paragraphs
@@ -16,7 +17,7 @@ from .namespaces import Namespaces
 from .redirects import is_redirect
 from .switches import drop_switches
 from .tables import drop_tables
-from .templates import PageContext, expand_templates
+from .templates import PageContext, Templates, expand_templates
 from .variants import resolve_variants
 
 __all__ = ["extract_paragraphs"]
@@ -32,6 +33,8 @@ def extract_paragraphs(
     namespaces: Mapping[str, int] | None = None,
     definition_lists: str = "drop",
     variant: str = "",
+    templates: Templates | None = None,
+    dropped: Counter[str] | None = None,
 ) -> list[str]:
     """Return the paragraphs of running prose on a page, in order, each in one line.
 
@@ -39,15 +42,22 @@ def extract_paragraphs(
     markup.  ``namespaces`` are the names of the dump's own <siteinfo>, lower case -> number.
     ``definition_lists`` is "drop" or "keep": what becomes of ``:`` and ``;`` lines.  ``variant`` ("zh-tw")
     picks among the words of ``-{…}-``; empty is the wiki's own order.
+
+    ``templates`` is the table of templates that carry words, from ``load_templates``; without one, all of them
+    vanish, and of the parser functions only numbers and the page's name are resolved.  ``dropped`` counts by
+    name (as in ``load_templates``; parser functions end with a colon) each call that gave no words because
+    neither table nor functions know it, or could not resolve it, or because the page's limit was reached.  Not
+    counted are footnote marks, what the table says is empty, calls in comments, references and the like, and
+    calls within one that was dropped.
     """
     if definition_lists not in ("drop", "keep"):
         raise ValueError(f'definition_lists is {definition_lists!r}; it must be "drop" or "keep"')
     if is_redirect(wikitext, language):
         return []
     text = resolve_extensions(clean_input(wikitext))
-    text = expand_templates(text, PageContext(title, language, variant))
+    text = expand_templates(text, PageContext(title, language, variant, templates, Counter() if dropped is None else dropped))
     text = resolve_variants(text, language, variant)
     text = drop_switches(drop_tables(text))
     text = resolve_links(text, Namespaces.build(namespaces))
-    found = map(finish, paragraphs(text, keep_definitions=definition_lists == "keep"))
+    found = map(finish, paragraphs(text, keep_definitions=definition_lists == "keep", templates_on=templates is not None))
     return [paragraph for paragraph in found if _WORD.search(paragraph)]

@@ -19,6 +19,8 @@ _INLINE_NAMES = """
 """
 _INLINE = frozenset(_INLINE_NAMES.split())
 _BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED}[\s,;:、，；]*([)）\]])?")
+_SINGLE = re.compile(r"\[|\]+")
+_SET_APART = frozenset(":;!?")
 _STOPS = frozenset(",.;:!?)]、。，；：）")
 
 
@@ -31,27 +33,52 @@ def _tag(match: re.Match[str]) -> str:
 def _close_gaps(text: str) -> str:
     """Remove what a vanished template leaves: empty brackets, a space before a comma.
 
-    >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old).")
-    'Rome  is, well, (old).'
+    A space that stands behind it, before a mark that French sets apart, is the author's.
+
+    >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old)."), _close_gaps("il dit\\x1f : oui")
+    ('Rome  is, well, (old).', 'il dit : oui')
     """
     text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
-    text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
+    if "(" in text or "[" in text or "（" in text:
+        text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
     pieces = text.split(VANISHED)
     before_stop = False
     for place in range(len(pieces) - 1, 0, -1):
         piece = pieces[place].lstrip()
         if piece:
-            before_stop = piece[0] in _STOPS
+            before_stop = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[place][0].isspace())
         if before_stop:
             pieces[place] = piece
             pieces[place - 1] = pieces[place - 1].rstrip()
     return "".join(pieces)
 
 
+def _drop_strays(text: str) -> str:
+    """Remove from each ``]]`` what neither a link nor a bracket in the text has opened.
+
+    >>> _drop_strays("x[y[i]] and a]] b] c")
+    'x[y[i]] and a b] c'
+    """
+    opened = 0
+
+    def keep(match: re.Match[str]) -> str:
+        nonlocal opened
+        if match[0] == "[":
+            opened += 1
+            return "["
+        closed = min(opened, len(match[0]))
+        opened -= closed
+        return "]" * closed if len(match[0]) > 1 else "]"
+
+    return _SINGLE.sub(keep, text)
+
+
 def finish(text: str) -> str:
     """Return one paragraph as plain text."""
     if "[" in text:
         text = drop_addresses(text)
+    if "]" in text:
+        text = _drop_strays(text)
     if "<" in text:
         text = _TAG.sub(_tag, text)
     text = decode_entities(text)
@@ -59,6 +86,7 @@ def finish(text: str) -> str:
         text = text.replace(OBJECT, VANISHED)
     if VANISHED in text or FOOTNOTE in text:
         text = _close_gaps(text)
+    text = unshield(text)
     if "  " in text or "\t" in text or not text.isascii():
         text = " ".join(text.split())
-    return unshield(text.strip())
+    return text.strip()

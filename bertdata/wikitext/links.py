@@ -1,10 +1,12 @@
 """Links become their labels; files, categories and links to other languages go.
 
     >>> names = Namespaces.build()
-    >>> resolve_links("see [[Foo (bar)|]], [[File:x.jpg|thumb|a [[b]]]][[Baz|qux]]s [[Category:X]]", names)
+    >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names)
     'see Foo, quxs'
+    >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c", names) == VANISHED + " c"
+    True
 
-Brackets without a partner go, what stands after them stays:
+Of a link that nothing ends the brackets go, what stands after them stays:
 
     >>> resolve_links("a [[b|c d", names)
     'a c d'
@@ -36,7 +38,7 @@ def _trick(target: str) -> str:
 
 
 def _words(content: str, names: Namespaces) -> str | None:
-    """Return the words that ``[[content]]`` shows; None for a category, whose place is closed up.
+    """Return the words that ``[[content]]`` shows, a mark for a file; None for a category, whose place is closed up.
 
     >>> _words("fr:Rome", Namespaces.build()), _words("fr:Rome|in French", Namespaces.build())
     (None, 'in French')
@@ -45,7 +47,7 @@ def _words(content: str, names: Namespaces) -> str | None:
     if ":" in target:
         kind = names.kind(target)
         if kind == FILE:
-            return ""
+            return VANISHED
         if kind == CATEGORY or (kind is not None and not bar):
             return None
         target = target.removeprefix(":")
@@ -57,7 +59,10 @@ def _words(content: str, names: Namespaces) -> str | None:
 
 
 class _Links:
-    """Collect text; ``open`` lists where in ``parts`` each unmatched ``[[`` stands."""
+    """Collect text; ``open`` lists where in ``parts`` each unmatched ``[[`` stands.
+
+    A ``]]`` that closes no link may close the brackets of the text, or of an external link: it stays.
+    """
 
     def __init__(self, names: Namespaces) -> None:
         self.names = names
@@ -87,14 +92,14 @@ class _Links:
             else:
                 self.close_nested(place)
             count -= 2
-        parts.append("]" * (count % 2))
+        parts.append("]" * count)
 
     def close_nested(self, place: int) -> None:
         """Close a link that holds others: a file with its caption goes, of all else the label stays."""
         parts = self.parts
         target, bar, label = parts[place + 1].partition("|")
         if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
-            parts[place:] = [""]
+            parts[place:] = [VANISHED]
         else:
             parts[place] = ""
             parts[place + 1] = label if bar else target

@@ -23,25 +23,33 @@ _NAMES = """
 en : File, Image : Category : Template
 af : Lêer, Beeld : Kategorie : Sjabloon
 als : Datei, Bild : Kategorie : Vorlage
+am : ስዕል : መደብ : መለጠፊያ
 an : Imachen, Fichero : Categoría : Plantilla
 ar : ملف, صورة : تصنيف : قالب
-ast : Ficheru, Imaxe : Categoría : Plantía
+arz : ملف, صورة : تصنيف : قالب
+as : চিত্ৰ : শ্ৰেণী : সাঁচ
+ast : Ficheru, Imaxe, Imaxen : Categoría : Plantía
 az : Şəkil, Fayl : Kateqoriya : Şablon
+azb : فایل, فايل : بؤلمه : شابلون
 ba : Файл, Рәсем : Төркем, Категория : Ҡалып
+bar : Datei, Bild : Kategorie : Vorlage
 be : Файл, Выява : Катэгорыя : Шаблон, Шаблён
+be-tarask : Файл, Выява : Катэгорыя : Шаблён
 bg : Файл, Картинка : Категория : Шаблон
 bn : চিত্র : বিষয়শ্রেণী : টেমপ্লেট
 br : Restr, Skeudenn : Rummad : Patrom
 bs : Datoteka, Slika : Kategorija : Šablon
 ca : Fitxer, Imatge : Categoria : Plantilla
-ce : Файл : Категори : Куцкеп
+ce : Файл, Хlум : Категори, Кадегар : Куцкеп, Кеп, Шаблон
 ceb : Payl, Imahen : Kategoriya : Plantilya
 ckb : پەڕگە, وێنە : پۆل : داڕێژە
 cs : Soubor : Kategorie : Šablona
-cv : Ӳкерчĕк, Файл : Категори : Шаблон
+csb : Òbrôzk : Kategòrëjô : Szablóna
+cv : Ӳкерчĕк, Файл, Ӳкерчӗк : Категори : Шаблон
 cy : Delwedd : Categori : Nodyn
 da : Fil, Billede : Kategori : Skabelon
 de : Datei, Bild : Kategorie : Vorlage
+dsb : Dataja, Wobraz : Kategorija : Pśedłoga
 el : Αρχείο, Εικόνα : Κατηγορία : Πρότυπο
 eo : Dosiero : Kategorio : Ŝablono
 es : Archivo, Imagen : Categoría : Plantilla
@@ -53,11 +61,14 @@ fo : Mynd : Bólkur : Fyrimynd
 fr : Fichier, Image : Catégorie : Modèle
 fy : Ofbyld : Kategory : Berjocht
 ga : Íomhá : Catagóir : Teimpléad
+gd : Faidhle, Ìomhaigh : Roinn-seòrsa : Teamplaid
 gl : Ficheiro, Imaxe : Categoría : Modelo
 gu : ચિત્ર : શ્રેણી : ઢાંચો
 he : קובץ, תמונה : קטגוריה : תבנית
 hi : चित्र : श्रेणी : साँचा
 hr : Datoteka, Slika : Kategorija : Predložak
+hsb : Dataja, Wobraz : Kategorija : Předłoha
+ht : Fichye, Imaj : Kategori : Modèl
 hu : Fájl, Kép : Kategória : Sablon
 hy : Պատկեր : Կատեգորիա : Կաղապար
 id : Berkas, Gambar : Kategori : Templat
@@ -67,7 +78,8 @@ it : File, Immagine : Categoria : Template
 ja : ファイル, 画像 : カテゴリ : テンプレート
 jv : Berkas, Gambar : Kategori : Cithakan
 ka : ფაილი, სურათი : კატეგორია : თარგი
-kk : Сурет, Файл : Санат : Үлгі
+kk : Сурет, Файл, Swret, سۋرەت : Санат, Sanat, سانات : Үлгі, Ülgi, ٷلگٸ, ۇلگى
+km : ឯកសារ, រូបភាព : ចំណាត់ថ្នាក់ក្រុម : ទំព័រគំរូ
 kn : ಚಿತ್ರ : ವರ್ಗ : ಟೆಂಪ್ಲೇಟು
 ko : 파일, 그림 : 분류 : 틀
 ku : Wêne, Dosye : Kategorî : Şablon
@@ -75,70 +87,89 @@ ky : Файл : Категория : Калып
 la : Fasciculus, Imago : Categoria : Formula
 lb : Fichier, Bild : Kategorie : Schabloun
 lmo : Archivi, Immagine : Categoria : Model
+lo : ຮູບ : ໝວດ : ແມ່ແບບ
 lt : Vaizdas : Kategorija : Šablonas
 ltg : Fails : Kategoreja : Taiss
 lv : Attēls : Kategorija : Veidne
 mg : Sary, Rakitra : Sokajy : Endrika
+min : Berkas, Gambar : Kategori : Templat
 mk : Податотека, Слика : Категорија : Предлошка
 ml : പ്രമാണം, ചിത്രം : വർഗ്ഗം : ഫലകം
 mn : Файл, Зураг : Ангилал : Загвар
 mr : चित्र : वर्ग : साचा
 ms : Fail, Imej : Kategori : Templat
+mt : Fajl : Kategorija : Mudell
 my : ဖိုင်, ပုံ : ကဏ္ဍ : တမ်းပလိတ်
 nds : Datei, Bild : Kategorie : Vörlaag
 ne : चित्र : श्रेणी : ढाँचा
 nl : Bestand, Afbeelding : Categorie : Sjabloon
+nn : Fil, Bilde : Kategori : Mal
 no : Fil, Bilde : Kategori : Mal
 oc : Fichièr, Imatge : Categoria : Modèl
+or : ଫାଇଲ, ଛବି : ବିଭାଗ, ଶ୍ରେଣୀ : ଟେମ୍ପଲେଟ, ଛାଞ୍ଚ
+os : Файл, Ныв : Категори : Хуызæг
 pa : ਤਸਵੀਰ : ਸ਼੍ਰੇਣੀ : ਫਰਮਾ
 pl : Plik, Grafika : Kategoria : Szablon
 pms : Figura : Categorìa : Stamp
 pnb : فائل : گٹھ : سانچہ
+ps : دوتنه, انځور : وېشنيزه : کينډۍ
 pt : Ficheiro, Imagem, Arquivo : Categoria : Predefinição
-ro : Fișier, Fişier, Imagine : Categorie : Format
+qu : Rikcha : Katiguriya : Plantilla
+ro : Fișier, Fişier, Imagine : Categorie : Format, Șablon
 ru : Файл, Изображение : Категория : Шаблон
+sa : सञ्चिका, चित्रम् : वर्गः : फलकम्
+sah : Билэ, Ойуу : Категория : Халыып
 scn : Mmàggini : Catigurìa : Template
-sh : Datoteka, Slika : Kategorija : Šablon
+sh : Datoteka, Slika, Датотека, Слика : Kategorija, Категорија : Šablon, Шаблон
+si : ගොනුව, රූපය : ප්‍රවර්ගය : සැකිල්ල
+simple : File, Image : Category : Template
 sk : Súbor, Obrázok : Kategória : Šablóna
 sl : Slika, Datoteka : Kategorija : Predloga
 sq : Skeda, Figura : Kategoria : Stampa
-sr : Датотека, Слика : Категорија : Шаблон
+sr : Датотека, Слика, Datoteka, Slika : Категорија, Kategorija : Шаблон, Šablon
 su : Gambar, Berkas : Kategori : Citakan
 sv : Fil, Bild : Kategori : Mall
 sw : Picha, Faili : Jamii : Kigezo
+szl : Plik, Grafika : Kategoryjo : Mustra
 ta : படிமம் : பகுப்பு : வார்ப்புரு
-te : దస్త్రం, బొమ్మ : వర్గం : మూస
+te : దస్త్రం, బొమ్మ, ఫైలు : వర్గం : మూస
 tg : Акс, Файл : Гурӯҳ : Шаблон
 th : ไฟล์, ภาพ : หมวดหมู่ : แม่แบบ
+tk : Faýl, Surat : Kategoriýa : Şablon
 tl : Talaksan, Larawan : Kategorya : Padron
 tr : Dosya, Resim : Kategori : Şablon
-tt : Файл, Рәсем : Төркем : Калып
+tt : Файл, Рәсем, Räsem, Рəсем : Төркем, Törkem : Калып, Qalıp
 uk : Файл, Зображення : Категорія : Шаблон
-ur : فائل, تصویر : زمرہ : سانچہ
-uz : Fayl, Tasvir : Turkum : Andoza
+ur : فائل, تصویر, ملف : زمرہ : سانچہ
+uz : Fayl, Tasvir : Turkum, Kategoriya : Andoza, Shablon
 vec : Imagine : Categoria : Modèl
 vi : Tập tin, Hình : Thể loại : Bản mẫu
 vo : Ragiv, Magod : Klad : Samafomot
+wa : Imådje : Categoreye : Modele
 war : Payl : Kaarangay : Batakan
 yi : טעקע, בילד : קאַטעגאָריע : מוסטער
-zh : 文件, 档案, 檔案, 图像, 圖像 : 分类, 分類 : 模板, 样板, 樣板
+yo : Fáìlì, Àwòrán : Ẹ̀ka : Àdàkọ
+zh : 文件, 档案, 檔案, 图像, 圖像, 图片, 圖片 : 分类, 分類 : 模板, 样板, 樣板
+zh-min-nan : tóng-àn, Mûi-thé : Lūi-pia̍t : Pang-bô͘
+zh-yue : 文件, 檔 : 分類, 类 : 模, 模板
 """
 
 # Codes that open a link to another language's Wikipedia.
 _LANGUAGES = """
-    aa ab ace ady af ak als alt am ami an ang anp ar arc ary arz as ast atj av avk awa ay az azb ba ban
-    bar bat-smg bbc bcl be be-tarask be-x-old bg bh bi bjn blk bm bn bo bpy br bs bug bxr ca cbk-zam cdo
-    ce ceb ch chr chy ckb co cr crh cs csb cu cv cy da dag de dga din diq dsb dtp dty dv dz ee el eml en
-    eo es et eu ext fa fat ff fi fiu-vro fj fo fon fr frp frr fur fy ga gag gan gcr gd gl glk gn gom gor
-    got gpe gsw gu guc gur guw gv ha hak haw he hi hif hr hsb ht hu hy hyw ia id ie ig igl ik ilo inh io
-    is it iu ja jam jbo jv ka kaa kab kbd kbp kcg kg ki kk kl km kn ko koi krc ks ksh ku kus kv kw ky la
-    lad lb lbe lez lfn lg li lij lld lmo ln lo lrc lt ltg lv lzh mad mai map-bms mdf mg mhr mi min mk ml
-    mn mni mnw mo mr mrj ms mt mwl my myv mzn na nah nan nap nb nds nds-nl ne new nia nl nn no nov nqo
-    nrm nso nv ny oc olo om or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rm
-    rmy rn ro roa-rup roa-tara ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn shy si simple
-    sk skr sl sm smn sn so sq sr srn ss st stq su sv sw szl szy ta tay tcy tdd te tet tg th ti tk tl tlh
-    tly tn to tokipona tpi tr trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo
-    wuu xal xh xmf yi yo yue za zea zh zh-classical zh-cn zh-min-nan zh-tw zh-yue zu
+    aa ab ace ady af ak als alt am ami an ang ann anp ar arc ary arz as ast atj av avk awa ay az azb ba
+    ban bar bat-smg bbc bcl bdr be be-tarask be-x-old bew bg bh bi bjn blk bm bn bo bpy br bs btm bug
+    bxr ca cbk-zam cdo ce ceb ch chr chy ckb co cr crh cs csb cu cv cy cz da dag de dga din diq dk dsb
+    dtp dty dua dv dz ee el eml en eo epo es et eu ext fa fat ff fi fiu-vro fj fo fon fr frp frr fur fy
+    ga gag gan gcr gd gl glk gn gom gor got gpe gsw gu guc gur guw gv ha hak haw he hi hif hr hsb ht hu
+    hy hyw ia iba id ie ig igl ik ilo inh io is it iu ja jam jbo jp jv ka kaa kab kbd kbp kcg kg kge ki
+    kk kl km kn knc ko koi krc kru ks ksh ku kus kv kw ky la lad lb lbe lez lfn lg li lij lld lmo ln lo
+    lrc lt ltg lv lzh mad mai map-bms mdf mg mhr mi min minnan mk ml mn mni mnw mo mos mr mrj ms mt mwl
+    my myv mzn na nah nan nap nb nds nds-nl ne new nia nl nn no nov nqo nr nrm nso nup nv ny oc olo om
+    or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rki rm rmy rn ro roa-rup
+    roa-tara rsk ru rue rup rw sa sah sat sc scn sco sd se sg sgs sh shi shn shy si simple sk skr sl sm
+    smn sn so sq sr srn ss st stq su sv sw syl szl szy ta tay tcy tdd te tet tg th ti tig tk tl tlh tly
+    tn to tokipona tpi tr trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo vro wa war wo wuu
+    xal xh xmf yi yo yue za zea zgh zh zh-cfr zh-classical zh-cn zh-min-nan zh-tw zh-yue zu
 """
 
 

@@ -1,7 +1,7 @@
 """Tables, in wiki markup or HTML, are taken out whole, with whatever is nested in them.
 
     >>> drop_tables("before\\n{| class=wikitable\\n| cell\\n|} after")
-    'before\\n\\n after'
+    'before\\n\\nafter'
 
 Often a template would have closed a table.  One that nothing closes ends at the next heading:
 
@@ -14,7 +14,7 @@ import re
 __all__ = ["drop_tables"]
 
 _HTML = re.compile("<table", re.IGNORECASE)
-_EDGE = re.compile(r"\n[ \t:]*(\{\|)|\n[ \t]*\|\}|<(/?)table\b[^<>]*>", re.IGNORECASE)
+_EDGE = re.compile(r"\n(?=[ \t:{|])(?:[ \t:]*(\{\|)|[ \t]*\|\}[ \t]*)|<(/?)table\b[^<>]*>[ \t]*", re.IGNORECASE)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
@@ -37,7 +37,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 def drop_tables(text: str) -> str:
     """Return ``text`` without its tables; the line breaks around them stay."""
-    if "{|" not in text and not _HTML.search(text):
+    if ("{" not in text or "{|" not in text) and not _HTML.search(text):  # one character is found much faster than two
         return text
     text = "\n" + text
     parts: list[str] = []

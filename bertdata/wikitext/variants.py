@@ -14,7 +14,7 @@ that follows it.
 import re
 from functools import lru_cache
 
-__all__ = ["note_rules", "resolve_variants"]
+__all__ = ["NOTES", "note_rules", "resolve_variants"]
 
 # For each wiki with variants, for each variant: those to fall back on, the nearest first.
 _FALLBACKS: dict[str, dict[str, str]] = {
@@ -39,6 +39,9 @@ _FALLBACKS: dict[str, dict[str, str]] = {
     "sh": {"sh": "sh-latn sh-cyrl", "sh-latn": "sh", "sh-cyrl": "sh"},
     "kk": {
         "kk": "kk-cyrl kk-latn kk-arab kk-kz kk-tr kk-cn",
+        "kk-cyrl": "kk-kz kk",
+        "kk-latn": "kk-tr kk",
+        "kk-arab": "kk-cn kk",
         "kk-kz": "kk-cyrl kk",
         "kk-tr": "kk-latn kk",
         "kk-cn": "kk-arab kk",
@@ -50,13 +53,23 @@ _FALLBACKS: dict[str, dict[str, str]] = {
     "gan": {"gan": "gan-hans gan-hant", "gan-hans": "gan", "gan-hant": "gan"},
     "crh": {"crh": "crh-cyrl crh-latn", "crh-cyrl": "crh", "crh-latn": "crh"},
     "shi": {"shi": "shi-tfng shi-latn", "shi-tfng": "shi", "shi-latn": "shi"},
+    "tly": {"tly": "tly-cyrl", "tly-cyrl": "tly"},
+    "wuu": {"wuu": "wuu-hans wuu-hant", "wuu-hans": "wuu", "wuu-hant": "wuu"},
+    "zgh": {"zgh": "zgh-latn", "zgh-latn": "zgh"},
 }
+# What MediaWiki calls the variants; the rest go by their codes.
+_VARIANT_NAMES = """
+    zh 原文  zh-hans 简体  zh-hant 繁體  zh-cn 大陆简体  zh-sg 新加坡简体  zh-my 大马简体  zh-tw 臺灣正體  zh-hk 香港繁體
+    zh-mo 澳門繁體  sr-ec ћирилица  sr-el latinica
+"""
+_NAMES = dict(zip(_VARIANT_NAMES.split()[::2], _VARIANT_NAMES.split()[1::2], strict=True))
 _EDGE = re.compile(r"-\{|\}-")
 _MAX_DEPTH = 10  # deeper blocks show nothing, as in MediaWiki; it also keeps hostile input linear
 _MAX_RULES = 500  # a page has a few dozen; the limits are for hostile ones
 _MAX_PATTERNS = 100
 _FLAGS = frozenset(["A", "T", "R", "D", "-", "H", "N", "E", "S"])
-_SILENT = frozenset(["T", "H", "-", "D"])
+_SILENT = frozenset(["T", "H", "-"])
+NOTES = frozenset(["noteta", "noteta-lite", "notetalite"])  # templates that hold rules for the whole page
 _NOTE = re.compile(r"\|\s*\d+\s*=([^|]*)")
 
 
@@ -95,43 +108,49 @@ class _Converter:
         if ":" not in content and "|" not in content:
             return content
         head, bar, rest = content.partition("|")
-        given = {flag.strip() for flag in head.split(";")} if bar else set()
-        if given and given <= self.codes:
+        given = {flag.strip() for flag in head.split(";")} - {""} if bar else set()
+        if given and {flag.lower() for flag in given} <= self.codes:
             return rest
-        flags = {flag.upper() for flag in given} - {""}
+        flags = {flag.upper() for flag in given}
         if not flags <= _FLAGS:
             flags, rest = set(), content
         elif not bar:
             rest = content
-        if flags & {"R", "N"}:
+        if "R" in flags:
             return rest
+        if "N" in flags:
+            return _NAMES.get(rest.strip().lower(), rest)
         words, one_way = self.words(rest)
-        if not words and not one_way:
-            words = {self.wanted[0]: rest}
-        shown = next((words[code] for code in self.wanted if code in words), next(iter(words.values()), ""))
+        if "D" in flags:
+            return "".join(f"{_NAMES.get(code, code)}：{word}；" for code, word in words.items())
+        any_word = next(iter([*words.values(), *one_way.values()]), "")
+        shown = next((words[code] for code in self.wanted if code in words), any_word)
         if self.converts and flags & {"A", "H", "-"}:
             self.note(dict.fromkeys(words.values(), shown) | one_way, take_back="-" in flags)
         return "" if flags & _SILENT else shown
 
     def words(self, text: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Split ``a:x;b:y`` and ``z=>a:x``: words by variant, and one-way rules for our variant."""
+        """Split ``a:x;b:y`` and ``z=>a:x``: words by variant, and one-way rules for our variant; plain text is a word."""
         found: list[tuple[str, str, list[str]]] = []
         for piece in text.split(";"):
             source, arrow, target = piece.rpartition("=>")
             code, colon, word = target.partition(":")
-            if colon and code.strip() in self.codes:
-                found.append((source.strip() if arrow else "", code.strip(), [word]))
+            if colon and code.strip().lower() in self.codes:
+                found.append((source.strip() if arrow else "", code.strip().lower(), [word]))
             elif found:
                 found[-1][2].append(piece)  # a semicolon in a word
             elif piece.strip():
-                return {}, {}
+                break
+        if not found:
+            return {self.wanted[0]: text}, {}
         words: dict[str, str] = {}
         one_way: dict[str, str] = {}
-        for source, code, parts in found:
+        nearest = {code: rank for rank, code in enumerate(self.wanted)}
+        for source, code, parts in sorted(found, key=lambda rule: nearest.get(rule[1], len(nearest)) if rule[0] else 0):
             word = ";".join(parts).rstrip("; ").strip()
             if not source:
                 words[code] = word
-            elif code in self.wanted:
+            elif code in nearest:
                 one_way.setdefault(source, word)
         return words, one_way
 

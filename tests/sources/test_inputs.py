@@ -163,3 +163,26 @@ def test_a_name_that_is_no_utf8_is_refused_or_can_be_written_down(tmp_path: Path
         assert "txt" in str(error)
     else:
         write_json(tmp_path / "manifest.json", names)
+
+
+@pytest.mark.parametrize("packer", [".7z", ".zip", ".lz4"])
+def test_a_dump_packed_otherwise_is_refused_with_the_way_out(tmp_path: Path, packer: str) -> None:
+    _tree(tmp_path, f"x.xml{packer}")
+    for given in (tmp_path / f"x.xml{packer}", tmp_path, tmp_path / "*", tmp_path / "*.xml*"):
+        with pytest.raises(UsageError, match=rf"not \{packer}: pack it anew: \w+ .*x\.xml\{packer} \| bzip2 > x\.xml\.bz2"):
+            find([str(given)], WIKI, "--wikipedia")
+
+
+def test_a_dump_that_is_there_in_another_form_as_well(tmp_path: Path) -> None:
+    _tree(tmp_path, "x.xml.7z", "x.xml.bz2", "notes.7z")
+    assert _names(find([str(tmp_path)], WIKI, "--wikipedia")) == ["x.xml.bz2"]
+    _tree(tmp_path, "y.xml.7z")
+    with pytest.raises(UsageError, match=r"y\.xml\.7z"):
+        find([str(tmp_path / "*")], WIKI, "--wikipedia")
+
+
+def test_the_parts_of_a_dump(tmp_path: Path) -> None:
+    """The Foundation puts the numbers of a part's pages behind ``.xml``."""
+    names = ["xwiki-multistream1.xml-p1p41242.bz2", "xwiki-multistream2.xml-p41243p151573.bz2", "xwiki.xml-p1p9"]
+    _tree(tmp_path, *names, "xwiki-multistream-index1.txt-p1p41242.bz2", "xwiki.xml-p1p9.md5")
+    assert _names(find([str(tmp_path)], WIKI, "--wikipedia")) == names

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import doctest
 import gzip
+import lzma
+import random
 import re
 import subprocess
 import sys
@@ -21,8 +23,9 @@ from hypothesis import strategies as st
 from bertdata.errors import UsageError
 from bertdata.records import Page, Piece, Reject
 from bertdata.sources import pages as pages_module
+from bertdata.sources.compressed import Block, blocks
 from bertdata.sources.pages import Cut, PageCutter
-from bertdata.sources.wikipedia import Site, read_pages, read_site, split
+from bertdata.sources.wikipedia import Site, how_cut, read_pages, read_site, split
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMESPACES = (
@@ -53,7 +56,8 @@ TAIL = "</mediawiki>\n"
 
 def _write(path: Path, *parts: str | bytes, compress: Any = None) -> Path:
     """Write parts, each a stream of its own where the name says so."""
-    compress = compress or (bz2.compress if path.name.endswith(".bz2") else gzip.compress if path.name.endswith(".gz") else bytes)
+    packers = {".bz2": bz2.compress, ".gz": gzip.compress, ".xz": lzma.compress}
+    compress = compress or packers.get(path.suffix, bytes)
     path.write_bytes(b"".join(compress(part.encode() if isinstance(part, str) else part) for part in parts))
     return path
 
@@ -245,6 +249,7 @@ def test_a_broken_page_costs_itself_and_is_named(tmp_path: Path, reason: str, pa
         (_page(2).replace("<id>2</id>", ""), ("xxwiki:Page 2", "no-id")),
         (_page(2).replace("<id>2</id>", "<id/>"), ("xxwiki:Page 2", "no-id")),
         (_page(2).replace("<id>2</id>", "<id>two</id>"), ("xxwiki:Page 2", "no-id")),
+        (_page(2).replace("<id>2</id>", f"<id>{'9' * 19}</id>"), ("xxwiki:Page 2", "no-id")),
         (re.sub("<title>.*</title>", "", _page(2)).replace("<id>2</id>", ""), ("a.xml", "no-id")),
     ],
 )
@@ -369,6 +374,13 @@ def test_a_page_over_the_limit_is_rejected_by_its_id(tmp_path: Path, name: str, 
     pages, rejects = _read(path, most=4_000)
     assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
     assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "too-large")] and "--max-page-bytes" in rejects[0].where
+
+
+def test_a_page_of_fifty_megabytes_is_rejected_by_its_id(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.xml.gz", _head() + _page(1) + _page(2, "word " * 10_000_000) + _page(3) + TAIL)
+    pages, rejects = _read(path, most=16 << 20)
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:3"]
+    assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "too-large")]
 
 
 def test_a_dump_cut_in_a_too_large_page_is_named_too(tmp_path: Path) -> None:
@@ -537,6 +549,73 @@ def test_a_stream_that_cuts_a_tag(tmp_path: Path, tag: str) -> None:
             )
 
 
+def _long_dump(pages: int = 60) -> bytes:
+    """A dump whose pages are of a few kilobytes, but for one that is longer than two blocks of 100 kB."""
+    draw = random.Random(5)
+    sizes = [120_000 if number == 20 else draw.randrange(100, 20_000) for number in range(pages)]
+    texts = [" ".join(str(draw.randrange(10**9)) for _ in range(size // 10)) for size in sizes]
+    texts[20] += " " + texts[20][::-1]
+    return "".join([_head(), *(_page(number + 1, text) for number, text in enumerate(texts)), TAIL]).encode()
+
+
+LONG = _long_dump()
+SINGLE = bz2.compress(LONG, 1)
+
+
+def _single(tmp_path: Path, data: bytes = SINGLE) -> Path:
+    (tmp_path / "a.xml.bz2").write_bytes(data)
+    return tmp_path / "a.xml.bz2"
+
+
+@pytest.mark.parametrize("target", [1, 60_000, 100_000, 1 << 30])
+def test_a_single_stream_is_cut_at_blocks_and_gives_each_page_once(tmp_path: Path, target: int) -> None:
+    path = _single(tmp_path)
+    tasks = _tasks(path, target)
+    pages, rejects = _read(path, target)
+    assert _ids(pages) == [f"xxwiki:{i + 1}" for i in range(60)] and rejects == []
+    assert pages == _read(_write(tmp_path / "b.xml", LONG))[0]
+    starts = [start for start, _ in split(str(path), target)]
+    assert how_cut(str(path), starts) == ("blocks" if len(tasks) > 1 else "whole")
+    assert (len(tasks) > 7) == (target == 1) and (len(tasks) == 1) == (target == 1 << 30)
+
+
+def test_how_dumps_are_cut(tmp_path: Path) -> None:
+    for name, how in {"a.xml.bz2": "streams", "a.xml": "pages", "a.xml.gz": "whole", "a.xml.xz": "whole"}.items():
+        path = _write(tmp_path / name, _head(), *map(_page, range(1, 50)), TAIL)
+        assert how_cut(str(path), [start for start, _ in split(str(path), 1)]) == how
+
+
+PLACES = {int(page[1]): page.span() for page in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
+
+
+@pytest.mark.parametrize("target", [1, 1 << 30])
+@pytest.mark.parametrize("number", [1, 3, 4, 6])
+def test_a_damaged_block_of_a_single_stream_costs_its_pages(tmp_path: Path, number: int, target: int) -> None:
+    """Those that it holds or breaks, and nothing else, at any size of tasks; and its bytes are counted once."""
+    texts: dict[int, int] = {}
+    for block in blocks(str(_single(tmp_path))):
+        assert isinstance(block, Block)
+        texts[block.at] = texts.get(block.at, 0) + len(block.data)
+    start, end = [*texts, len(SINGLE)][number : number + 2]
+    before = sum(size for at, size in texts.items() if at < start)
+    data = bytearray(SINGLE)
+    data[(start + end) // 2] ^= 0x04
+    pages, rejects = _read(_single(tmp_path, bytes(data)), target)
+    kept = [page for page, (begin, stop) in PLACES.items() if stop <= before or begin >= before + texts[start]]
+    assert _ids(pages) == [f"xxwiki:{page}" for page in kept] and 40 < len(kept) < 60
+    assert {(r.reason, r.where) for r in rejects} == {("damaged-stream", f"bytes {start}-{end} of a.xml.bz2")}
+    assert sum(reject.lost for reject in rejects) == end - start and len(rejects) <= 2
+
+
+@pytest.mark.parametrize("target", [1, 1 << 30])
+def test_a_single_stream_cut_short(tmp_path: Path, target: int) -> None:
+    for size in (len(SINGLE) // 3, len(SINGLE) // 2, len(SINGLE) - 40):
+        pages, rejects = _read(_single(tmp_path, SINGLE[:size]), target)
+        assert 0 < len(pages) < 60 and _ids(pages) == [f"xxwiki:{i + 1}" for i in range(len(pages))]
+        assert {r.reason for r in rejects} == {"truncated-stream"} and 1 <= len(rejects) <= 2
+        assert all(r.where.endswith(f"-{size} of a.xml.bz2") and r.lost == 0 for r in rejects)
+
+
 def test_a_page_over_many_tasks_belongs_to_the_first(tmp_path: Path) -> None:
     streams = [_head(), *(_page(1, "long " * 100)[i : i + 50] for i in range(0, 700, 50)), _page(2), TAIL]
     tasks = _tasks(_write(tmp_path / "a.xml.bz2", *streams), 1)
@@ -575,7 +654,8 @@ def test_a_flipped_byte_costs_its_stream_and_the_reject_names_the_bytes(tmp_path
         assert [p for p in _ids(pages) if p in other] == other and len(set(_ids(pages))) == len(pages)
         if len(pages) == 24 and not rejects:
             continue  # a bit of a bzip2 stream may mean nothing
-        assert f"bytes {starts[index]}-{starts[index + 1]} of a.xml.bz2" in {r.where for r in rejects}
+        lost = f"{starts[index]}-{starts[index] + 4 if at < starts[index] + 4 else starts[index + 1]}"
+        assert f"bytes {lost} of a.xml.bz2" in {r.where for r in rejects}
         assert len(rejects) == 1 and rejects[0].reason in ("damaged-stream", "truncated-stream")
 
 
@@ -612,7 +692,7 @@ def test_damage_is_named_by_the_page_that_it_breaks_and_by_no_other(tmp_path: Pa
 def test_a_dump_cut_in_a_stream(tmp_path: Path, target: int) -> None:
     packed = list(map(bz2.compress, _streams()))
     start = sum(map(len, packed[:4]))
-    for size in (start + 5, start + 50, start + len(packed[4]) - 1):
+    for size in (start + 5, start + 50, start + len(packed[4]) - 11):
         (tmp_path / "a.xml.bz2").write_bytes(b"".join(packed)[:size])
         pages, rejects = _read(tmp_path / "a.xml.bz2", target)
         assert _ids(pages)[:12] == [f"xxwiki:{i + 1}" for i in range(12)] and len(pages) <= 16

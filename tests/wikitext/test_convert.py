@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import json
 import lzma
 import math
@@ -14,11 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.wikitext import amounts, convert_call, units
-from bertdata.wikitext import convert as convert_module
-from bertdata.wikitext.amounts import read_amount, spell_number, write_fraction, write_number
-from bertdata.wikitext.convert import convert
-from bertdata.wikitext.units import Unit, composite, default_outputs, find_unit
+from bertdata.wikitext.convert import convert, units
+from bertdata.wikitext.convert.amounts import read_amount, spell_number, write_fraction, write_number
+from bertdata.wikitext.convert.units import Unit, composite, default_outputs, find_unit
 
 HARD = "\u00a0"
 
@@ -421,6 +420,6 @@ def test_real_calls_are_converted(shared: Path) -> None:
     assert len(failed) <= 0.01 * len(calls), failed
 
 
-@pytest.mark.parametrize("module", [amounts, convert_call, convert_module, units], ids=lambda module: module.__name__)
-def test_doctests(module: object) -> None:
-    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
+@pytest.mark.parametrize("name", ["amounts", "call", "text", "units"])
+def test_doctests(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"bertdata.wikitext.convert.{name}")).failed == 0

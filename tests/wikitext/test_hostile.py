@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.wikitext import extract_paragraphs, is_disambiguation, is_redirect
+from bertdata.wikitext import Templates, extract_paragraphs, is_disambiguation, is_redirect, load_templates
 
 WORDS = """
     {{ }} {{{ }}} [[ ]] [ ] {| |} |- | ! -{ }- '' ''' <ref> </ref> <ref/> <ref <!-- --> <math>
     </math> <nowiki> </nowiki> <poem> </poem> <div> </div> <p> </p> <ul> </ul> <table> </table> <br>
     <blockquote> == : ; * # ---- __TOC__ &nbsp; &#1; & < > = a b1 zh-cn: zh-tw: ; => {{cn}} [[File:
-    [[a|b]] [http://x formatnum: A| H|
+    [[a|b]] [http://x formatnum: A| H| {{!}} {{=}} {{nowrap| {{convert|5|mi|km}} {{lang|la| {{#if: {{#ifeq: {{#switch:
+    {{#expr: {{lc: {{formatnum: | 1 + ( ) {{quote|text=
 """
 PIECES = WORDS.split()
 HOSTILE = [
     *("{{", "[[", "''", "<ref>", "{|\n", "-{", "<!--", "<math>", "[http://x ", "<ul><li>", "<ref ", "{{{1|"),
     *("[[File:a|", "({{a}}; ", "-{H|zh-cn:a;zh-tw:b}-a", "{{a|[[b|''c<ref>{|\n-{", "<div class=", "[[a|"),
-    *("\n{|\n|", "= ", "&#1"),
+    *("\n{|\n|", "= ", "&#1", "]]x[", "<nowiki/>", "{{nowrap|", "{{#if:a|", "{{#switch:a|", "{{#expr:(", "{{lang|la|"),
 ]
 CLOSED = [
     ("{{", "}}"),
@@ -27,34 +28,51 @@ CLOSED = [
     ("-{", "}-"),
     ("{|\n", "\n|}\n"),
     ("<div>", "</div>"),
+    ("{{nowrap|", "}}"),
+    ("{{#if:a|", "}}"),
+    ("{{#expr:(", ")}}"),
+    ("{{nowrap|[[a|''", "]]}}"),
 ]
+MEGABYTE = ["{{", "[[", "''", "<ref>", "{|\n", "{{[[", "[[{{''<ref>", "{{a|[[b|''c<ref>{|\n", "<ref>{{[[File:a|", "{|\n|{{[["]
+TABLES = [None, load_templates("zh")]
 
 
-def seconds(text: str) -> float:
-    """Return the best processor time of three runs."""
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        extract_paragraphs(text, language="zh", variant="zh-tw", definition_lists="keep")
-        best = min(best, time.process_time() - start)
-    return best
+def seconds(text: str, templates: Templates | None) -> float:
+    """Return the processor time of a run."""
+    start = time.process_time()
+    extract_paragraphs(text, language="zh", variant="zh-tw", definition_lists="keep", templates=templates)
+    return time.process_time() - start
 
 
 def check_growth(small: str, large: str) -> None:
     """Eight times the text may take forty times as long; quadratic time would take sixty-four times."""
-    assert seconds(large) < 40 * max(seconds(small), 0.002)
+    for templates in TABLES:
+        slow, fast = (min(seconds(text, templates) for _ in range(3)) for text in (large, small))
+        assert slow < 40 * max(fast, 0.002)
+
+
+@pytest.mark.parametrize("templates", TABLES, ids=["off", "on"])
+@pytest.mark.parametrize("piece", MEGABYTE)
+def test_a_megabyte_takes_less_than_a_second(piece: str, templates: Templates | None) -> None:
+    text = piece * (1_000_000 // len(piece))
+    assert any(seconds(text, templates) < 1 for _ in range(3))
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_repeated_pieces_take_linear_time(piece: str) -> None:
-    count = 30_000 // len(piece)
+    count = 20_000 // len(piece)
     check_growth(piece * count, piece * count * 8)
 
 
 @pytest.mark.parametrize(("opening", "closing"), CLOSED)
 def test_nested_pieces_take_linear_time(opening: str, closing: str) -> None:
-    count = 30_000 // len(opening + closing)
+    count = 20_000 // len(opening + closing)
     check_growth(opening * count + closing * count, opening * count * 8 + closing * count * 8)
+
+
+@pytest.mark.parametrize("opening", ["{{nowrap|[[a", "{{nowrap|-{", "{{#if:a|[[", "{{lang|la|[[a|", "{{{1|[["])
+def test_brackets_without_a_partner_in_nested_templates(opening: str) -> None:
+    check_growth(opening * 9 + "}}" * 9, opening * 18 + "}}" * 18)
 
 
 RUNS = ["[[{}|]]", "<div class={}>x", "<poem>a{}x</poem>", "-{{{}}}-", "({}b {{{{x}}}}", "={}x"]
@@ -71,7 +89,11 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_si
 @settings(max_examples=200, deadline=None)
 @given(PAGES)
 def test_nothing_raises(text: str) -> None:
-    for options in ({"language": "en"}, {"language": "zh", "variant": "zh-tw", "definition_lists": "keep"}):
+    for options in (
+        {"language": "en"},
+        {"language": "en", "templates": load_templates("en")},
+        {"language": "zh", "variant": "zh-tw", "definition_lists": "keep", "templates": TABLES[1]},
+    ):
         for paragraph in extract_paragraphs(text, title="T", **options):
             assert paragraph == paragraph.strip() and "\n" not in paragraph
     is_redirect(text)

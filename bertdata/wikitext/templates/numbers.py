@@ -1,12 +1,12 @@
-"""Parser functions and variables that carry words: numbers and the name of the page.
+"""Numbers as each language writes them: the thousands separator and the decimal sign.
 
->>> call_function("formatnum:30031.5", "", "de"), call_function("PAGENAME", "Rome", "it")
-('30.031,5', 'Rome')
+>>> format_number("30031.5", "de"), parse_number("30.031,5", "de")
+('30.031,5', '30031.5')
 """
 
 import re
 
-__all__ = ["VARIABLES", "call_function", "format_number"]
+__all__ = ["format_number", "parse_number"]
 
 # The thousands separator and the decimal sign of each language, as MediaWiki has them; the rest: 1,234.5.
 _POINT_COMMA = """
@@ -22,7 +22,6 @@ _SIGNS: dict[str, tuple[str, str]] = {
 # Languages that leave a number of four digits as it is.
 _FROM_FIVE_DIGITS = frozenset(["bg", "es", "hu", "ka", "lv", "pl", "pt"])
 _NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
-VARIABLES = frozenset(["!", "pagename", "fullpagename", "basepagename", "subpagename", "rootpagename"])
 
 
 def format_number(number: str, language: str) -> str:
@@ -41,6 +40,16 @@ def format_number(number: str, language: str) -> str:
     return sign + whole + (point + part if part else "")
 
 
+def parse_number(number: str, language: str) -> str:
+    """Return ``number`` without separators and with a decimal point: ``{{formatnum:…|R}}``.
+
+    >>> parse_number("1,234.5", "en")
+    '1234.5'
+    """
+    separator, point = _SIGNS.get(language, (",", "."))
+    return number.replace(separator, "").replace(point, ".").replace("−", "-")
+
+
 def _group(digits: str, separator: str) -> str:
     """Put ``separator`` between groups of three digits.
 
@@ -50,17 +59,3 @@ def _group(digits: str, separator: str) -> str:
     first = len(digits) % 3
     groups = [digits[start : start + 3] for start in range(first, len(digits), 3)]
     return separator.join([digits[:first], *groups] if first else groups)
-
-
-def call_function(body: str, title: str, language: str) -> str:
-    """Return what the parser function or variable in ``body`` shows; nothing where we know none."""
-    name, colon, argument = body.partition(":")
-    name = name.strip().lower()
-    if colon:
-        if name != "formatnum":
-            return ""
-        value, _, option = (part.strip() for part in argument.partition("|"))
-        return value if option.upper() in ("R", "NOSEP") else format_number(value, language)
-    if name == "!":
-        return "|"
-    return title if name in VARIABLES else ""

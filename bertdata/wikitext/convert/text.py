@@ -21,7 +21,7 @@ from .amounts import (
     write_fraction,
     write_number,
 )
-from .convert_call import Call, Style, read_call
+from .call import Call, Style, read_call
 from .units import Unit, composite, default_outputs, find_unit
 
 __all__ = ["convert"]

@@ -1,6 +1,6 @@
 """Units of measurement by the codes that editors write: ``km``, ``sqmi``, ``e6acre``, ``lb/cuft``.
 
-The units stand in ``data/units.toml``; prefixes, multiples and quotients are made from them.
+The units stand in ``units.toml``; prefixes, multiples and quotients are made from them.
 
 >>> find_unit("kg/m3").name, find_unit("MW").symbol, find_unit("e6acre").multiple, find_unit("smoot")
 ('kilogram per cubic metre', 'MW', 'million', None)
@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..config import read_toml
+from ...config import read_toml
 
 __all__ = ["Unit", "composite", "default_outputs", "find_unit", "range_words"]
 
@@ -68,7 +68,7 @@ class Unit:
 
 @lru_cache(maxsize=1)
 def _tables() -> dict[str, Any]:
-    return read_toml(Path(__file__).with_name("data") / "units.toml")
+    return read_toml(Path(__file__).with_name("units.toml"))
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,133 @@
+"""Measure a whole run, from a multistream dump to pairs: CPU seconds per GB of XML, stage by stage.
+
+    python benchmarks/end_to_end.py                     the English dumps of ../shared/data
+    python benchmarks/end_to_end.py --dumps 'dumps/*.xml.bz2' --factor 5
+
+The dumps, of one wiki, are put together and packed as Wikimedia packs them, 100 pages to a stream, once as they are and once
+grown.  A figure is the slope between the two: the processor time that the added XML took, in all processes of the run.  What a
+run takes but once, such as its start, cancels.  Each command runs three times, and its least time counts, for other programs on
+the machine only add to it.  The vocabulary is trained on the dumps as they are and given to both runs of make-pairs; its
+training is shown, not counted.  Grown text has no new words, so what is kept of words seen before helps as late in a large dump.
+Exit code 1 when build-corpus and make-pairs together take more than 150.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from grow import Dump, join_dumps, read_dump, write_dump
+
+ALLOWED = 150.0  # CPU seconds per GB of XML
+COUNTED = ("build-corpus", "make-pairs")
+PAGES = 100  # in a stream of a multistream dump
+REPEATS = 3
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def main() -> int:
+    """Measure and print the table; return the exit code."""
+    options = _options()
+    dumps = sorted({Path(match).resolve() for pattern in options.dumps for match in glob.glob(pattern, recursive=True)})
+    if not dumps:
+        sys.exit("end_to_end.py: found no dump: give some with --dumps")
+    with tempfile.TemporaryDirectory(prefix="bertdata-end-to-end-", dir=options.work) as work:
+        small, large = Path(work) / "small", Path(work) / "large"
+        dump = join_dumps(map(read_dump, dumps), PAGES)
+        sizes = [_grow(dump, directory, copies) for directory, copies in ((small, 1), (large, options.factor))]
+        times = [_measure(directory, small / "vocab", options) for directory in (small, large)]
+        counts = [_rows(directory) for directory in (small, large)]
+    return _report(sizes, times, counts)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    wiki = str(DATA / "wiki" / "enwiki*.xml.bz2")
+    add("--dumps", nargs="*", default=[wiki], help="dumps of one wiki  [default: the English ones of ../shared/data/wiki]")
+    add("--factor", type=int, default=5, help="how many times the input is repeated  [default: 5]")
+    add("--size", type=int, default=30522, help="pieces of the vocabulary  [default: 30522]")
+    add("--max-seq-length", type=int, default=128, help="length of the pairs  [default: 128]")
+    add("--work", type=Path, help="directory for the grown input and the output  [default: a temporary one]")
+    options = parser.parse_args()
+    if options.factor < 2:
+        parser.error("--factor: use at least 2")
+    return options
+
+
+def _grow(dump: Dump, directory: Path, copies: int) -> int:
+    """Write a dump, its pages so many times, below a directory; return its bytes of XML."""
+    (directory / "wiki").mkdir(parents=True)
+    return write_dump(dump, directory / "wiki" / "multistream.xml.bz2", copies)
+
+
+def _measure(directory: Path, vocab: Path, options: argparse.Namespace) -> dict[str, float]:
+    """Return the CPU seconds of each stage on the dumps below a directory."""
+    corpus, pairs, length = str(directory / "corpus"), str(directory / "pairs"), str(options.max_seq_length)
+    train = ["train-vocab", corpus, "--size", str(options.size), "--output"]
+    times = {"bz2 alone": min(_decompress(directory / "wiki") for _ in range(REPEATS))}
+    times["build-corpus"] = _least(["build-corpus", "--wikipedia", str(directory / "wiki"), "--output", corpus])
+    times["train-vocab"] = _least([*train, str(directory / "vocab")])
+    times["make-pairs"] = _least(["make-pairs", corpus, "--vocab", str(vocab), "--max-seq-length", length, "--output", pairs])
+    return times
+
+
+def _decompress(directory: Path) -> float:
+    started = time.process_time()
+    for path in sorted(directory.iterdir()):
+        with bz2.open(path) as file:
+            while file.read(1 << 20):
+                pass
+    return time.process_time() - started
+
+
+def _least(arguments: list[str]) -> float:
+    return min(_run([*arguments, "--overwrite", "--workers", "1"]) for _ in range(REPEATS))
+
+
+def _run(arguments: list[str]) -> float:
+    """Run a command of bertdata; return the CPU seconds of it and of all processes that it has waited for."""
+    command = [str(Path(sys.executable).with_name("bertdata")), *arguments]
+    print(f"bertdata {arguments[0]} …", file=sys.stderr, flush=True)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        said = process.stderr.read() if process.stderr else b""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"end_to_end.py: {' '.join(command)} ended with exit code {process.returncode}:\n{said.decode()}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def _rows(directory: Path) -> dict[str, int]:
+    """Count the documents and the pairs that were made."""
+    manifests = {name: directory / name / "manifest.json" for name in ("corpus", "pairs")}
+    shards = {name: json.loads(path.read_text(encoding="utf-8"))["shards"] for name, path in manifests.items()}
+    return {name: sum(shard["rows"] for shard in found) for name, found in shards.items()}
+
+
+def _report(sizes: list[int], times: list[dict[str, float]], counts: list[dict[str, int]]) -> int:
+    """Print the table and the verdict; return the exit code."""
+    added = (sizes[1] - sizes[0]) / 1e9
+    slopes = {stage: (times[1][stage] - times[0][stage]) / added for stage in times[0]}
+    print(f"{'':14}{'CPU seconds':>22}{'CPU seconds':>14}{'MB of XML':>12}")
+    print(f"{'stage':14}{sizes[0] / 1e6:8.1f} MB{sizes[1] / 1e6:8.1f} MB{'per GB of XML':>14}{'per second':>12}")
+    for stage, slope in slopes.items():
+        print(f"{stage:14}{times[0][stage]:11.2f}{times[1][stage]:11.2f}{slope:14.1f}{1000 / slope:12.1f}")
+    for name in ("corpus", "pairs"):
+        print(f"{name:14}{counts[0][name]:11}{counts[1][name]:11} rows")
+    total = sum(slopes[stage] for stage in COUNTED)
+    verdict = "PASS" if total <= ALLOWED else "FAIL"
+    print(f"{verdict}: {' and '.join(COUNTED)} take {total:.1f} CPU seconds per GB of XML; allowed: {ALLOWED:.0f}")
+    return 0 if total <= ALLOWED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

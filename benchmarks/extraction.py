@@ -1,0 +1,220 @@
+"""Compare extractors of prose side by side on real pages, and show where the time from a dump to documents goes.
+
+    python benchmarks/extraction.py                        English pages of ../shared/extraction, of 2022 and of 2014
+    python benchmarks/extraction.py --sources all          every page there
+    python benchmarks/extraction.py --dump FILE...         time in each step from a dump to a shard of documents, no pages
+
+A page is a line of JSON with ``wikitext``, ``title``, ``language``, ``source`` and the ``paragraphs`` that MediaWiki rendered
+with all templates empty, so inline templates cost precision here that they do not cost a reader.  Every extractor takes every
+page in turn, `--rounds` times; MB/s is wikitext over processor time, of the first round and of each page's best one.
+wordF1, paraF1 and residue (per 10,000 words) are measured with the functions of `--scorer`.
+
+Peers that are not installed are left out, by name: ``pip install -e '.[peers]'`` brings them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gc
+import importlib
+import importlib.util
+import json
+import logging
+import lzma
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any, NamedTuple
+
+from bertdata.wikitext import extract_paragraphs, load_templates
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+PAGES = SHARED / "extraction" / "dev_pages.jsonl.xz"
+SCORER = SHARED / "tools" / "score_extraction.py"
+SHORTEST = 5  # words of a paragraph that is compared as a whole
+
+Page = dict[str, Any]
+Extract = Callable[[Page], list[str]]
+
+
+def main() -> int:
+    """Measure and print the tables; return the exit code."""
+    options = _options()
+    if options.dump:
+        from dump_steps import profile  # loads Beam, which takes a second
+
+        with tempfile.TemporaryDirectory(prefix="bertdata-extraction-") as work:
+            for path in options.dump:
+                print(profile(path, Path(work), options.rounds))
+        return 0
+    if not options.pages.is_file():
+        sys.exit(
+            f"extraction.py: no pages at {options.pages}: give a .jsonl or .jsonl.xz file with --pages, or dumps with --dump"
+        )
+    pages = _read(options.pages, options.sources.split(","))
+    if not pages:
+        sys.exit(f"extraction.py: {options.pages} has no page of {options.sources}: give sources it has with --sources, or 'all'")
+    _compare(pages, options.rounds, _load(options.scorer) if options.scorer.is_file() else None)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--pages", type=Path, default=PAGES, help="pages to extract  [default: ../shared/extraction/dev_pages.jsonl.xz]")
+    add("--sources", default="en22,en14", help="sources of the pages, with commas between, or 'all'  [default: en22,en14]")
+    add("--rounds", type=int, default=3, help="how often each extractor takes each page  [default: 3]")
+    add("--scorer", type=Path, default=SCORER, help="file with the measures  [default: ../shared/tools/score_extraction.py]")
+    add("--dump", nargs="+", type=Path, help="dumps to take to documents, step by step, instead of comparing extractors")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds: use at least 1")
+    return options
+
+
+def _read(path: Path, sources: list[str]) -> list[Page]:
+    """Return the pages of these sources."""
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
+        pages = map(json.loads, lines)
+        return [page for page in pages if sources == ["all"] or page["source"] in sources]
+
+
+def _load(path: Path) -> Any:
+    """Import the file with the measures."""
+    spec = importlib.util.spec_from_file_location("scorer", path)
+    if spec is None or spec.loader is None:
+        sys.exit(f"extraction.py: {path} is no Python file: give one with --scorer")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# The extractors: each builds a function from a page to its paragraphs, or raises ImportError.
+
+
+def _plain() -> Extract:
+    return lambda page: extract_paragraphs(page["wikitext"], title=page["title"], language=page["language"])
+
+
+def _with_templates() -> Extract:
+    load = functools.cache(load_templates)
+
+    def extract(page: Page) -> list[str]:
+        language = page["language"]
+        return extract_paragraphs(page["wikitext"], title=page["title"], language=language, templates=load(language))
+
+    return extract
+
+
+def _wikiextractor() -> Extract:
+    extractor = importlib.import_module("wikiextractor.extract").Extractor
+    logging.disable(logging.WARNING)  # it warns of much in real pages
+
+    def extract(page: Page) -> list[str]:
+        reader = extractor("1", "1", "https://x.org/wiki", page["title"], [page["wikitext"]])
+        return _lines(reader.clean_text(page["wikitext"], expand_templates=False, html_safe=False))
+
+    return extract
+
+
+def _mwparserfromhell() -> Extract:
+    parse = importlib.import_module("mwparserfromhell").parse
+    return lambda page: _lines(parse(page["wikitext"]).strip_code())
+
+
+def _lines(text: str | list[str]) -> list[str]:
+    return [line for line in (text.split("\n") if isinstance(text, str) else text) if line]
+
+
+EXTRACTORS: dict[str, Callable[[], Extract]] = {
+    "bertdata, templates off": _plain,
+    "bertdata, templates on": _with_templates,
+    "wikiextractor": _wikiextractor,
+    "mwparserfromhell": _mwparserfromhell,
+}
+
+
+class _Times(NamedTuple):
+    """Processor seconds of one extractor: all of the first round, and the best ones of each page."""
+
+    first: float
+    best: float
+
+
+def _compare(pages: list[Page], rounds: int, scorer: Any) -> None:
+    """Time and score every extractor that is installed, and print the table."""
+    ready: dict[str, Extract] = {}
+    for name, build in EXTRACTORS.items():
+        try:
+            ready[name] = build()
+        except ImportError as error:
+            print(f"{name} is left out: {error} (pip install -e '.[peers]' brings it)", file=sys.stderr)
+    size = sum(len(page["wikitext"].encode()) for page in pages)
+    print(f"{len(pages)} pages, {size / 1e6:.2f} MB of wikitext, {rounds} rounds, one process")
+    times = _time(ready, pages, rounds)
+    if scorer is None:
+        print("no file with the measures: speed only (--scorer)", file=sys.stderr)
+    head = f"{'':26}{'MB/s':>8}{'first':>8}{'ratio':>8}"
+    print(head + (f"{'wordF1':>9}{'paraF1':>8}{'residue':>9}{'raised':>8}" if scorer else ""))
+    fastest = next(iter(times.values())).best
+    for name, (first, best) in times.items():
+        scores = _score(ready[name], pages, scorer) if scorer else ""
+        print(f"{name:26}{size / 1e6 / best:8.2f}{size / 1e6 / first:8.2f}{fastest / best:8.2f}{scores}")
+
+
+def _time(extractors: dict[str, Extract], pages: list[Page], rounds: int) -> dict[str, _Times]:
+    """Give every page to each extractor in turn, so that what else the machine does hits all alike."""
+    seconds: dict[str, list[list[float]]] = {name: [[] for _ in pages] for name in extractors}
+    for extract in extractors.values():
+        _try(extract, pages[0])  # what is loaded once is no page's cost
+    for _ in range(rounds):
+        for place, page in enumerate(pages):
+            for name, extract in extractors.items():
+                gc.collect(0)  # nobody pays for another's garbage
+                start = process_time()
+                _try(extract, page)
+                seconds[name][place].append(process_time() - start)
+    return {name: _Times(sum(row[0] for row in rows), sum(map(min, rows))) for name, rows in seconds.items()}
+
+
+def _try(extract: Extract, page: Page) -> list[str] | None:
+    """Return the paragraphs of a page, None where the extractor raises."""
+    try:
+        return extract(page)
+    except Exception:
+        return None
+
+
+def _score(extract: Extract, pages: list[Page], scorer: Any) -> str:
+    """Measure what an extractor finds, over all words and all long paragraphs of the pages."""
+    words, paragraphs = Counter[str](), Counter[str]()
+    residue = raised = 0
+    for page in pages:
+        found = _try(extract, page)
+        raised += found is None
+        got = [tidy for text in found or [] for line in text.split("\n") if (tidy := scorer.tidy(line))]
+        words += _overlap(*(scorer.words(" ".join(side)) for side in (page["paragraphs"], got)))
+        paragraphs += _overlap(*(_long(side, scorer) for side in (page["paragraphs"], got)))
+        residue += sum(len(pattern.findall("\n".join(got))) for _, pattern in scorer.RESIDUE)
+    per_words = 1e4 * residue / max(1, words["got"])
+    return f"{_f1(words):9.4f}{_f1(paragraphs):8.4f}{per_words:9.2f}{raised:8}"
+
+
+def _long(paragraphs: list[str], scorer: Any) -> list[str]:
+    return [paragraph for paragraph in paragraphs if len(scorer.words(paragraph)) >= SHORTEST]
+
+
+def _overlap(want: list[str], got: list[str]) -> Counter[str]:
+    return Counter(hits=sum((Counter(want) & Counter(got)).values()), want=len(want), got=len(got))
+
+
+def _f1(counts: Counter[str]) -> float:
+    return 2 * counts["hits"] / max(1, counts["want"] + counts["got"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

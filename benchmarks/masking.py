@@ -1,0 +1,178 @@
+"""Measure masks: their statistics over a data set of pairs, and rows a second for gather + mask + collate.
+
+    python benchmarks/masking.py pairs-128
+    python benchmarks/masking.py pairs-512 --seconds 5
+
+DIR is what make-pairs wrote (without static masks).  Beside it, in the same run, Hugging Face's collators on the same rows.
+Times are of one process' CPU; rows are drawn at random from all shards, in batches of 256.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bertdata import manifest, shards, vocab
+from bertdata.masking import IGNORED, UNITS, Ordinary, mask, ordinary, room
+
+BATCH = 256
+ENOUGH = 1_000_000  # tokens for the statistics
+Array = npt.NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """All rows of a data set: flat ids and segment ids [T], ends [N + 1], labels [N], and the length they are padded to."""
+
+    ids: Array
+    types: Array
+    ends: Array
+    labels: Array
+    width: int
+
+    def gather(self, rows: Array) -> tuple[Array, Array, Array]:
+        """Return padded ids, segment ids and attention mask [B, L]."""
+        ids, types = (shards.padded(values, self.ends, rows, self.width, 0) for values in (self.ids, self.types))
+        return ids, types, np.arange(self.width) < np.diff(self.ends)[rows][:, None]
+
+
+def main() -> int:
+    """Print the statistics and the rates; return 1 if a law is broken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path, metavar="DIR", help="pairs, as make-pairs writes them")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each")
+    options = parser.parse_args()
+    pieces = vocab.read(options.directory).pieces
+    rows = _load(options.directory)
+    print(f"{options.directory}: {len(rows.labels)} rows, {len(rows.ids)} tokens, length {rows.width}\n")
+    broken = [unit for unit in UNITS if not _statistics(rows, pieces, unit)]
+    _rates(rows, options.directory, ordinary(pieces), options.seconds)
+    if broken:
+        print(f"FAIL: {', '.join(broken)}")
+    return int(bool(broken))
+
+
+def _load(directory: Path) -> Rows:
+    made = manifest.read(directory, "pairs")
+    batches = [b for s in made["shards"] for b in shards.read_batches(directory / s["name"], made["config"]["format"])]
+    flat = [[b.column(name).flatten().to_numpy() for b in batches] for name in ("input_ids", "token_type_ids")]
+    lengths = np.concatenate([b.column("input_ids").value_lengths().to_numpy() for b in batches])
+    labels = np.concatenate([b.column("next_sentence_label").to_numpy() for b in batches])
+    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return Rows(np.concatenate(flat[0]), np.concatenate(flat[1]), ends, labels, made["config"]["max_seq_length"])
+
+
+def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Yield (ids, masked, positions, labels) of enough rows."""
+    seen = 0
+    for first in range(0, len(rows.labels), 4 * BATCH):
+        numbers = np.arange(first, min(first + 4 * BATCH, len(rows.labels)))
+        ids = rows.gather(numbers)[0]
+        most = room(rows.width, unit=unit)
+        yield ids, *mask(ids, vocabulary, seed=1, epoch=epoch, rows=numbers, max_predictions=most, unit=unit)
+        seen += int(vocabulary.maskable[ids].sum())
+        if seen >= ENOUGH:
+            return
+
+
+def _statistics(rows: Rows, pieces: list[str], unit: str) -> bool:
+    """Print what the masks of two epochs are like; return whether they are as BERT's paper has them."""
+    vocabulary = ordinary(pieces)
+    exact = count = maskable = same = 0
+    old, new = [], []
+    again = _masks(rows, vocabulary, unit, 1)
+    for ids, masked, positions, labels in _masks(rows, vocabulary, unit, 0):
+        row, place = np.nonzero(labels != IGNORED)
+        tokens = vocabulary.maskable[ids].sum(1)
+        exact += int((np.bincount(row, minlength=len(ids)) == np.maximum(1, np.rint(0.15 * tokens))).sum())
+        count, maskable = count + len(ids), maskable + int(tokens.sum())
+        same += int((positions == next(again)[2]).all(1).sum())
+        old.append(labels[row, place])
+        new.append(masked[row, positions[row, place]])
+    was, now = np.concatenate(old), np.concatenate(new)
+    masked_share, kept = float((now == vocabulary.mask_id).mean()), float((now == was).mean())
+    random = now[(now != vocabulary.mask_id) & (now != was)]
+    share, z = len(was) / maskable, _uniformity(random, vocabulary.words)
+    strange = int((~np.isin(random, vocabulary.words)).sum())
+    print(f"unit={unit}: selected {share:.4%} of {maskable} maskable; rows with exactly round(0.15 n): {exact / count:.2%}")
+    print(f"  [MASK] {masked_share:.3%}  random {len(random) / len(was):.3%}  kept {kept:.3%}")
+    print(f"  random ids that are special or unused: {strange}; chi-square of the ordinary words: z = {z:+.2f}")
+    print(f"  rows with equal masks in two epochs: {same} of {count}\n")
+    close = abs(share - 0.15) < 0.002 and abs(masked_share - 0.8) < 0.005 and abs(kept - 0.1) < 0.005
+    return close and not strange and abs(z) < 5 and (unit == "word" or exact == count) and same < 0.01 * count
+
+
+def _uniformity(random: Array, words: Array) -> float:
+    """Return chi-square's distance from its mean, in standard deviations."""
+    counts = np.bincount(random, minlength=int(words.max()) + 1)[words]
+    expected, freedom = len(random) / len(words), len(words) - 1
+    return float((((counts - expected) ** 2 / expected).sum() - freedom) / (2 * freedom) ** 0.5)
+
+
+def _rates(rows: Rows, directory: Path, vocabulary: Ordinary, seconds: float) -> None:
+    generator = np.random.default_rng(0)
+
+    def ours(unit: str) -> Callable[[], object]:
+        most = room(rows.width, unit=unit)
+
+        def batch() -> dict[str, Array]:
+            numbers = generator.integers(0, len(rows.labels), BATCH)
+            ids, types, attention = rows.gather(numbers)
+            masked, positions, labels = mask(ids, vocabulary, seed=1, epoch=0, rows=numbers, max_predictions=most, unit=unit)
+            return {
+                "input_ids": masked.astype(np.int64),
+                "token_type_ids": types.astype(np.int64),
+                "attention_mask": attention.astype(np.int64),
+                "masked_lm_positions": positions,
+                "masked_lm_labels": labels,
+                "next_sentence_label": rows.labels[numbers].astype(np.int64),
+            }
+
+        return batch
+
+    runs = {f"bertdata, {unit}s: gather + mask + collate": ours(unit) for unit in UNITS} | _peers(rows, directory, vocabulary)
+    found = {name: _rate(run, seconds) for name, run in runs.items()}
+    for name, rate in found.items():
+        print(f"{name:60} {rate:10.0f} rows/s  {rate / max(found.values()):6.1%}")
+
+
+def _peers(rows: Rows, directory: Path, vocabulary: Ordinary) -> dict[str, Callable[[], object]]:
+    try:
+        import transformers
+    except ImportError:
+        print("Hugging Face's collators are left out: pip install transformers torch", file=sys.stderr)
+        return {}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(directory))
+    ids, types, attention = rows.gather(np.random.default_rng(0).integers(0, len(rows.labels), BATCH))
+    starts = 2 * np.cumsum(~vocabulary.continues[ids], axis=1) + np.arange(rows.width)  # a gap before every word
+    whole = {"input_ids": ids, "token_type_ids": types, "attention_mask": attention.astype(np.int64)}
+    offsets = {**whole, "offset_mapping": np.stack([starts, starts + 1], axis=2)}
+
+    def collate(columns: dict[str, Array], whole_word_mask: bool) -> Callable[[], object]:
+        collator = transformers.DataCollatorForLanguageModeling(tokenizer, whole_word_mask=whole_word_mask)
+        features = [{name: values[row].tolist() for name, values in columns.items()} for row in range(BATCH)]
+        return lambda: collator([dict(feature) for feature in features])
+
+    return {
+        "Hugging Face: mask + collate": collate(whole, False),
+        "Hugging Face, words: mask + collate": collate(offsets, True),
+    }
+
+
+def _rate(run: Callable[[], object], seconds: float) -> float:
+    run()
+    start, count = time.process_time(), 0
+    while (spent := time.process_time() - start) < seconds:
+        run()
+        count += BATCH
+    return count / spent
+
+
+if __name__ == "__main__":
+    sys.exit(main())

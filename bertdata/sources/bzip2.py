@@ -1,0 +1,221 @@
+"""Read bzip2 block by block, from any block on: each is found by its mark, checked by its own sum, and lost alone.
+
+A bzip2 stream is a string of bits: a header of four bytes, blocks of up to 900 kB of text, and an end.  Each block begins with
+48 bits that hardly occur elsewhere (the digits of pi), at any bit of a byte, and with its checksum; the end has a mark too.
+So a block packed between a header and an end of its own is a whole stream, whatever became of its neighbours.
+
+    BZh9 | pi, sum, block | pi, sum, block | root of pi, sum | BZh9 | pi, sum, block | root of pi, sum
+"""
+
+from __future__ import annotations
+
+import bz2
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+__all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
+
+CHUNK = 1 << 18  # compressed bytes read at a time
+MOST = 1 << 16  # bytes a decompressor may give at a time: a bomb is read in small steps
+_BLOCK, _END, _NONE = 0x314159265359, 0x177245385090, 0  # marks: pi and its root, digit by digit
+_MARK_BITS, _MARK_BYTES = 48, 7  # a mark lies in six or seven bytes
+_TRAILER_BITS = 80  # the mark of the end and the checksum of the stream
+_HEADER = re.compile(rb"BZh[1-9]")
+_HEADER_BYTES = 4
+_LONGEST = 2_400_000  # bytes of a block: 18,001 groups of 50 symbols of 20 bits at most, and its tables
+_HELD = 4 << 20  # bytes of a block's text kept while it is checked: an honest block has 0.9 MB, a bomb is read twice
+_NEAR = 1 << 20  # bytes in which a cut looks for the start of a stream before it takes that of a block
+
+
+class Block(NamedTuple):
+    """Decompressed bytes, and where in the file the block (plain: the bytes) that they are of begins.
+
+    A block of bzip2 begins in the byte in which its mark does; the first one of a stream where the stream does.
+    """
+
+    at: int
+    data: bytes
+
+
+class Damage(NamedTuple):
+    """The bytes ``[start, end)`` of the file could not be decompressed."""
+
+    start: int
+    end: int
+    reason: str
+
+
+class _Segment(NamedTuple):
+    """The bits from one mark to the next, or to the end of the file, or to where it is longer than any block.
+
+    It begins at bit `shift` of `data`, has so many `bits`, and is all in `data`; `at` is where it begins in the file.
+    """
+
+    mark: int
+    at: int
+    data: bytes
+    shift: int
+    bits: int
+    opens: bool  # a stream, whose header stands before it, at `at`
+    last: bool
+
+
+def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
+    """Decompress block after block from the one at `start` on; what is broken is named and passed over.
+
+    An empty Block comes before each block, so that a reader who has enough need not wait for its text.
+    """
+    broken: Damage | None = None
+    failed: _Segment | None = None
+    for segment in _segments(file, start):
+        text = None
+        if failed and (text := _text(joined := _join(failed, segment))) is not None:  # the mark between the two was chance
+            segment, broken = joined, broken if broken and broken.start < joined.at else None
+        elif segment.mark == _BLOCK:
+            if not broken:
+                yield Block(segment.at, b"")
+            text = _text(segment)
+        failed = segment if segment.mark == _BLOCK and text is None else None
+        if text is None:
+            broken = broken or _damage(segment)
+            continue
+        if broken:
+            yield broken._replace(end=segment.at)
+            broken = None
+        for part in text:
+            yield Block(segment.at, part)
+    if broken:
+        yield broken._replace(end=Path(file.name).stat().st_size)
+
+
+def block_starts(path: str, target: int) -> list[int]:
+    """Find blocks about `target` bytes apart that do decompress, at starts of streams where those are near; the first is 0."""
+    size = Path(path).stat().st_size
+    starts, at = [0], target
+    with open(path, "rb") as file:
+        while at < size and (found := _next_start(file, at)) is not None:
+            starts.append(found)
+            at = found + target
+    return starts
+
+
+def _next_start(file: IO[bytes], at: int) -> int | None:
+    block: int | None = None
+    for segment in _segments(file, max(0, at - _HEADER_BYTES)):
+        if block is not None and segment.at > at + _NEAR:
+            break
+        wanted = segment.mark == _BLOCK and segment.at >= at and (segment.opens or block is None)
+        if wanted and _text(segment) is not None:
+            if segment.opens:
+                return segment.at
+            block = segment.at
+    return block
+
+
+def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
+    """Cut a file into segments from `start` on, where a mark or the header of a stream should be."""
+    file.seek(start)
+    data, base = b"", start  # the bytes from the segment that is open on, and where in the file they begin
+    mark, at, begin, opens = _NONE, start, 0, False  # of the segment that is open; `begin` is its first bit in `data`
+    while chunk := file.read(CHUNK):
+        known = max(0, len(data) - _MARK_BYTES + 1)
+        data += chunk
+        for place, following in _marks(data, known):
+            if mark and place <= begin:  # seen in the last round already: it ended with the data
+                continue
+            header = _HEADER.fullmatch(data, max(0, place // 8 - _HEADER_BYTES), place // 8) if place % 8 == 0 else None
+            opened = header is not None and header.end() - header.start() == _HEADER_BYTES
+            end = place // 8 - _HEADER_BYTES * opened
+            yield _Segment(mark, at, data[begin // 8 : (place + 7) // 8], begin % 8, place - begin, opens, False)
+            mark, at, begin, opens = following, base + end, place, opened
+        rest = len(data) - begin // 8
+        if rest > _LONGEST:
+            yield _Segment(mark, at, data[begin // 8 :], begin % 8, 8 * rest - begin % 8, opens, False)
+            mark, begin, opens = _NONE, 8 * (len(data) - _MARK_BYTES + 1), False
+            at = base + begin // 8
+        data, base, begin = data[begin // 8 :], base + begin // 8, begin % 8
+    yield _Segment(mark, at, data, begin, 8 * len(data) - begin, opens, True)
+
+
+def _inner_bytes() -> dict[bytes, tuple[int, int]]:
+    """Map the five bytes that a mark fills, at each of the eight bits at which it may begin, to the mark and the bit."""
+    marks = [(mark, shift) for mark in (_BLOCK, _END) for shift in range(8)]
+    return {(mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark, shift in marks}
+
+
+_INNER = _inner_bytes()
+_PAIRS = np.zeros(1 << 16, bool)  # the pairs of bytes at an even place one of which each mark has
+_PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER for at in (0, 1)]] = True
+
+
+def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
+    """Find marks that begin at or after the byte `known`: their first bit, and which they are."""
+    even = known - known % 2
+    pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
+    for pair in (even + 2 * np.flatnonzero(_PAIRS.take(pairs))).tolist():
+        for first in (pair - 1, pair - 2):
+            mark, shift = _INNER.get(data[first + 1 : first + 6], (_NONE, 0))
+            if mark and first >= known:
+                bits = int.from_bytes(data[first : first + _MARK_BYTES].ljust(_MARK_BYTES, b"\0"), "big")
+                if bits >> 8 - shift & (1 << _MARK_BITS) - 1 == mark and first + 6 + (shift > 0) <= len(data):
+                    yield 8 * first + shift, mark
+
+
+def _join(one: _Segment, two: _Segment) -> _Segment:
+    """Put two segments together that follow each other."""
+    overlap = (one.shift + one.bits) % 8 > 0  # the byte in which one ends and the other begins
+    return one._replace(data=one.data[: len(one.data) - overlap] + two.data, bits=one.bits + two.bits, last=two.last)
+
+
+def _text(segment: _Segment) -> Iterable[bytes] | None:
+    """Decompress a block in steps; return None for what is none or fails its checksum."""
+    if segment.mark != _BLOCK or segment.bits > 8 * _LONGEST:
+        return None
+    packed, held, size = _pack(segment), list[bytes](), 0
+    try:
+        for part in _steps(packed):
+            size += len(part)
+            if size <= _HELD:
+                held.append(part)
+    except (OSError, ValueError, EOFError):
+        return None
+    return held if size <= _HELD else _steps(packed)
+
+
+def _steps(packed: bytes) -> Iterator[bytes]:
+    decompressor = bz2.BZ2Decompressor()
+    while not decompressor.eof:
+        if decompressor.needs_input and not packed:
+            raise EOFError
+        out = decompressor.decompress(packed, MOST)
+        packed = b""
+        if out:
+            yield out
+
+
+def _pack(segment: _Segment) -> bytes:
+    """Make a block a stream of its own: shift it to the first bit of a byte, and put a header and an end around it."""
+    data = np.frombuffer(segment.data, np.uint8)
+    if segment.shift:
+        data = data << segment.shift | np.append(data[1:] >> 8 - segment.shift, np.uint8(0))
+    whole, left = divmod(segment.bits, 8)
+    block = data.tobytes()
+    tail = block[whole] >> 8 - left if left else 0
+    end = (tail << _TRAILER_BITS | _END << 32 | int.from_bytes(block[6:10], "big")) << -(left + _TRAILER_BITS) % 8
+    return b"BZh9" + block[:whole] + end.to_bytes((left + _TRAILER_BITS + 7) // 8, "big")
+
+
+def _damage(segment: _Segment) -> Damage | None:
+    """Name a block, or what stands between two streams, as broken; return None where the latter is as it should be."""
+    at, begun = segment.at, True
+    used = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END else 0
+    rest = segment.data[used : (segment.shift + segment.bits) // 8]
+    if segment.mark != _BLOCK and len(segment.data) >= used:
+        if not rest or (_HEADER.fullmatch(rest) and not segment.last):
+            return None
+        at, begun = at + used, _HEADER.match(rest + b"BZh9"[len(rest) :]) is not None
+    return Damage(at, at, "truncated-stream" if segment.last and begun else "damaged-stream")

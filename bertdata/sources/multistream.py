@@ -1,0 +1,85 @@
+"""Read the index of a multistream dump: which page is in the stream at which byte, and so what the dump should hold.
+
+A line is ``offset:page id:title``; the pages of a stream follow each other.
+
+    598:10:AccessibleComputing
+    598:12:Anarchism
+    91022:25:Autism
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import VerificationError
+from .compressed import Damage, blocks
+
+__all__ = ["Index", "find_index", "read_index"]
+
+_DUMP = re.compile(r"(.*-multistream)(\d*)\.xml((?:-p\d+p\d+)?)\.bz2", re.IGNORECASE)
+_LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
+_STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # the header of a stream and the mark of its first block
+_START = 10  # bytes of these
+_LONGEST_LINE = 1 << 16  # bytes; a title has 255
+
+
+class Index(NamedTuple):
+    """What an index says of a dump: its pages, how many of them are in streams that begin beyond its end or not where it says."""
+
+    pages: int
+    beyond: int
+    first_beyond: int
+    astray: int
+
+
+def find_index(path: str) -> str:
+    """Return the index beside a dump, packed or not, by the Foundation's names; nothing where there is none.
+
+    ``…-multistream1.xml-p1p41242.bz2`` has ``…-multistream-index1.txt-p1p41242.bz2``.
+    """
+    name = _DUMP.fullmatch(Path(path).name)
+    if not name:
+        return ""
+    plain = Path(path).with_name(f"{name[1]}-index{name[2]}.txt{name[3]}")
+    found = (candidate for candidate in (f"{plain}.bz2", str(plain)) if os.path.isfile(candidate))
+    return next(found, "")
+
+
+def read_index(index: str, dump: str) -> Index:
+    """Count an index's pages, and look at each place of the dump where it says that a stream begins.
+
+    Raise VerificationError for an index that is damaged or none.
+    """
+    size = os.stat(dump).st_size
+    pages = beyond = astray = first_beyond = 0
+    with open(dump, "rb") as file:
+        for offset, count in _offsets(index):
+            pages += count
+            if offset + _START > size:
+                beyond += count
+                first_beyond = min(first_beyond or offset, offset)
+            elif not _STREAM.match(os.pread(file.fileno(), _START, offset)):
+                astray += count
+    return Index(pages, beyond, first_beyond, astray)
+
+
+def _offsets(index: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of streams and the number of pages that lines say are there; a stream may come in several parts."""
+    rest = b""
+    for block in blocks(index):
+        if isinstance(block, Damage):
+            raise VerificationError(f"{index} is damaged ({block.reason}): fetch this index again, or move it away to do without")
+        text = rest + block.data
+        end = text.rfind(b"\n") + 1
+        lines, rest = text[:end], text[end:]
+        found = _LINE.findall(lines)
+        if len(found) != lines.count(b"\n") or len(rest) > _LONGEST_LINE:
+            raise VerificationError(f"{index} is no index of a dump (offset:id:title): fetch it again, or move it away")
+        yield from ((int(offset), count) for offset, count in Counter(found).items())
+    if rest:
+        raise VerificationError(f"{index} ends in the middle of a line: fetch this index again, or move it away to do without")

@@ -1,0 +1,107 @@
+"""Cut dumps, books and other text into tasks of about equal size, and plan the checks that files beside them allow."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bertdata.config import CorpusConfig
+from bertdata.errors import NoInputError
+from bertdata.files import storage_errors
+from bertdata.records import Piece, Task, pack
+from bertdata.sources import checksums, multistream, text, wikipedia
+from bertdata.wikitext import load_templates
+
+from . import documents
+
+__all__ = ["CHECKSUM", "INDEX", "Plan", "plan"]
+
+CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
+_LICENCES = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
+
+
+class Plan(NamedTuple):
+    """What a run will do: its tasks in order, those that check files last, and its input files."""
+
+    tasks: list[Task]
+    inputs: list[dict[str, Any]]
+
+    @property
+    def shards(self) -> int:
+        """How many of the tasks write a shard."""
+        return sum(task.kind in documents.STAGES for task in self.tasks)
+
+
+def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Plan:
+    """Cut the input files, (name, path) by kind, into tasks of about `task_bytes`; the order given does not matter."""
+    groups: list[tuple[str, list[Piece]]] = []
+    checks: list[tuple[str, list[Piece]]] = []
+    inputs: list[dict[str, Any]] = []
+    for kind in ("wikipedia", "books", "text"):
+        files = sorted(sources.get(kind, []))
+        pieces = [_pieces(kind, name, path, config) for name, path in files]
+        inputs += [_describe(kind, file) for file in pieces]
+        if kind == "wikipedia":
+            groups += [(kind, [piece]) for file in pieces for piece in file]
+            for entry, (name, path) in zip(inputs, files, strict=True):
+                checks += _checks(entry, name, path)
+        else:
+            groups += [(kind, group) for group in _group(chain.from_iterable(pieces), config.task_bytes)]
+    if not inputs:
+        raise NoInputError("nothing to read: give --wikipedia, --books or --text")
+    return Plan([Task(index, kind, pack(pieces)) for index, (kind, pieces) in enumerate(groups + checks)], inputs)
+
+
+def _pieces(kind: str, name: str, path: str, config: CorpusConfig) -> list[Piece]:
+    with storage_errors(f"cannot read {path}"):
+        size = Path(path).stat().st_size
+        if kind == "wikipedia":
+            site = wikipedia.read_site(path)  # refuses what is no dump before anything runs
+            load_templates(site.language, dict(config.templates))  # and what is no table of templates
+            ranges = wikipedia.split(path, config.task_bytes)
+        elif path.lower().endswith(".jsonl"):
+            ranges = text.split_lines(path, size, config.task_bytes)
+        else:
+            ranges = [(0, size)]
+    return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
+
+
+def _describe(kind: str, pieces: list[Piece]) -> dict[str, Any]:
+    date = re.search(r"(?<!\d)((?:19|20)\d{6})(?!\d)", pieces[0].name)
+    entry = {"name": pieces[0].name, "source": kind, "bytes": pieces[-1].end, "pieces": len(pieces), "licence": _LICENCES[kind]}
+    if kind == "wikipedia":
+        entry["cut"] = wikipedia.how_cut(pieces[0].path, [piece.start for piece in pieces])
+    return {**entry, "date": date.group(1)} if date else entry
+
+
+def _checks(entry: dict[str, Any], name: str, path: str) -> Iterator[tuple[str, list[Piece]]]:
+    """Plan to hash a dump whose checksum is published beside it, and to count the pages of its index; note both in its entry.
+
+    A task of its own hashes the file whole, while others extract: its pieces, which are hashed as they are read, cannot tell.
+    """
+    with storage_errors(f"cannot read {Path(path).parent}"):
+        whole = Piece(name, path, 0, entry["bytes"])
+        if checksum := checksums.published(path):
+            entry["checksum"] = checksum
+            yield f"{CHECKSUM} {checksum}", [whole]
+        if index := multistream.find_index(path):
+            entry["index"] = os.path.basename(index)
+            yield INDEX, [Piece(f"{name} {entry['index']}", index, 0, os.stat(index).st_size), whole]
+
+
+def _group(pieces: Iterable[Piece], target: int) -> Iterator[list[Piece]]:
+    """Put small files together."""
+    group: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        if group and size + piece.end - piece.start > target:
+            yield group
+            group, size = [], 0
+        group.append(piece)
+        size += piece.end - piece.start
+    if group:
+        yield group

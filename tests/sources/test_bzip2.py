@@ -1,0 +1,206 @@
+"""Bzip2 block by block: each block of a single stream can be read from, checked and lost alone."""
+
+from __future__ import annotations
+
+import bz2
+import random
+import re
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bertdata.sources import bzip2
+from bertdata.sources.bzip2 import CHUNK, MOST, Block, Damage, block_starts, blocks
+
+LAW = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TEXT = b"".join(b"%d %s\n" % (i, random.Random(i).randbytes(40).hex().encode()) for i in range(6000))  # five blocks of 100 kB
+STREAM = bz2.compress(TEXT, 1)
+MARKS = {True: 0x314159265359, False: 0x177245385090}
+
+
+def _read(path: Path, start: int = 0) -> tuple[dict[int, bytes], list[Damage]]:
+    """Read a file: the text of each block by its place, and the damage."""
+    texts: dict[int, bytes] = {}
+    damages: list[Damage] = []
+    with open(path, "rb") as file:
+        for item in blocks(file, start):
+            if isinstance(item, Damage):
+                damages.append(item)
+            else:
+                assert len(item.data) <= MOST
+                texts[item.at] = texts.get(item.at, b"") + item.data
+    return texts, damages
+
+
+def _write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def _places(data: bytes, opens: bool = True) -> list[int]:
+    """Find the bits at which marks stand, as text in a text of noughts and ones."""
+    return [found.start() for found in re.finditer(f"(?={MARKS[opens]:048b})", "".join(f"{byte:08b}" for byte in data))]
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> Path:
+    return _write(tmp_path / "single.bz2", STREAM)
+
+
+MARKED = st.lists(st.one_of(st.binary(max_size=20), st.sampled_from([mark.to_bytes(6, "big") for mark in MARKS.values()])))
+
+
+@LAW
+@given(parts=MARKED, shift=st.integers(0, 7), known=st.integers(0, 9))
+def test_marks_are_found_at_any_bit(parts: list[bytes], shift: int, known: int) -> None:
+    data = (int.from_bytes(b"".join(parts), "big") << shift).to_bytes(len(b"".join(parts)) + 1, "big")
+    expected = sorted(chain(*([(bit, MARKS[opens]) for bit in _places(data, opens)] for opens in (True, False))))
+    known = min(known, len(data))
+    found = list(bzip2._marks(data, known))
+    assert found == [mark for mark in expected if mark[0] >= 8 * known]
+
+
+@LAW
+@given(parts=MARKED, shift=st.integers(0, 7), chunk=st.integers(1, 40))
+def test_how_much_is_read_at_a_time_does_not_matter(tmp_path: Path, parts: list[bytes], shift: int, chunk: int) -> None:
+    data = (int.from_bytes(b"".join(parts), "big") << shift).to_bytes(len(b"".join(parts)) + 1, "big")
+    path = _write(tmp_path / "a.bz2", data)
+    with open(path, "rb") as file, pytest.MonkeyPatch.context() as patch:
+        whole = list(bzip2._segments(file, 0))
+        patch.setattr(bzip2, "CHUNK", chunk)
+        assert list(bzip2._segments(file, 0)) == whole
+    assert sum(segment.bits for segment in whole) == 8 * len(data)
+
+
+def test_every_block_of_a_single_stream_is_a_place_to_read_from(single: Path) -> None:
+    texts, damages = _read(single)
+    assert damages == [] and b"".join(texts.values()) == TEXT
+    places = sorted(texts)
+    bits = [bit for bit in _places(STREAM) if bit > 32]  # the first block begins where its stream does
+    assert places == [0, *(bit // 8 for bit in bits)] and len(places) == 6
+    assert {bit % 8 for bit in bits} != {0}, "blocks begin anywhere in a byte"
+    for number, place in enumerate(places):
+        assert _read(single, place) == ({at: texts[at] for at in places[number:]}, [])
+
+
+def test_cuts_are_at_blocks_about_target_apart(single: Path) -> None:
+    places = sorted(_read(single)[0])
+    assert block_starts(str(single), 1) == places
+    for target in (100, 50_000, 70_000, 120_000, len(STREAM)):
+        starts = block_starts(str(single), target)
+        assert starts[0] == 0
+        for one, two in zip(starts, starts[1:], strict=False):
+            assert two == min(place for place in places if place >= one + target)
+        assert not [place for place in places if place >= starts[-1] + target]
+
+
+def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that a cut divides is decompressed by two tasks, and streams of dumps end where pages do."""
+    path = _write(tmp_path / "a.bz2", STREAM * 3)
+    assert block_starts(str(path), 1) == [0, len(STREAM), 2 * len(STREAM), *(2 * len(STREAM) + at for at in _inner())]
+    monkeypatch.setattr(bzip2, "_NEAR", 1000)
+    assert len(block_starts(str(path), 1)) == 18
+    assert block_starts(str(path), len(STREAM) - 500) == [0, len(STREAM), 2 * len(STREAM)]
+
+
+def _inner() -> list[int]:
+    return [bit // 8 for bit in _places(STREAM) if bit > 32]
+
+
+@pytest.mark.parametrize("step", [-9, -5, -4, -3, -1, 0, 1])
+def test_a_header_across_the_place_where_a_search_begins(tmp_path: Path, step: int) -> None:
+    """The place of a block must not depend on where the search for it began: two tasks would read it, or none."""
+    small = bz2.compress(b"small")
+    path = _write(tmp_path / "a.bz2", small + small + small)
+    starts = block_starts(str(path), len(small) + step)
+    assert set(starts) <= {0, len(small), 2 * len(small)}
+    assert starts[1] == (len(small) if step <= 0 else 2 * len(small))
+
+
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("place", [10, 1000, -1000, -20])
+def test_a_damaged_block_costs_itself(tmp_path: Path, single: Path, number: int, place: int) -> None:
+    whole, _ = _read(single)
+    places = [*whole, len(STREAM)]
+    start, end = places[number], places[number + 1]
+    data = bytearray(STREAM)
+    data[start + place if place > 0 else end + place] ^= 0x21
+    texts, damages = _read(_write(tmp_path / "a.bz2", bytes(data)))
+    assert [damage[:2] for damage in damages] == [(start, end)]
+    assert texts == {**whole, start: b""}
+
+
+def test_damaged_neighbours_are_one_damage(tmp_path: Path, single: Path) -> None:
+    whole, _ = _read(single)
+    places = list(whole)
+    data = bytearray(STREAM)
+    data[places[1] + 100 : places[3] + 100] = bytes(places[3] - places[1])
+    texts, damages = _read(_write(tmp_path / "a.bz2", bytes(data)))
+    assert damages == [Damage(places[1], places[4], "damaged-stream")]
+    assert {at: text for at, text in texts.items() if text} == {at: whole[at] for at in (0, places[4], places[5])}
+
+
+def test_a_single_stream_cut_short(tmp_path: Path, single: Path) -> None:
+    whole, _ = _read(single)
+    places = list(whole)
+    texts, damages = _read(_write(tmp_path / "a.bz2", STREAM[: places[3] + 1000]))
+    assert damages == [Damage(places[3], places[3] + 1000, "truncated-stream")]
+    assert b"".join(texts.values()) == b"".join(whole[at] for at in places[:3])
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_a_mark_that_stands_in_a_block_by_chance(single: Path, monkeypatch: pytest.MonkeyPatch, mark: bool) -> None:
+    """Of 2^48 places one looks like a mark: the text of the block tells, and nothing is lost."""
+    honest = bzip2._marks
+    chance = _places(STREAM)[2] + 300_001
+
+    def marks(data: bytes, known: int):  # type: ignore[no-untyped-def]
+        here = [(chance, MARKS[mark])] if 8 * known <= chance < 8 * len(data) and data.startswith(STREAM[:50]) else []
+        yield from sorted([*honest(data, known), *here])
+
+    data = STREAM[:CHUNK]
+    assert data.startswith(b"BZh1") and chance < 8 * len(data)
+    whole = _read(single)
+    monkeypatch.setattr(bzip2, "_marks", marks)
+    with open(single, "rb") as file:
+        segments = list(bzip2._segments(file, 0))
+    assert len(segments) == 9, "header, six blocks, end, and the one that is none"
+    assert _read(single) == whole
+    assert chance // 8 not in block_starts(str(single), 1)
+
+
+@pytest.mark.parametrize("rubbish", [bytes(3_000_000), b"BZh9" * 900_000, MARKS[True].to_bytes(6, "big") * 2000])
+def test_rubbish_of_any_length_is_passed_over(tmp_path: Path, rubbish: bytes) -> None:
+    small = bz2.compress(b"small")
+    texts, damages = _read(_write(tmp_path / "a.bz2", small + rubbish + small))
+    assert [text for text in texts.values() if text] == [b"small", b"small"]
+    assert damages == [Damage(len(small), len(small) + len(rubbish), "damaged-stream")]
+
+
+@LAW
+@given(
+    parts=st.lists(st.binary(max_size=300), min_size=1, max_size=5),
+    flips=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), max_size=3),
+    cut=st.integers(0, 2000),
+)
+def test_what_is_not_named_is_right(tmp_path: Path, parts: list[bytes], flips: list[tuple[int, int]], cut: int) -> None:
+    """Whatever happens to a file: each text that comes is one of those that went in, in order; the rest is named."""
+    data = bytearray(b"".join(map(bz2.compress, parts)))
+    del data[max(1, len(data) - cut) if cut < 1000 else len(data) :]
+    for at, change in flips:
+        data[at % len(data)] ^= change
+    texts, damages = _read(_write(tmp_path / "a.bz2", bytes(data)))
+    left = iter(part for part in parts if part)
+    assert all(text in left for text in texts.values() if text)
+    assert damages or b"".join(texts.values()) == b"".join(parts) or cut < 1000
+    assert all(one.end <= two.start for one, two in zip(damages, damages[1:], strict=False))
+
+
+def test_the_empty_block_comes_before_its_text(single: Path) -> None:
+    with open(single, "rb") as file:
+        first = next(iter(blocks(file)))
+        assert first == Block(0, b"")
+        assert file.tell() <= 2 * CHUNK

@@ -1,0 +1,59 @@
+"""Files of sums beside a dump: found by the names that publishers use, and what they say is checked."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from bertdata.errors import VerificationError
+from bertdata.sources.checksums import check, published
+
+TEXT = b"what was published"
+MD5, SHA1 = hashlib.md5(TEXT).hexdigest(), hashlib.sha1(TEXT).hexdigest()
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "xwiki-20260101-pages.xml.bz2"
+    path.write_bytes(TEXT)
+    return path
+
+
+@pytest.mark.parametrize("name", ["xwiki-20260101-md5sums.txt", "md5sums.txt", "md5sums", "MD5SUMS", "xwiki_md5sums", "md5sum"])
+@pytest.mark.parametrize("line", ["{}  {}\n", "{} *{}", "{}  ./{}\r\n", "{}\t{}\n"])
+def test_sums_by_any_name(dump: Path, name: str, line: str) -> None:
+    other = f"{'0' * 32}  other-{dump.name}\n"
+    (dump.parent / name).write_text(other + line.format(MD5.upper(), dump.name) + "\n" + other)
+    assert published(str(dump)) == f"md5:{MD5}"
+    check(str(dump), f"md5:{MD5}")
+
+
+def test_the_strongest_counts(dump: Path) -> None:
+    (dump.parent / "md5sums.txt").write_text(f"{'0' * 32}  {dump.name}\n")
+    (dump.parent / "sha1sums.txt").write_text(f"{SHA1}  {dump.name}\n")
+    assert published(str(dump)) == f"sha1:{SHA1}"
+    (dump.parent / "sha1sums.txt").write_text(f"{SHA1}  another.xml.bz2\n")
+    assert published(str(dump)) == f"md5:{'0' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("md5sums.html", f"{MD5}  xwiki-20260101-pages.xml.bz2\n"),
+        ("notes.txt", f"{MD5}  xwiki-20260101-pages.xml.bz2\n"),
+        ("md5sums.txt", ""),
+        ("md5sums.txt", "no sums\n\x00\xff"),
+        ("md5sums.txt", "xwiki-20260101-pages.xml.bz2\n"),
+        ("md5sums.txt", f"{MD5}  pages.xml.bz2\n"),
+    ],
+)
+def test_what_says_nothing_of_the_dump(dump: Path, name: str, text: str) -> None:
+    (dump.parent / name).write_text(text)
+    assert published(str(dump)) == ""
+
+
+def test_another_sum_is_an_error_that_names_the_file_and_what_to_do(dump: Path) -> None:
+    with pytest.raises(VerificationError, match=rf"{dump.name} is not what was published: its md5 is {MD5}.*fetch it again"):
+        check(str(dump), f"md5:{'0' * 32}")
