@@ -3,7 +3,8 @@
     python benchmarks/masking.py pairs-128
     python benchmarks/masking.py pairs-512 --seconds 5
 
-DIR is what make-pairs wrote (without static masks).  Beside it, in the same run, Hugging Face's collators on the same rows.
+DIR is what make-pairs wrote.  Beside it, in the same run, Hugging Face's collators on the same rows.  Of rows with static masks
+the statistics of these are printed, over all rows, and no rates.
 Times are of one process' CPU; rows are drawn at random from all shards, in batches of 256.
 """
 
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bertdata import manifest, shards, vocab
+from bertdata.config import PairsConfig
 from bertdata.masking import IGNORED, UNITS, Ordinary, mask, ordinary, room
 
 BATCH = 256
@@ -27,14 +29,25 @@ ENOUGH = 1_000_000  # tokens for the statistics
 Array = npt.NDArray[Any]
 
 
+class Stored(NamedTuple):
+    """Static masks: places [M], what stood there [M], where those of a row end [N + 1], and of what they are: a unit, a share."""
+
+    places: Array
+    answers: Array
+    ends: Array
+    unit: str
+    share: float
+
+
 class Rows(NamedTuple):
-    """All rows of a data set: flat ids and segment ids [T], ends [N + 1], labels [N], and the length they are padded to."""
+    """All rows of a data set: flat ids and segment ids [T], ends [N + 1], labels [N], the length they are padded to, masks."""
 
     ids: Array
     types: Array
     ends: Array
     labels: Array
     width: int
+    stored: Stored | None
 
     def gather(self, rows: Array) -> tuple[Array, Array, Array]:
         """Return padded ids, segment ids and attention mask [B, L]."""
@@ -51,8 +64,12 @@ def main() -> int:
     pieces = vocab.read(options.directory).pieces
     rows = _load(options.directory)
     print(f"{options.directory}: {len(rows.labels)} rows, {len(rows.ids)} tokens, length {rows.width}\n")
-    broken = [unit for unit in UNITS if not _statistics(rows, pieces, unit)]
-    _rates(rows, options.directory, ordinary(pieces), options.seconds)
+    if rows.stored:
+        broken = [rows.stored.unit] if not _statistics(rows, pieces, rows.stored.unit) else []
+        _copies(rows)
+    else:
+        broken = [unit for unit in UNITS if not _statistics(rows, pieces, unit)]
+        _rates(rows, options.directory, ordinary(pieces), options.seconds)
     if broken:
         print(f"FAIL: {', '.join(broken)}")
     return int(bool(broken))
@@ -65,7 +82,38 @@ def _load(directory: Path) -> Rows:
     lengths = np.concatenate([b.column("input_ids").value_lengths().to_numpy() for b in batches])
     labels = np.concatenate([b.column("next_sentence_label").to_numpy() for b in batches])
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return Rows(np.concatenate(flat[0]), np.concatenate(flat[1]), ends, labels, made["config"]["max_seq_length"])
+    stored = None
+    if made["config"].get("masking") == "static":
+        columns = [[b.column(f"masked_lm_{name}") for b in batches] for name in ("positions", "labels")]
+        places, answers = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns)
+        counts = np.concatenate([c.value_lengths().to_numpy() for c in columns[0]])
+        config = PairsConfig(**made["config"])
+        stored = Stored(places, answers, np.append(0, np.cumsum(counts)), config.unit, made["config"]["masked_lm_prob"])
+    return Rows(np.concatenate(flat[0]), np.concatenate(flat[1]), ends, labels, made["config"]["max_seq_length"], stored)
+
+
+def _unmask(rows: Rows, numbers: Array) -> tuple[Array, Array, Array, Array]:
+    """Return (ids, masked, positions, labels) of rows as they are stored."""
+    assert rows.stored is not None
+    masked = rows.gather(numbers)[0]
+    most = int(np.diff(rows.stored.ends).max())
+    positions = shards.padded(rows.stored.places, rows.stored.ends, numbers, most, 0)
+    labels = shards.padded(rows.stored.answers, rows.stored.ends, numbers, most, IGNORED)
+    ids, (row, place) = masked.copy(), np.nonzero(labels != IGNORED)
+    ids[row, positions[row, place]] = labels[row, place]
+    return ids, masked, positions, labels
+
+
+def _copies(rows: Rows) -> None:
+    """Count the rows of equal text, as copies have them, and those of them with equal masks."""
+    texts: dict[bytes, list[bytes]] = {}
+    for first in range(0, len(rows.labels), BATCH):
+        ids, _, positions, _ = _unmask(rows, np.arange(first, min(first + BATCH, len(rows.labels))))
+        for text, places in zip(ids, positions, strict=True):
+            texts.setdefault(text.tobytes(), []).append(places.tobytes())
+    repeated = [masks for masks in texts.values() if len(masks) > 1]
+    equal = sum(len(masks) - len(set(masks)) for masks in repeated)
+    print(f"rows whose text another row has too: {sum(map(len, repeated))}; of them with its mask too: {equal}")
 
 
 def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[tuple[Array, Array, Array, Array]]:
@@ -73,6 +121,9 @@ def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[
     seen = 0
     for first in range(0, len(rows.labels), 4 * BATCH):
         numbers = np.arange(first, min(first + 4 * BATCH, len(rows.labels)))
+        if rows.stored:
+            yield _unmask(rows, numbers)
+            continue
         ids = rows.gather(numbers)[0]
         most = room(rows.width, unit=unit)
         yield ids, *mask(ids, vocabulary, seed=1, epoch=epoch, rows=numbers, max_predictions=most, unit=unit)
@@ -82,17 +133,17 @@ def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[
 
 
 def _statistics(rows: Rows, pieces: list[str], unit: str) -> bool:
-    """Print what the masks of two epochs are like; return whether they are as BERT's paper has them."""
-    vocabulary = ordinary(pieces)
+    """Print what the masks of two epochs, or the stored ones, are like; return whether they are as BERT's paper has them."""
+    vocabulary, wanted = ordinary(pieces), rows.stored.share if rows.stored else 0.15
     exact = count = maskable = same = 0
     old, new = [], []
     again = _masks(rows, vocabulary, unit, 1)
     for ids, masked, positions, labels in _masks(rows, vocabulary, unit, 0):
         row, place = np.nonzero(labels != IGNORED)
         tokens = vocabulary.maskable[ids].sum(1)
-        exact += int((np.bincount(row, minlength=len(ids)) == np.maximum(1, np.rint(0.15 * tokens))).sum())
+        exact += int((np.bincount(row, minlength=len(ids)) == np.maximum(1, np.rint(wanted * tokens))).sum())
         count, maskable = count + len(ids), maskable + int(tokens.sum())
-        same += int((positions == next(again)[2]).all(1).sum())
+        same += 0 if rows.stored else int((positions == next(again)[2]).all(1).sum())
         old.append(labels[row, place])
         new.append(masked[row, positions[row, place]])
     was, now = np.concatenate(old), np.concatenate(new)
@@ -100,11 +151,11 @@ def _statistics(rows: Rows, pieces: list[str], unit: str) -> bool:
     random = now[(now != vocabulary.mask_id) & (now != was)]
     share, z = len(was) / maskable, _uniformity(random, vocabulary.words)
     strange = int((~np.isin(random, vocabulary.words)).sum())
-    print(f"unit={unit}: selected {share:.4%} of {maskable} maskable; rows with exactly round(0.15 n): {exact / count:.2%}")
+    print(f"unit={unit}: selected {share:.4%} of {maskable} maskable; rows with exactly round({wanted} n): {exact / count:.2%}")
     print(f"  [MASK] {masked_share:.3%}  random {len(random) / len(was):.3%}  kept {kept:.3%}")
     print(f"  random ids that are special or unused: {strange}; chi-square of the ordinary words: z = {z:+.2f}")
-    print(f"  rows with equal masks in two epochs: {same} of {count}\n")
-    close = abs(share - 0.15) < 0.002 and abs(masked_share - 0.8) < 0.005 and abs(kept - 0.1) < 0.005
+    print("" if rows.stored else f"  rows with equal masks in two epochs: {same} of {count}\n")
+    close = abs(share - wanted) < 0.002 and abs(masked_share - 0.8) < 0.005 and abs(kept - 0.1) < 0.005
     return close and not strange and abs(z) < 5 and (unit == "word" or exact == count) and same < 0.01 * count
 
 

@@ -106,7 +106,8 @@ def read(path: Path, length: int = 0) -> Rows:
     labels = np.concatenate([c.to_numpy() for c in columns[2]]).astype(np.int64)
     if made["config"].get("masking") == "static":
         ids = unmasked(ids, ends, batches)
-    size, copies = sum(s["bytes"] for s in made["shards"]), made["config"]["dupe_factor"]
+    plain = batches[0].num_columns == len(columns)  # for more columns no size is promised
+    size, copies = plain * sum(s["bytes"] for s in made["shards"]), made["config"]["dupe_factor"]
     return Rows(ids, types, ends, labels, length or made["config"]["max_seq_length"], size, copies)
 
 

@@ -20,7 +20,17 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-__all__ = ["FORMATS", "MASKINGS", "OBJECTIVES", "SEGMENTERS", "CorpusConfig", "PairsConfig", "VocabConfig", "read_toml"]
+__all__ = [
+    "FORMATS",
+    "MASKINGS",
+    "OBJECTIVES",
+    "SEGMENTERS",
+    "CorpusConfig",
+    "PairsConfig",
+    "VocabConfig",
+    "parse_toml",
+    "read_toml",
+]
 
 FORMATS = ("arrow-stream", "arrow-file", "parquet")
 OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
@@ -128,7 +138,7 @@ class PairsConfig(_Config):
 
     With `masking` ``static`` rows are masked when they are built: `masked_lm_prob` None stands for BERT's 0.15, `max_predictions`
     0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that tells the words of
-    Chinese text.
+    Chinese text, which are then neither cut nor masked in part.
     """
 
     objective: str = "nsp"

@@ -48,9 +48,10 @@ class Tally:
         self.rejected.update(other.rejected)
 
     def check(self) -> None:
-        """Raise unless what entered is what left, was dropped or was rejected."""
+        """Raise unless what entered is what left, was dropped or was rejected; no count is below zero."""
         gone = sum(self.dropped.values()) + sum(self.rejected.values())
-        if self.entered != self.left + gone:
+        least = min([0, *self.dropped.values(), *self.rejected.values()])
+        if self.entered != self.left + gone or least < 0:
             raise VerificationError(
                 f"the counts of {self.stage} do not add up: {self.entered} went in, {self.left} came out, {gone} were dropped or "
                 "rejected: this is a fault in bertdata, please report it"

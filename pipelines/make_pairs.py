@@ -2,7 +2,7 @@
 
 Every bucket is a uniform sample of its split, so pairs built inside a bucket have partners from all of it.  The documents
 reach their bucket through spill files, one record batch a bucket, of which the engine only moves references; or, with
-``shuffle="engine"``, through the engine's own GroupByKey.  Both give the same bytes.
+``shuffle="engine"``, through the engine's own GroupByKey.  Both give the same bytes.  Static masks are made last, with the rows.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class _Build:
         columns, counts = self._columns(built), self._counts(built)
         if config.masking == "static":
             masked, masks = mask_rows(built, self.vocabulary, config, self.split, self.number)
-            columns, counts = columns | masked, counts | masks
+            columns, counts = {**columns, **masked}, {**counts, **masks}
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(Path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)

@@ -20,7 +20,7 @@ from bertdata.vocab import Vocabulary
 
 __all__ = ["mask_rows", "max_predictions"]
 
-_ROWS = 1024  # masked at a time: this takes some 100 bytes a token
+_TOKENS = 1 << 17  # masked at a time, padding included: this takes some 100 bytes each
 
 
 def max_predictions(config: PairsConfig) -> int:
@@ -37,8 +37,9 @@ def mask_rows(
     input_ids = np.empty_like(built.input_ids)
     positions, labels, counts = [np.zeros(0, np.uint16)], [input_ids[:0]], [np.zeros(1, np.int64)]
     maskable, width = 0, config.max_seq_length
-    for start in range(0, len(built.ends) - 1, _ROWS):
-        rows = np.arange(start, min(start + _ROWS, len(built.ends) - 1))
+    at_once = max(1, _TOKENS // width)
+    for start in range(0, len(built.ends) - 1, at_once):
+        rows = np.arange(start, min(start + at_once, len(built.ends) - 1))
         ids = shards.padded(built.input_ids, built.ends, rows, width, vocabulary.pieces.index("[PAD]"))
         words = None if built.continues is None else shards.padded(built.continues, built.ends, rows, width, 0)
         masked, places, answers = masking.mask(

@@ -16,6 +16,8 @@ from conftest import SAMPLE, Run
 
 from bertdata.config import FORMATS
 
+KINDS = ("corpus", "pairs", "masked")
+
 
 @pytest.fixture(scope="module")
 def made(run: Run, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -25,7 +27,8 @@ def made(run: Run, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory)
         root = roots[name] = tmp_path_factory.mktemp(name)
         options = ("--format", name, "--workers", 1)
         run("build-corpus", "--wikipedia", SAMPLE, "--books", SAMPLE / "books", "--output", root / "corpus", *options)
-        run("make-pairs", root / "corpus", "--vocab", sample_vocab, "--shards", 2, "--output", root / "pairs", *options)
+        for kind, masks in (("pairs", ()), ("masked", ("--masking", "static"))):
+            run("make-pairs", root / "corpus", "--vocab", sample_vocab, "--shards", 2, "--output", root / kind, *options, *masks)
     return roots
 
 
@@ -43,7 +46,7 @@ def tables(root: Path, name: str, kind: str) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_format_holds_the_same_rows(made: dict[str, Path], kind: str) -> None:
     found = {name: tables(root, name, kind).to_pylist() for name, root in made.items()}
     assert found["arrow-stream"] == found["arrow-file"] == found["parquet"]
@@ -64,7 +67,7 @@ def test_datasets_reads_every_format(made: dict[str, Path], name: str, kind: str
     assert ("input_ids" if kind == "pairs" else "sentences") in first
 
 
-@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_datasets_maps_a_stream_as_it_lies(made: dict[str, Path], kind: str) -> None:
     datasets = pytest.importorskip("datasets")
     root = made["arrow-stream"]
@@ -72,7 +75,7 @@ def test_datasets_maps_a_stream_as_it_lies(made: dict[str, Path], kind: str) -> 
         assert datasets.Dataset.from_file(str(root / kind / shard["name"])).num_rows == shard["rows"]
 
 
-@pytest.mark.parametrize("kind", ["corpus", "pairs"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["arrow-file", "parquet"])
 def test_polars_reads_the_formats_that_are_for_it(made: dict[str, Path], name: str, kind: str) -> None:
     polars: Any = pytest.importorskip("polars")
@@ -81,4 +84,4 @@ def test_polars_reads_the_formats_that_are_for_it(made: dict[str, Path], name: s
     for shard in json.loads((root / kind / "manifest.json").read_text())["shards"]:
         frame = read(root / kind / shard["name"])
         assert frame.height == shard["rows"]
-        assert frame.columns[0] == ("input_ids" if kind == "pairs" else "id")
+        assert frame.columns[0] == ("id" if kind == "corpus" else "input_ids")

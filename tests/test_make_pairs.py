@@ -103,3 +103,21 @@ def test_nonsense_is_refused(values: dict[str, Any], says: str) -> None:
 def test_short_sequences_are_of_pairs() -> None:
     assert [PairsConfig(objective=name).short_seq_prob for name in OBJECTIVES] == [0.1, 0.1, 0.0, 0.0]
     assert PairsConfig(objective="causal", short_seq_prob=0.0) == PairsConfig(objective="causal")
+
+
+def test_unknown_tokens_are_counted(run: Run, sample_corpus: Path, tmp_path: Path) -> None:
+    """Of the documents' tokens, once each, whatever the number of copies and splits."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters[:20]), ".", ","]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    options = ("--max-seq-length", 256, "--dupe-factor", 2, "--validation-fraction", 0.3, "--workers", 1)
+    run("make-pairs", sample_corpus, "--vocab", tmp_path / "vocab.txt", "--output", tmp_path / "p", *options)
+    tokenizer, count = read_vocabulary(tmp_path / "vocab.txt").tokenizer(), Counter[bool]()
+    for document in _rows(sample_corpus):
+        for encoded in tokenizer.encode_batch(document["sentences"], add_special_tokens=False):
+            count.update(i == 1 for i in encoded.ids)
+    share = count[True] / count.total()
+    assert _manifest(tmp_path / "p")["statistics"]["unknown_share"] == share > 0.01
+    shown = run("inspect", tmp_path / "p", "--n", 0).stdout
+    assert all(f"[UNK] {100 * split['unknown_share']:.1f} %" in shown for split in _manifest(tmp_path / "p")["splits"].values())
+    assert f"Of the text's tokens {share:.4%} are `[UNK]`" in (tmp_path / "p" / "README.md").read_text()

@@ -42,7 +42,8 @@ def _text(documents: Sequence[Sequence[Sequence[int]]], ids: Sequence[str] = ())
         starts.append(len(sentences) - 1)
     tokens = np.arange(FIRST, len(continues), dtype=np.uint32)
     names = ids or [f"w:{i}" for i in range(len(documents))]
-    return Text(Bucket(tokens, np.array(sentences, np.int64), np.array(starts, np.int64), names), np.array(continues))
+    flags = np.array(continues)
+    return Text(Bucket(tokens, flags[FIRST:], np.array(sentences, np.int64), np.array(starts, np.int64), names), flags)
 
 
 def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
@@ -52,7 +53,7 @@ def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
 
 def _build(text: Text, length: int = 32, short: float | None = 0.1, seed: int = 1, **more: Any) -> Pairs:
     config = PairsConfig(max_seq_length=length, short_seq_prob=short, seed=seed, **more)
-    return build(text.bucket, config, Special(CLS, SEP, text.continues), "bucket 0 of 1")
+    return build(text.bucket, config, Special(CLS, SEP), "bucket 0 of 1")
 
 
 class Row(NamedTuple):
@@ -163,8 +164,7 @@ def test_two_documents_of_two_sentences_exchange_their_second() -> None:
 
 
 def _spans(text: Text, room: int, short: float = 0.0, phase: bool = False) -> list[tuple[int, int]]:
-    inside = text.continues[FIRST:].tobytes() + b"\0"
-    cut = chunks.cut(text.bucket, inside, text.bucket.keys(1, room, 0), room=room, short_seq_prob=short, phase=phase)
+    cut = chunks.cut(text.bucket, text.bucket.keys(1, room, 0), room=room, short_seq_prob=short, phase=phase)
     return list(zip(cut.start.tolist(), cut.end.tolist(), strict=True))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,23 @@ def test_ids_take_two_bytes_up_to_65536_words() -> None:
     schema = shards.pair_schema(100, columns)
     assert shards.pair_batch(schema, columns).to_pylist()[0]["a_document"] == "w:1"
     assert schema.names == [*PAIR_ROWS[0], "a_document", "b_document"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_masks_and_words_are_columns(tmp_path: Path, format: str) -> None:
+    flags, places = np.arange(12) % 3 == 1, np.array([1, 65535, 2])
+    masks = {"masked_lm_positions": places, "masked_lm_labels": np.array([7, 65535, 9]), "masked_lm_ends": [0, 2, 3]}
+    columns = {**PAIRS, "continues_word": flags, **masks}
+    schema = shards.pair_schema(30522, columns)
+    assert schema.names == [*PAIR_ROWS[0], "continues_word", "masked_lm_positions", "masked_lm_labels"]
+    shards.write(tmp_path, "x", schema, [shards.pair_batch(schema, columns)], format)
+    rows = [row for batch in shards.read_batches(tmp_path / "x", format) for row in batch.to_pylist()]
+    assert [row["continues_word"] for row in rows] == [flags[:5].tolist(), flags[5:].tolist()]
+    assert [row["masked_lm_positions"] for row in rows] == [[1, 65535], [2]]
+    assert [row["masked_lm_labels"] for row in rows] == [[7, 65535], [9]]
+    features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["continues_word"]["feature"]["dtype"] == "bool"
+    assert features["masked_lm_positions"]["feature"]["dtype"] == "uint16"
 
 
 def test_the_default_is_one_record_batch_mapped_without_a_copy(tmp_path: Path) -> None:

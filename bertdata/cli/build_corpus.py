@@ -94,7 +94,8 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
     files = {kind: find(given, SUFFIXES[kind], f"--{kind}") for kind, given in patterns.items() if given}
     planned = plan(config, files)
     total = sum(entry["bytes"] for entry in planned.inputs)
-    echo(f"build-corpus: {len(planned.inputs)} files, {size(total)}, in {len(planned.tasks)} tasks -> {output}", err=True)
+    read_in = f"{_count(len(planned.inputs), 'file')}, {size(total)}, in {_count(len(planned.tasks), 'task')}"
+    echo(f"build-corpus: {read_in} -> {output}", err=True)
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":
             echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
@@ -126,6 +127,10 @@ def _tables(paths: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--templates {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
     return tuple(tables.items())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _plan_of(entry: dict[str, Any]) -> str:

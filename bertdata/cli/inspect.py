@@ -33,6 +33,8 @@ def command(directory: Path, count: int, row: int | None, epoch: int) -> None:
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
     """Print a data set's manifest in words, and examples."""
     manifest = read(directory)
+    if epoch and manifest["config"].get("masking") == "static":
+        raise UsageError(f"--epoch {epoch}: the rows of {directory} have one mask, which they were stored with")
     check_files(directory, manifest)
     click.echo(clean(describe(manifest, directory)))
     click.echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
@@ -46,6 +48,10 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
             raise UsageError(f"--row {number}: {directory} has pieces 0 to {len(pieces) - 1}")
         chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
         _print([(2, "  ".join(f"{i} {pieces[i]}" for i in chosen))])
+        if number is None and "coverage" in manifest:
+            from ..report.coverage import table
+
+            click.echo(clean(table(manifest["coverage"])))
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
         found = examples.row(directory, manifest, each)
@@ -58,7 +64,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
 
 
 def _config(config: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in config.items() if value != "")
+    return ", ".join(f"{name} {value}" for name, value in config.items() if value not in ("", []))
 
 
 def _print(lines: Iterable[tuple[int, str]]) -> None:

@@ -78,7 +78,7 @@ _DEFAULTS = PairsConfig()
     "--max-predictions",
     type=int,
     default=_DEFAULTS.max_predictions,
-    help="Static masks: most tokens that are masked in a row.  [default: as many as give each row its share]",
+    help="Static masks: most tokens that are masked in a row; if not given, as many as give each row its share.",
 )
 @click.option(
     "--whole-word",
@@ -90,7 +90,7 @@ _DEFAULTS = PairsConfig()
 @click.option(
     "--per-piece",
     is_flag=True,
-    help="With --whole-word or --span: draw for each piece whether it becomes [MASK], a random word or stays, not for all at once.",
+    help="With --whole-word or --span: each piece by itself becomes [MASK], a random word or stays, not all of them alike.",
 )
 @click.option(
     "--chinese-words",

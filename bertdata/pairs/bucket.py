@@ -24,7 +24,8 @@ class Bucket:
     """Tokenized documents, end to end.
 
     tokens: ids, [T].  continues: does a token go on with a word, [T].  sentences: where each sentence begins in `tokens`, and T,
-    [S + 1].  documents: where each document begins in `sentences`, and S, [D + 1].  ids: [D] document ids; documents of one id never exchange text.
+    [S + 1].  documents: where each document begins in `sentences`, and S, [D + 1].  ids: [D] document ids;
+    documents of one id never exchange text.
     """
 
     tokens: npt.NDArray[Any]

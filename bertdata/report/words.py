@@ -34,6 +34,9 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
         lines += [f"  {split}{': ' if split else ''}{_rows(values, manifest['config'])}" for split, values in splits.items()]
         if repeated := statistics["repeated_ids"]:
             lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
+    if (templates := manifest.get("dropped_templates", {})).get("calls"):
+        names = ", ".join(f"{name} {count:,}" for name, count in templates["most_frequent"][:5])
+        lines.append(f"  templates without words that are known: {templates['calls']:,} calls ({names}, …)")
     if rejects := manifest.get("rejects"):
         lines.append(f"  rejects are listed in {directory}/rejects ({sum(file['rows'] for file in rejects):,})")
     return "\n".join(lines)

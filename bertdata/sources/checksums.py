@@ -26,7 +26,7 @@ def published(path: str) -> str:
         sums = directory / name
         if (kind := _SUMS.fullmatch(name)) and sums.is_file() and sums.stat().st_size <= _MOST:
             algorithm = kind.group(1).lower()
-            for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
+            for line in sums.read_text(encoding="utf-8-sig", errors="replace").splitlines():
                 if (entry := _LINE.fullmatch(line.strip())) and entry.group(2) == Path(path).name:
                     found[algorithm] = entry.group(1).lower()
     return next((f"{algorithm}:{found[algorithm]}" for algorithm in _ALGORITHMS if algorithm in found), "")

@@ -82,7 +82,7 @@ class _Gzip:
         self._member = zlib.decompressobj(wbits=31)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        while data:
+        while data and not self.eof:  # at the end `unconsumed_tail` stays as it was
             try:
                 out = self._member.decompress(data, MOST)
             except zlib.error:

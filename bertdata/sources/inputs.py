@@ -80,7 +80,11 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
         return UsageError(f"{known}, not this kind of file")
-    return UsageError(f"{known}, not {path.suffix}: pack it anew: {unpack} {path.name} | bzip2 > {path.stem}.bz2")
+    packed = f"{path.stem}.bz2"
+    if _has_suffix(packed, suffixes):
+        return UsageError(f"{known}, not {path.suffix}: pack it anew: {unpack} {path.name} | bzip2 > {packed}")
+    how = f": {unpack} {path.name} > {path.stem}" if _has_suffix(path.stem, suffixes) else ""
+    return UsageError(f"{known}, not {path.suffix}: unpack it{how}")
 
 
 def _matches(path: Path, suffixes: Sequence[str]) -> list[str]:

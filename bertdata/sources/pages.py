@@ -55,7 +55,7 @@ class PageCutter:
     def __init__(self, most: int, at_start: bool) -> None:
         self._most = most
         self._state = _State.BETWEEN if at_start else _State.FOREIGN
-        self._rest = b""
+        self._rest = bytearray()  # grows in place: a long page that comes in many blocks is not copied for each
         self._at = 0  # where in the text `_rest` begins
         self._border = sys.maxsize  # where in the text the next piece begins
 
@@ -71,43 +71,44 @@ class PageCutter:
 
     def feed(self, data: bytes) -> Iterator[Cut]:
         """Take more text; give the pages that end in it."""
-        text, begin = self._rest + data, 0
-        for tag in _TAG.finditer(text, max(0, len(self._rest) - _CARRIED)):
+        known, begin = len(self._rest), 0
+        self._rest += data
+        for tag in _TAG.finditer(self._rest, max(0, known - _CARRIED)):
             opens = tag.group() == OPEN
             if opens and self._state is _State.PAGE:
-                yield Cut(text[begin : tag.start()], "unended-page")
+                yield Cut(bytes(self._rest[begin : tag.start()]), "unended-page")
             elif not opens and self._state in (_State.PAGE, _State.BETWEEN):
-                yield Cut(text[begin : tag.end()], "too-large" if tag.end() - begin > self._most else "")
+                yield Cut(bytes(self._rest[begin : tag.end()]), "too-large" if tag.end() - begin > self._most else "")
             if self._at + tag.start() >= self._border:  # the next piece reads on from this tag
                 self._state = _State.PAST
                 return
             self._state, begin = _State.PAGE if opens else _State.BETWEEN, tag.end()
-        self._keep(text, begin)
+        self._pass(begin)
         if len(self._rest) > self._most:
             if self._state is _State.PAGE:
-                yield Cut(self._rest, "too-large")
+                yield Cut(bytes(self._rest), "too-large")
                 self._state = _State.NAMED
-            self._keep(self._rest, len(self._rest) - len(_END))
+            self._pass(max(0, len(self._rest) - len(_END)))
         self._stop_at_border()
 
     def lose(self) -> bytes:
         """Note that bytes are lost here; give what there is of the page that they break, if that is not named elsewhere."""
-        broken = self._rest if self._state in (_State.PAGE, _State.BETWEEN) else b""
-        self._keep(self._rest, len(self._rest))
+        broken = bytes(self._rest) if self._state in (_State.PAGE, _State.BETWEEN) else b""
+        self._pass(len(self._rest))
         self._state = _State.FOREIGN
         return broken
 
     def finish(self) -> Iterator[Cut]:
         """Note that the file ends here; give what lacks its end.  Of a FOREIGN page the piece that it began in tells."""
         if self._state is _State.PAGE:
-            yield Cut(self._rest, "truncated-page")
+            yield Cut(bytes(self._rest), "truncated-page")
         elif self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest:
             yield Cut(b"", "truncated-dump")
 
-    def _keep(self, text: bytes, begin: int) -> None:
-        """Hold `text` from `begin` on; `text` begins where `_rest` does."""
-        begin = max(0, begin)
-        self._rest, self._at = text[begin:], self._at + begin
+    def _pass(self, count: int) -> None:
+        """Leave so many bytes of `_rest` behind."""
+        del self._rest[:count]
+        self._at += count
 
     def _stop_at_border(self) -> None:
         """Be PAST at the border, unless a page, or maybe the tag that opens one, is unfinished."""

@@ -48,7 +48,7 @@ def extract_paragraphs(
     name (as in ``load_templates``; parser functions end with a colon) each call that gave no words because
     neither table nor functions know it, or could not resolve it, or because the page's limit was reached.  Not
     counted are footnote marks, what the table says is empty, calls in comments, references and the like, and
-    calls within one that was dropped.
+    calls within one that was dropped or is empty.
     """
     if definition_lists not in ("drop", "keep"):
         raise ValueError(f'definition_lists is {definition_lists!r}; it must be "drop" or "keep"')
@@ -59,5 +59,6 @@ def extract_paragraphs(
     text = resolve_variants(text, language, variant)
     text = drop_switches(drop_tables(text))
     text = resolve_links(text, Namespaces.build(namespaces))
-    found = map(finish, paragraphs(text, keep_definitions=definition_lists == "keep", templates_on=templates is not None))
+    on = templates is not None
+    found = [finish(part, on) for part in paragraphs(text, keep_definitions=definition_lists == "keep", templates_on=on)]
     return [paragraph for paragraph in found if _WORD.search(paragraph)]

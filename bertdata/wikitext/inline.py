@@ -22,6 +22,7 @@ _BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED
 _SINGLE = re.compile(r"\[|\]+")
 _SET_APART = frozenset(":;!?")
 _STOPS = frozenset(",.;:!?)]、。，；：）")
+_LOOSE = " ,;、，；\t\u00a0\u3000"  # no colon: it ends transcriptions, and lines that lead to a formula
 
 
 def _tag(match: re.Match[str]) -> str:
@@ -30,13 +31,16 @@ def _tag(match: re.Match[str]) -> str:
     return " " if name == "br" else "" if name in _INLINE else match[0]
 
 
-def _close_gaps(text: str) -> str:
+def _close_gaps(text: str, templates_on: bool) -> str:
     """Remove what a vanished template leaves: empty brackets, a space before a comma.
 
-    A space that stands behind it, before a mark that French sets apart, is the author's.
+    A space that stands behind it, before a mark that French sets apart, is the author's.  With ``templates_on`` the
+    comma before it goes where another mark follows; else commas stay as MediaWiki shows them.
 
-    >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old)."), _close_gaps("il dit\\x1f : oui")
+    >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old).", False), _close_gaps("il dit\\x1f : oui", False)
     ('Rome  is, well, (old).', 'il dit : oui')
+    >>> _close_gaps("tea, \\x1f, milk (hot; \\x1f)", True), _close_gaps("tea, \\x1f, milk (hot; \\x1f)", False)
+    ('tea, milk (hot)', 'tea,, milk (hot;)')
     """
     text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
     if "(" in text or "[" in text or "（" in text:
@@ -49,7 +53,8 @@ def _close_gaps(text: str) -> str:
             before_stop = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[place][0].isspace())
         if before_stop:
             pieces[place] = piece
-            pieces[place - 1] = pieces[place - 1].rstrip()
+            before = pieces[place - 1].rstrip()
+            pieces[place - 1] = before.rstrip(_LOOSE) if templates_on else before
     return "".join(pieces)
 
 
@@ -73,7 +78,7 @@ def _drop_strays(text: str) -> str:
     return _SINGLE.sub(keep, text)
 
 
-def finish(text: str) -> str:
+def finish(text: str, templates_on: bool = False) -> str:
     """Return one paragraph as plain text."""
     if "[" in text:
         text = drop_addresses(text)
@@ -85,8 +90,10 @@ def finish(text: str) -> str:
     if OBJECT in text:
         text = text.replace(OBJECT, VANISHED)
     if VANISHED in text or FOOTNOTE in text:
-        text = _close_gaps(text)
-    text = unshield(text)
-    if "  " in text or "\t" in text or not text.isascii():
-        text = " ".join(text.split())
+        text = _close_gaps(text, templates_on)
+    text = unshield(text).replace("\u00a0", " ")
+    if not text.isprintable():  # of all white space a space alone is printable
+        return " ".join(text.split())
+    while "  " in text:
+        text = text.replace("  ", " ")
     return text.strip()

@@ -22,7 +22,8 @@ __all__ = ["resolve_links"]
 
 # Most links: no colon and nothing to resolve.  Splitting at them leaves the text and the labels.
 _PLAIN = re.compile(rf"\[\[(?:[^\[\]|:\n]*\|)?([^\[\]|:'\n{VANISHED}{FOOTNOTE}]+)\]\]")
-_BRACKETS = re.compile(r"\[\[([^\[\]]*)\]\]|\[\[+|\]\]+")
+_OPENING = re.compile(r"\[\[(?:([^\[\]]*)\]\]|\[*)")  # begins with plain characters: that is found much faster
+_CLOSING = re.compile(r"\]\]+")
 
 
 def _trick(target: str) -> str:
@@ -68,6 +69,16 @@ class _Links:
         self.names = names
         self.parts: list[str] = []
         self.open: list[int] = []
+
+    def text(self, text: str) -> None:
+        """Add what stands between two opening brackets; closing ones may be in it."""
+        done = 0
+        if "]" in text:
+            for match in _CLOSING.finditer(text):
+                self.parts.append(text[done : match.start()])
+                done = match.end()
+                self.close(done - match.start())
+        self.parts.append(text[done:])
 
     def add(self, content: str) -> None:
         """Add a link without another one in it."""
@@ -126,18 +137,16 @@ def resolve_links(text: str, names: Namespaces) -> str:
     links = _Links(names)
     parts = links.parts
     done = 0
-    for match in _BRACKETS.finditer(text):
+    for match in _OPENING.finditer(text):
         start, end = match.span()
-        parts.append(text[done:start])
+        links.text(text[done:start])
         done = end
         content = match[1]
         if content is not None:
             links.add(content)
-        elif text[start] == "[":
+        else:
             parts.append(text[start + 2 : end])
             links.open.append(len(parts))
             parts.append("[[")
-        else:
-            links.close(end - start)
-    parts.append(text[done:])
+    links.text(text[done:])
     return links.finish()

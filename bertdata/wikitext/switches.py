@@ -76,11 +76,12 @@ _WORDS = """
     不转换标题 不轉換標題 不索引 静态重定向 靜態重定向 消歧义 消歧義
 """
 _SWITCHES = frozenset(_WORDS.replace("_", "").split())
-_SWITCH = re.compile(r"[_＿]{2}([^\s_＿]{1,40}(?:_[^\s_＿]{1,40}){0,5})[_＿]{2}")  # Japanese has wide underscores as well
+_WORD = r"([^\s_＿]{1,40}(?:_[^\s_＿]{1,40}){0,5})[_＿]{2}"
+_SWITCH = re.compile("__" + _WORD)  # begins with plain characters: that is found much faster
+_WIDE_SWITCH = re.compile("[_＿]{2}" + _WORD)  # Japanese has wide underscores as well
 
 
 def drop_switches(text: str) -> str:
     """Return ``text`` without behaviour switches."""
-    if "_" not in text and "＿" not in text:  # a single character is found much faster
-        return text
-    return _SWITCH.sub(lambda switch: "" if switch[1].upper().replace("_", "") in _SWITCHES else switch[0], text)
+    switches = _WIDE_SWITCH if "＿" in text else _SWITCH
+    return switches.sub(lambda switch: "" if switch[1].upper().replace("_", "") in _SWITCHES else switch[0], text)

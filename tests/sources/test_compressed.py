@@ -54,6 +54,16 @@ def test_all_bytes_of_all_streams(tmp_path: Path, parts: list[bytes], end: str) 
     assert _read(path) == (b"".join(parts), [])
 
 
+@pytest.mark.parametrize("kind", ["bz2", "gz", "xz", "zst"])
+def test_members_that_a_decompressor_gives_in_several_steps(tmp_path: Path, kind: str) -> None:
+    parts = [_noise(size, size) for size in (MOST, MOST + 1, 3 * MOST, 5)]
+    data = b"".join(_pack(kind, part) for part in parts)
+    assert _read(_write(tmp_path / f"a.{kind}", data)) == (b"".join(parts), [])
+    text, (damage,) = _read(_write(tmp_path / f"a.{kind}", data + b"garbage"))
+    assert text == b"".join(parts)
+    assert damage == Damage(len(data), len(data) + 7, damage.reason)
+
+
 @LAW
 @given(parts=STREAMS, index=st.integers(0, 5))
 def test_bzip2_from_any_stream_on(tmp_path: Path, parts: list[bytes], index: int) -> None:
@@ -285,6 +295,11 @@ def _packer(kind: str) -> Any:
     if kind == "zst":
         return pytest.importorskip("zstandard").ZstdCompressor().compressobj()
     return {"bz2": bz2.BZ2Compressor, "gz": partial(zlib.compressobj, wbits=31), "xz": lzma.LZMACompressor}[kind]()
+
+
+def _pack(kind: str, data: bytes) -> bytes:
+    packer = _packer(kind)
+    return bytes(packer.compress(data) + packer.flush())
 
 
 def _bomb(kind: str, size: int) -> bytes:

@@ -45,10 +45,12 @@ def seconds(text: str, templates: Templates | None) -> float:
 
 
 def check_growth(small: str, large: str) -> None:
-    """Eight times the text may take forty times as long; quadratic time would take sixty-four times."""
+    """Eight times the text may take forty times as long; quadratic time would take sixty-four times.
+
+    Other work on the machine may spoil a measurement: one of three must be good.
+    """
     for templates in TABLES:
-        slow, fast = (min(seconds(text, templates) for _ in range(3)) for text in (large, small))
-        assert slow < 40 * max(fast, 0.002)
+        assert any(seconds(large, templates) < 40 * max(seconds(small, templates), 0.002) for _ in range(3))
 
 
 @pytest.mark.parametrize("templates", TABLES, ids=["off", "on"])

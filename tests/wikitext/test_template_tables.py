@@ -1,5 +1,6 @@
 """The tables of templates: what Wikipedias in other languages show for calls in running prose."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,8 @@ JA = """
 彼は{{死亡年月日と没年齢|1900|5|10|1980|5|9}}に没した。 => 彼は1980年5月9日（79歳没）に没した。
 灯台は{{和暦|1930}}に建った。 => 灯台は1930年（昭和5年）に建った。
 橋は{{和暦|1989}}に、駅は{{和暦|2020}}に開いた。 => 橋は1989年に、駅は2020年（令和2年）に開いた。
+欧州では{{BEL}}と{{flagcountry|FRA}}が遊ぶ。{{Fontsize|large|海}} => 欧州ではベルギーとフランスが遊ぶ。海
+根拠は（{{合衆国法典|17|302}}）、名は（Anna {{IPA-nl|ana|lang}}）である。 => 根拠は（17 U.S.C. § 302）、名は（Anna [ana]）である。
 位置は（{{ウィキ座標|35|10|N|139|20|E}}）島の北である。 => 位置は島の北である。
 """
 ZH = """
@@ -183,6 +186,24 @@ RU = """
 Он мастер {{нихонго|дзюдо|柔道|дзю:до:}}. => Он мастер дзюдо (яп. 柔道 дзю:до:).
 Вес {{comment|кг|килограмм}} мал{{якорь|вес}}. => Вес кг мал.
 """
+EN = """
+A ({{lang-zh|s=北港|t=北港口|p=běi gǎng}}). => A (simplified Chinese: 北港; traditional Chinese: 北港口; pinyin: běi gǎng).
+The port ({{lang-zh|北港}}, {{lang-ku}}) is {{tlit|ru|bukhta}}. => The port (Chinese: 北港) is bukhta.
+It is {{val|12.5|0.2|u=km}} or {{val|12345|fmt=commas|u=m}} off. => It is 12.5±0.2 km or 12,345 m off.
+It weighs {{val|1.2|(3)|e=6|u=kg}}. => It weighs 1.2(3)×106 kg.
+It weighs {{val|1.2|0.3|e=6|u=kg}} or {{val|5|+1|-2|e=3}}. => It weighs (1.2±0.3)×106 kg or (5+1−2)×103.
+It lies at {{coord|12|31|07|N|70|02|09|W|type:city}}. => It lies at 12°31′07″N 70°02′09″W.
+It lies at {{coord|13|19|N|169|9|W}}, {{coord|39.9|N|32.8|E|display=inline}}. => It lies at 13°19′N 169°9′W, 39.9°N 32.8°E.
+It lies at {{coord|-5.5|30.25|dim:30}}. => It lies at 5.5°S 30.25°E.
+The island ({{coord|28|N|2|E|display=inline,title}}; {{coord|missing}}) is small. => The island is small.
+{{harvtxt|Reed|Hill|1974|p=5}} and {{harvtxt|Low|1995}} say so {{harv|A|1995}}. => Reed & Hill (1974, p. 5) and Low (1995) say so.
+So say {{harvnb|A|B|C|D|2001|pp=4–5}} and {{harvnb|A|B|C|2001}}. => So say A et al. 2001, pp. 4–5 and A, B & C 2001.
+It is {{nuclide|caesium|137}}, not {{SimpleNuclide|Ra|226}} or {{bismuth}}. => It is 137Cs, not 226Ra or Bi.
+See {{uscsub|18|3553|a}}. The field {{airport codes|ABC|DEFG}}. => See 18 U.S.C. § 3553(a). The field (IATA: ABC, ICAO: DEFG).
+On {{open-closed|0,1}} {{ell}} is odd{{aside|so they say}}or not. => On (0,1] ℓ is odd – so they say – or not.
+The sound {{IPAblink|ə|ə(ː)}} is {{IPAslink|q}}{{by whom?|date=May 2010}}. => The sound [ə(ː)] is /q/.
+{{Main|Port}}{{Infobox town|name={{nihongo|A|B}}}} It is old. {{cite book|title={{lang|la|Portus}}}} => It is old.
+"""
 OTHERS = {
     "pt": """
 O farol é do {{séc|XIX}} e tem {{fmtn|90000|m}}. => O farol é do século XIX e tem 90 000 m.
@@ -194,6 +215,7 @@ Nasceu em {{dni|16|7|1981}} e {{AC|44}} é antigo. => Nasceu em 16 de julho de 1
 {{Fakt|Latarnia jest najstarsza.|data=2017-11}} Nadal świeci{{r|a}}. => Latarnia jest najstarsza. Nadal świeci.
 To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
 """,
+    "ltg": "Kopenhaga ({{vol-da|København}}; {{lang-de|Kopenhagen}}) ir{{Nūruodis}}. => Kopenhaga (København; Kopenhagen) ir.",
     "uk": "Порт ({{lang-de|Nordhafen}}) у {{не перекладено|Озеро|озері|en|Lake}}. => Порт (нім. Nordhafen) у озері.",
     "ko": "항구({{llang|ja|港|미나토}})는 작다{{출처|날짜=2020-1-1}}. => 항구(일본어: 港 미나토)는 작다.",
     "ar": "الميناء {{إنج|Harbour}} صغير{{بحاجة لمصدر}} {{وإو|عر=هنا}}. => الميناء (بالإنجليزية: Harbour) صغير هنا.",
@@ -208,7 +230,7 @@ To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
     "vi": "Cảng ({{lang-en|North Harbour}}) nhỏ{{Cần dẫn nguồn}}. => Cảng (tiếng Anh: North Harbour) nhỏ.",
     "sv": "Hamnen ({{lang-en|North Harbour}}) är liten{{källa behövs}}. => Hamnen (engelska: North Harbour) är liten.",
 }
-CALLS = {"ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
+CALLS = {"en": EN, "ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
 
 
 @pytest.mark.parametrize(
@@ -218,6 +240,25 @@ CALLS = {"ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, *
 def test_call(language: str, wikitext: str, expected: str) -> None:
     found = extract_paragraphs(wikitext, title="T", language=language, templates=load_templates(language))
     assert "\n".join(found).replace("\u00a0", " ") == expected
+
+
+WORDLESS = """
+en | {{Short description|a}}{{Use dmy dates}}{{Infobox island|a={{b}}}}{{pp-move-indef}}{{Taxobox|c}}
+en | {{Main|a}}{{cite journal|b}}{{Reflist}}{{Commons category|c}}{{Sea-stub}}{{Navboxes|d}}{{Authority control}}{{div col}}
+ja | {{基礎情報 国|a}}{{Main2|b|c}}{{Reflist}}{{Normdaten}}{{ウィキポータルリンク|d}}{{Cite book|e}}
+zh | {{主条目|a}}{{Authority control}}{{cite book en|b}}{{多個問題}}{{science-footer}}
+it | {{Cita libro|a}}{{Portale|b}}{{Controllo di autorità}}{{Tassobox|c}}{{Vedi anche|d}}
+xx | {{Infobox a|b}}{{reflist}}{{a-stub}}{{commonscat}}
+"""
+
+
+@pytest.mark.parametrize("line", WORDLESS.strip().split("\n"))
+def test_what_has_no_words_is_not_counted_as_dropped(line: str) -> None:
+    """The manifest lists what lost words, and not the citations and boxes of every page."""
+    language, _, wikitext = line.partition(" | ")
+    dropped: Counter[str] = Counter()
+    assert extract_paragraphs(wikitext + "{{n|m}}", templates=load_templates(language), dropped=dropped) == []
+    assert {name: count for name, count in dropped.items() if name != "b"} == {"n": 1}
 
 
 ADA = "{{Bio|Nome=Ada|Cognome=Riva|Sesso=F|LuogoNascita=Porto Alto|GiornoMeseNascita=9 marzo|AnnoNascita=1900"

@@ -9,19 +9,23 @@ Function(name='lc', arguments=((None, 'F'),)))
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple, Optional, Union
 
 from ..namespaces import TEMPLATE, Namespaces
 
 __all__ = ["CALL", "GONE", "Argument", "Call", "Function", "Node", "Parameter", "Parts", "Span", "node", "parse", "scan", "title"]
 
-_BRACES = re.compile(r"\{\{([^{}]*)\}\}|\{\{+|\}\}+")  # no group around a whole alternative: it is slower
+_OPENING = re.compile(r"\{\{(?:([^{}]*)\}\}|\{*)")  # begins with plain characters: that is found much faster
+_CLOSING = re.compile(r"\}\}+")
 _MAX_DEPTH = 40  # MediaWiki's own limit on nested braces; it also keeps hostile input linear
 _NAME = re.compile(r"[^|{}\n]{0,80}\|")
 _BAR = re.compile(r"\|")
 _BARS = re.compile(r"\[\[|\]\]|-\{|\}-|\|")
 _MAX_NAME = 300  # MediaWiki's own is 255 bytes
+_MAX_ARGUMENTS = 2000  # those behind are not seen; no template in running prose has a tenth of it
+_SHORT = 100  # characters of a call whose tree is kept
 _SUBST = ("subst", "safesubst")
 
 GONE, CALL, PARAMETER = 0, 2, 3  # braces without a partner go; two are a call, three a parameter
@@ -87,6 +91,11 @@ class _Scan:
         if count >= 2:
             spans.append(Span(place, place + count - count % 2, GONE))
 
+    def close_all(self, text: str, start: int, end: int) -> None:
+        """Match the closing braces in a part of the text, between two opening ones."""
+        for match in _CLOSING.finditer(text, start, end):
+            self.close(match.start(), match.end() - match.start())
+
     def finish(self, text: str) -> list[Span]:
         """Return the spans; of braces that never end, they and the name go."""
         for start, size, _ in self.opened:
@@ -102,25 +111,30 @@ def scan(text: str) -> list[Span]:
     [(2, 1), (3, 0), (0, 0), (0, 0)]
     """
     found = _Scan()
-    for match in _BRACES.finditer(text):
+    done = 0
+    for match in _OPENING.finditer(text):
         start, end = match.span()
+        if text.find("}", done, start) >= 0:
+            found.close_all(text, done, start)
         if match.lastindex:
             found.spans.append(Span(start, end, CALL))
-        elif text[start] == "{":
-            found.opened.append((start, end - start, len(found.spans)))
         else:
-            found.close(start, end - start)
+            found.opened.append((start, end - start, len(found.spans)))
+        done = end
+    found.close_all(text, done, len(text))
     return found.finish(text)
 
 
-def _cut(text: str, span: Span, nodes: Mapping[int, Node], brackets: bool) -> list[list[str | Node]] | None:
+def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[list[str | Node]] | None:
     """Cut what is between the braces at its bars, not at those in brackets; None where brackets have no partner.
 
-    ``nodes`` are the trees of what stands between the braces, by where it begins.
+    ``nodes`` keeps the trees of what stands between the braces, by where it begins.
     """
     arguments: list[list[str | Node]] = [[]]
     place, depth = span.start + span.kind, 0
     for child in (*span.children, Span(span.end - span.kind, span.end, GONE)):
+        if len(arguments) > _MAX_ARGUMENTS + 1:
+            break
         for token in (_BARS if brackets else _BAR).finditer(text, place, child.start):
             if token[0] != "|":
                 depth = depth + 1 if token[0] in ("[[", "-{") else max(depth - 1, 0)
@@ -130,6 +144,8 @@ def _cut(text: str, span: Span, nodes: Mapping[int, Node], brackets: bool) -> li
                 place = token.end()
         arguments[-1].append(text[place : child.start])
         if child.kind:
+            if child.start not in nodes:
+                nodes[child.start] = node(text, child)
             arguments[-1].append(nodes[child.start])
         place = child.end
     return None if depth else arguments
@@ -161,7 +177,14 @@ def title(text: str, span: Span) -> str:
     """
     start = span.start + 2
     end = min(span.children[0].start if span.children else span.end - 2, start + _MAX_NAME)
-    name = text[start:end].partition("|")[0].strip().lower()
+    bar = text.find("|", start, end)
+    return _title(text[start : end if bar < 0 else bar])
+
+
+@lru_cache(maxsize=1 << 13)
+def _title(name: str) -> str:
+    """Return the name as it is looked up; a page repeats its names, and all pages share many."""
+    name = name.strip().lower()
     while ":" in name:
         prefix, _, rest = name.partition(":")
         if prefix not in _SUBST and Namespaces.build().kind(name) != TEMPLATE:
@@ -172,12 +195,25 @@ def title(text: str, span: Span) -> str:
 
 def node(text: str, span: Span) -> Node:
     """Return the tree of one span."""
+    if not span.children and span.end - span.start <= _SHORT:
+        return _short(text[span.start : span.end], span.kind)
+    return _node(text, span)
+
+
+@lru_cache(maxsize=1 << 12)
+def _short(call: str, kind: int) -> Node:
+    """Return the tree of a call with nothing nested in it; many stand on page after page."""
+    return _node(call, Span(0, len(call), kind))
+
+
+def _node(text: str, span: Span) -> Node:
     start, end = span.start + span.kind, span.end - span.kind
     if span.children or text.find("[[", start, end) >= 0 or text.find("-{", start, end) >= 0:
-        nodes = {child.start: node(text, child) for child in span.children if child.kind}
+        nodes: dict[int, Node] = {}
         pieces = _cut(text, span, nodes, True) or _cut(text, span, nodes, False) or [[""]]
     else:
-        pieces = [[piece] for piece in text[start:end].split("|")]
+        pieces = [[piece] for piece in text[start:end].split("|", _MAX_ARGUMENTS + 1)]
+    del pieces[_MAX_ARGUMENTS + 1 :]
     if span.kind == PARAMETER:
         name = "".join(piece for piece in pieces[0] if isinstance(piece, str)).strip()
         return Parameter(name, _join(pieces[1]) if len(pieces) > 1 else None)

@@ -9,6 +9,7 @@ shows nothing is marked, so that the spaces and brackets around it can be tidied
     'a b c d f'
 """
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ __all__ = ["PageContext", "expand_templates"]
 _MAX_COST = 2_000_000  # MediaWiki's limit on the characters that the templates of a page may give; ours on work as well
 _FUNCTION_COST = 40  # against the limit on the page, besides the characters
 _MODULE_COST = 150
+_NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
 _LIST_MARKS = ("*", "#", ":", ";")  # in words that a template gives they make no list: "*wódr̥"
 
 
@@ -50,6 +52,8 @@ class _Expander:
         self.table = page.templates or no_templates(page.language)
         self.left = max(_MAX_COST, 2 * size)
         self.notes: list[str] = []
+        self.lost: list[str] = []  # names of the calls that gave no words
+        self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
 
     def outer(self, text: str, span: Span) -> str:
         """Return what a span of the page itself shows; of what is not known, nothing within is looked at."""
@@ -61,21 +65,34 @@ class _Expander:
         if name in NOTES:
             self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
             return VANISHED
-        if not self.known(name):
-            return self.drop(name)
-        shown = self.node(node(text, span), {})
-        return SHIELD + shown if shown[:1] in _LIST_MARKS else shown
+        body = self.table.find(name)
+        if body is not None:
+            return self.repeated(text, span) if body.parts else VANISHED
+        return self.repeated(text, span) if self.is_function(name) else self.drop(name)
 
-    def known(self, name: str) -> bool:
-        """Say whether a call by this name may show something."""
-        table = self.table
-        return table.find(name) is not None or (
-            name.removesuffix(":") in table.functions and (name[-1:] == ":" or name in VARIABLES)
-        )
+    def repeated(self, text: str, span: Span) -> str:
+        """Return what a known call shows; one that stands on the page again is not worked out again."""
+        call = text[span.start : span.end]
+        shown, cost, lost = self.done.get(call, _NOT_DONE)
+        if cost <= self.left:
+            self.left -= cost
+            self.lost += lost
+            return shown
+        left, before = self.left, len(self.lost)
+        shown = self.node(node(text, span), {})
+        if shown[:1] in _LIST_MARKS:
+            shown = SHIELD + shown
+        if self.left >= 0:
+            self.done[call] = shown, left - self.left, self.lost[before:]
+        return shown
+
+    def is_function(self, name: str) -> bool:
+        """Say whether a name is that of a function or variable, which may be called."""
+        return name.removesuffix(":") in self.table.functions and (name[-1:] == ":" or name in VARIABLES)
 
     def drop(self, name: str) -> str:
         """Count a call that gives no words."""
-        self.page.dropped[name] += 1
+        self.lost.append(name)
         return VANISHED
 
     def show(self, parts: Parts, frame: Frame) -> str:
@@ -108,6 +125,8 @@ class _Expander:
         body = self.table.find(name)
         if body is None:
             return self.drop(name)
+        if not body.parts:
+            return VANISHED
         own = self.collect(call.arguments, frame) if self.left >= 0 else {}
         if self.left < 0:
             return self.drop(name)
@@ -172,4 +191,5 @@ def expand_templates(text: str, page: PageContext) -> str:
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
     parts.append(text[done:])
+    page.dropped.update(expander.lost)
     return "".join([*expander.notes, *parts])

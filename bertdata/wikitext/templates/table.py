@@ -15,9 +15,9 @@ Names are compared in lower case, with underscores as spaces.  The user's files 
 language, then what every wiki has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -57,17 +57,24 @@ class Templates:
     def find(self, name: str) -> Body | None:
         """Return the body of a template, or None."""
         body = self.bodies.get(name)
-        if body is None and name.startswith(self.starts):
+        return self._starred(name) if body is None else body
+
+    @cached_property
+    def _starred(self) -> Callable[[str], Body | None]:
+        """Find the body of a name that fits a pattern; pages share their names, so what was found is kept."""
+        starts = tuple({start for start, _, _ in self.patterns if start})
+        ends = tuple({end for start, end, _ in self.patterns if not start})
+
+        @lru_cache(maxsize=1 << 13)
+        def find(name: str) -> Body | None:
+            if not name.startswith(starts) and not name.endswith(ends):
+                return None
             for start, end, body in self.patterns:
                 if name.startswith(start) and name.endswith(end) and len(name) > len(start + end):
                     return body._replace(star=name[len(start) : len(name) - len(end)])
             return None
-        return body
 
-    @cached_property
-    def starts(self) -> tuple[str, ...]:
-        """What a name that fits one of the patterns begins with."""
-        return tuple({start for start, _, _ in self.patterns})
+        return find
 
 
 class _File(NamedTuple):
