@@ -9,6 +9,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ HEAD = (
 NAME = "xwiki-20260101-pages-articles-multistream.xml.bz2"
 
 
+@cache
 def page(number: int, seed: int = 0) -> str:
     draw = random.Random(1000 * number + seed)
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randrange(3, 9))) for _ in range(240)]

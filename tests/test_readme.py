@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+import click
 from conftest import REPOSITORY, SAMPLE
 
 from bertdata.cli import cli
@@ -66,11 +66,24 @@ def test_the_main_job_and_the_python_run_as_written(tmp_path: Path) -> None:
         assert list(tmp_path.glob(f"*/{name}")) or name in ("data", "rejects"), f"README shows {name}, which is not made"
 
 
-@pytest.mark.parametrize("option", re.findall(r"^\| `(--[\w-]+)", README, re.M))
-def test_the_options_named_exist_for_every_building_command(option: str) -> None:
-    import click
+BUILDING = ("build-corpus", "train-vocab", "make-pairs")
 
-    for name in ("build-corpus", "train-vocab", "make-pairs"):
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        assert option in {opt for param in command.params for opt in param.opts}
+
+def options_of(name: str) -> set[str]:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return {opt for param in command.params for opt in (*param.opts, *param.secondary_opts)}
+
+
+def test_the_options_of_the_first_table_are_of_every_building_command() -> None:
+    table = re.findall(r"^\| `(--[\w-]+)", README.partition("### ")[0], re.M)
+    assert len(table) >= 4
+    assert all(set(table) <= options_of(name) for name in BUILDING)
+
+
+def test_every_option_that_is_named_exists() -> None:
+    """In a table of make-pairs it is of make-pairs; elsewhere of any command, or of pip."""
+    known = set().union(*map(options_of, (*BUILDING, "inspect", "demo"))) | {"--editable", "--constraint", "--check", "--runner"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", README)) - {"--project", "--corpus", "--control"} <= known
+    section = README.partition("### What make-pairs makes")[2].partition("### What comes out")[0]
+    assert set(re.findall(r"^\| `(--[\w-]+)", section, re.M)) <= options_of("make-pairs")
