@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import OutputExistsError, ResumeError
-from .files import digest, lock, read_json, remove_temporary, storage_errors, write_json
+from .files import TEMPORARY, digest, lock, read_json, remove_temporary, storage_errors, write_json
 from .manifest import NAME
 
 __all__ = ["STATE", "count_done", "is_complete", "opened", "perform", "tidy"]
@@ -65,11 +65,11 @@ def _refuse_foreign(directory: Path) -> None:
     if not directory.is_dir():
         return
     with storage_errors(f"cannot read {directory}"):
-        strange = sorted(entry.name for entry in directory.iterdir() if entry.name not in _OURS)
-        present = any(directory.iterdir())
+        names = sorted(entry.name for entry in directory.iterdir())
+    strange = [name for name in names if name not in _OURS and not name.startswith(TEMPORARY)]
     if strange:
         raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another --output")
-    if present and not (directory / STATE).is_dir() and not (directory / NAME).exists():
+    if names and not (directory / STATE).is_dir() and not (directory / NAME).exists():
         raise OutputExistsError(f"{directory} holds something that is no data set of bertdata: choose another --output")
 
 
@@ -93,6 +93,8 @@ def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: boo
         shutil.rmtree(target / STATE / "tasks", ignore_errors=True)
         shutil.rmtree(target / STATE / "work", ignore_errors=True)
     remove_temporary(target)
+    if is_complete(target):
+        tidy(target)  # killed between its manifest and this
     write_json(run, identity)
 
 

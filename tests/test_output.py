@@ -167,6 +167,24 @@ def test_resume_keeps_finished_work_and_sweeps_halves(directory: Path) -> None:
         assert output.count_done(root, "extract") == 0
 
 
+def test_resume_sweeps_a_half_written_manifest(directory: Path) -> None:
+    with opened(directory, IDENTITY) as root:
+        write_text(root / "data" / "part", "done")
+        write_text(root / f"{TEMPORARY}{NAME}-1", "ha")
+    with opened(directory, IDENTITY, resume=True) as root:
+        assert _content(root) == {"data/part": "done"}
+
+
+def test_resume_tidies_what_a_run_left_that_ended_at_its_manifest(directory: Path) -> None:
+    _finish(directory)
+    write_text(directory / STATE / "work" / "spill", "left")
+    write_text(directory / STATE / "tasks" / "extract" / "00000.json", "{}")
+    with opened(directory, IDENTITY, resume=True):
+        pass
+    assert _content(directory) == WHOLE
+    assert not (directory / STATE / "work").exists() and not (directory / STATE / "tasks").exists()
+
+
 def test_overwrite_builds_beside_and_swaps_when_whole(directory: Path) -> None:
     _finish(directory)
     with opened(directory, {**IDENTITY, "command": "x"}, overwrite=True) as root:

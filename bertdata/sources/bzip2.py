@@ -2,7 +2,8 @@
 
 A bzip2 stream is a string of bits: a header of four bytes, blocks of up to 900 kB of text, and an end.  Each block begins with
 48 bits that hardly occur elsewhere (the digits of pi), at any bit of a byte, and with its checksum; the end has a mark too.
-So a block packed between a header and an end of its own is a whole stream, whatever became of its neighbours.
+So a block packed between a header and an end of its own is a whole stream, whatever became of its neighbours; only damage to the
+very mark behind a block, six bytes in some hundred thousand, hides where it ends and so costs it too.
 
     BZh9 | pi, sum, block | pi, sum, block | root of pi, sum | BZh9 | pi, sum, block | root of pi, sum
 """

@@ -33,7 +33,20 @@ CLOSED = [
     ("{{#expr:(", ")}}"),
     ("{{nowrap|[[a|''", "]]}}"),
 ]
-MEGABYTE = ["{{", "[[", "''", "<ref>", "{|\n", "{{[[", "[[{{''<ref>", "{{a|[[b|''c<ref>{|\n", "<ref>{{[[File:a|", "{|\n|{{[["]
+MEGABYTE = [
+    "{{!}}",
+    "{{convert|5|mi|km}}",
+    "{{",
+    "[[",
+    "''",
+    "<ref>",
+    "{|\n",
+    "{{[[",
+    "[[{{''<ref>",
+    "{{a|[[b|''c<ref>{|\n",
+    "<ref>{{[[File:a|",
+    "{|\n|{{[[",
+]
 TABLES = [None, load_templates("zh")]
 
 
@@ -75,6 +88,16 @@ def test_nested_pieces_take_linear_time(opening: str, closing: str) -> None:
 @pytest.mark.parametrize("opening", ["{{nowrap|[[a", "{{nowrap|-{", "{{#if:a|[[", "{{lang|la|[[a|", "{{{1|[["])
 def test_brackets_without_a_partner_in_nested_templates(opening: str) -> None:
     check_growth(opening * 9 + "}}" * 9, opening * 18 + "}}" * 18)
+
+
+CALLS = ["{{{{nowrap{}}}}}", "{{{{#switch:z{}}}}}", "{{{{convert|5|mi{}}}}}", "{{{{no such{}}}}}"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("argument", ["|", "|a", "|a=b", "|{{!}}", "|{{a|b}}", "|[[a]]"])
+def test_arguments_without_number_take_less_than_a_second_per_megabyte(call: str, argument: str) -> None:
+    text = call.format(argument * (400_000 // len(argument)))
+    assert any(seconds(text, TABLES[1]) < 0.4 for _ in range(3))
 
 
 RUNS = ["[[{}|]]", "<div class={}>x", "<poem>a{}x</poem>", "-{{{}}}-", "({}b {{{{x}}}}", "={}x"]

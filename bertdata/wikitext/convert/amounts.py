@@ -7,7 +7,6 @@
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 __all__ = [
     "Amount",
@@ -50,13 +49,9 @@ class Amount:
 
 def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     """Read a number; numbers of ``from_digits`` digits and more are shown in groups of three."""
-    return _read(text, from_digits) if len(text) <= _LONGEST else None
-
-
-@lru_cache(maxsize=1 << 12)
-def _read(text: str, from_digits: int) -> Amount | None:
-    """Read what is not too long; one call asks more than once whether a word is a number."""
     text = text.strip().replace("&minus;", "-")
+    if len(text) > _LONGEST:
+        return None
     match = _DECIMAL.fullmatch(text)
     if match is None:
         return _read_fraction(text, from_digits)

@@ -40,7 +40,6 @@ _FRAMES: dict[str, tuple[str, str]] = {
 }
 _BRACKETS = (" (", ")")
 _NUMBER_ONLY = ("number", "output number only")
-_STYLES = (Style({}, False), Style({}, True))  # of calls without options, which most are
 
 
 @dataclass
@@ -71,7 +70,7 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
     ('10-foot (3.0 m)', None)
     """
-    style = Style(options, abbreviate) if options else _STYLES[abbreviate]
+    style = Style(options, abbreviate)
     call = read_call(arguments, style.from_digits, style.takes_text)
     if call is None:
         return None

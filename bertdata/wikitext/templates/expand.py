@@ -26,6 +26,7 @@ __all__ = ["PageContext", "expand_templates"]
 _MAX_COST = 2_000_000  # MediaWiki's limit on the characters that the templates of a page may give; ours on work as well
 _FUNCTION_COST = 40  # against the limit on the page, besides the characters
 _MODULE_COST = 150
+_WORDS, _RULES, _UNKNOWN = "words", "rules", "unknown"
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
 _LIST_MARKS = ("*", "#", ":", ";")  # in words that a template gives they make no list: "*wódr̥"
 
@@ -52,6 +53,7 @@ class _Expander:
         self.table = page.templates or no_templates(page.language)
         self.left = max(_MAX_COST, 2 * size)
         self.notes: list[str] = []
+        self.kinds: dict[str, str] = {}  # what may come of calls by a name
         self.lost: list[str] = []  # names of the calls that gave no words
         self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
 
@@ -60,15 +62,31 @@ class _Expander:
         if span.kind != CALL:
             return (self.node(node(text, span), {}) or VANISHED) if span.kind else ""
         name = title(text, span)
-        if name in self.table.footnotes:
-            return FOOTNOTE
-        if name in NOTES:
+        kind = self.kinds.get(name) or self.find_kind(name)
+        if kind == _WORDS:
+            return self.repeated(text, span)
+        if kind == _UNKNOWN:
+            return self.drop(name)
+        if kind == _RULES:
             self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
             return VANISHED
-        body = self.table.find(name)
-        if body is not None:
-            return self.repeated(text, span) if body.parts else VANISHED
-        return self.repeated(text, span) if self.is_function(name) else self.drop(name)
+        return kind
+
+    def find_kind(self, name: str) -> str:
+        """Say what may come of calls by a name: words, rules, nothing because it is not known, or always this mark."""
+        table, body = self.table, self.table.find(name)
+        if name in table.footnotes:
+            kind = FOOTNOTE
+        elif name in NOTES:
+            kind = _RULES
+        elif body is not None:
+            kind = _WORDS if body.parts else VANISHED
+        elif name.removesuffix(":") in table.functions and (name[-1:] == ":" or name in VARIABLES):
+            kind = _WORDS
+        else:
+            kind = _UNKNOWN
+        self.kinds[name] = kind
+        return kind
 
     def repeated(self, text: str, span: Span) -> str:
         """Return what a known call shows; one that stands on the page again is not worked out again."""
@@ -85,10 +103,6 @@ class _Expander:
         if self.left >= 0:
             self.done[call] = shown, left - self.left, self.lost[before:]
         return shown
-
-    def is_function(self, name: str) -> bool:
-        """Say whether a name is that of a function or variable, which may be called."""
-        return name.removesuffix(":") in self.table.functions and (name[-1:] == ":" or name in VARIABLES)
 
     def drop(self, name: str) -> str:
         """Count a call that gives no words."""

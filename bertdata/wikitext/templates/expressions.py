@@ -165,7 +165,7 @@ def evaluate(expression: str) -> str:
 
     >>> evaluate("1 / 0")
     Traceback (most recent call last):
-    bertdata.wikitext.expressions.ExpressionError: no value: 1 / 0
+    bertdata.wikitext.templates.expressions.ExpressionError: no value: 1 / 0
     """
     text = expression
     for name, char in _NAMES.items():

@@ -24,7 +24,7 @@ def _convert(arguments: Sequence[str], options: Mapping[str, str], language: str
 def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
     """Convert with symbols, which are the same in most languages; the numbers are written as in the language of the wiki.
 
-    >>> _cvt(["1,234.5", "km", "mi"], {}, "it").replace("\\xa0", " ")
+    >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
     '1.234,5 km (767,1 mi)'
     """
     shown = _measure(tuple(arguments), tuple(options.items()), True)

@@ -204,7 +204,7 @@ def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({
     ``tables`` holds the text of TOML files by their names.  One that could not work is refused with a ``UsageError`` that names
     the file, the template and the fault.
 
-    >>> table = load_templates("en", {"mine.toml": '[templates]\ntea = "a cup of {{{1|tea}}}"'})
+    >>> table = load_templates("en", {"mine.toml": '[templates]\\ntea = "a cup of {{{1|tea}}}"'})
     >>> table.find("tea") is not None
     True
     """
