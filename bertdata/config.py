@@ -22,6 +22,7 @@ else:  # pragma: no cover
 
 __all__ = [
     "FORMATS",
+    "LABEL_1",
     "MASKINGS",
     "OBJECTIVES",
     "SEGMENTERS",
@@ -39,6 +40,7 @@ OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in
     "full-sentences": (),
     "causal": (),
 }
+LABEL_1 = {"nsp": "not_next", "sop": "swapped"}  # under which name a manifest counts the pairs with label 1
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece")  # fields of PairsConfig that static masks have
@@ -134,7 +136,7 @@ class PairsConfig(_Config):
     `short_seq_prob` None stands for what suits the objective: 0.1 for pairs, 0 for the others.
     `dupe_factor` is in how many copies, each cut and paired anew, the text is used.  `validation_fraction` is the share of the
     documents that go into a split of their own.  `shards` is the number of buckets and of files (of ``train``); 0 chooses it
-    from the size of the corpus: `bucket_bytes` of text each.
+    from the size of the corpus: `bucket_bytes` of text each, all copies counted.
 
     With `masking` ``static`` rows are masked when they are built: `masked_lm_prob` None stands for BERT's 0.15, `max_predictions`
     0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that tells the words of

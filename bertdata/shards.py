@@ -163,7 +163,7 @@ def _check_end(path: Path) -> None:
 
 
 def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Read the record batches ``[start, end)`` of a shard; memory-mapped where the format allows.
+    """Read the record batches ``[start, end)`` of a shard, one at a time: none is held while the next is read.
 
     Raise VerificationError for a file that is cut or damaged.
     """
@@ -173,21 +173,30 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
                 for group in range(start, file.num_row_groups if end is None else end):
                     yield from file.read_row_group(group).combine_chunks().to_batches()
             return
-        with pa.memory_map(str(path)) as source:
+        with pa.OSFile(str(path)) as source:  # pages of a mapped file would stay with the process
             if format == "arrow-file":
                 reader = pa.ipc.open_file(source)
                 for index in range(start, reader.num_record_batches if end is None else end):
                     yield reader.get_batch(index)
             else:
-                for index, batch in enumerate(pa.ipc.open_stream(source)):
-                    if end is not None and index >= end:
-                        break
-                    if index >= start:
-                        yield batch
-                else:
-                    _check_end(path)
+                yield from _stream(pa.ipc.open_stream(source), path, start, end)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error
+
+
+def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
+    """Read the record batches ``[start, end)`` of a stream; of one read to its end, the end mark is checked."""
+    index = 0
+    while end is None or index < end:
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            _check_end(path)
+            return
+        if index >= start:
+            yield batch
+        del batch
+        index += 1
 
 
 def padded(values: npt.NDArray[Any], ends: npt.NDArray[Any], rows: npt.NDArray[Any], width: int, fill: int) -> npt.NDArray[Any]:

@@ -48,9 +48,12 @@ class Vocabulary(NamedTuple):
     def tokenizer(self) -> Tokenizer:
         """Return the `tokenizers` form, which adds [CLS] and [SEP] as BERT does."""
         ids = {piece: i for i, piece in enumerate(self.pieces)}
-        tokenizer = _tokenizer(
-            WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_LONGEST), self.lowercase, self.strip_accents
+        tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_LONGEST))
+        tokenizer.normalizer = normalizers.BertNormalizer(
+            clean_text=True, handle_chinese_chars=True, strip_accents=self.strip_accents, lowercase=self.lowercase
         )
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece(prefix="##")
         tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
         return tokenizer
@@ -115,16 +118,6 @@ def _repeated(words: Mapping[str, int]) -> Iterator[str]:
             yield f"{word} " * min(most, count - start)
 
 
-def _tokenizer(model: WordPiece, lowercase: bool, strip_accents: bool) -> Tokenizer:
-    tokenizer = Tokenizer(model)
-    tokenizer.normalizer = normalizers.BertNormalizer(
-        clean_text=True, handle_chinese_chars=True, strip_accents=strip_accents, lowercase=lowercase
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece(prefix="##")
-    return tokenizer
-
-
 def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
     """Write the three files; return their names."""
     write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in vocabulary.pieces))
@@ -144,7 +137,8 @@ def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
 def read(path: str | Path, lowercase: bool | None = None) -> Vocabulary:
     """Read a vocabulary directory or a vocab.txt.
 
-    `lowercase` is what tokenizer_config.json says; without that, a vocabulary with words in upper case is a cased one.
+    `lowercase` is what tokenizer_config.json says; without that, a vocabulary with words in upper case is a cased one.  Raise
+    UsageError for a file that can't be read or is no vocabulary of BERT, and where `lowercase` is given but said otherwise.
     """
     path = Path(path)
     file = path / "vocab.txt" if path.is_dir() else path
@@ -161,6 +155,9 @@ def read(path: str | Path, lowercase: bool | None = None) -> Vocabulary:
         twice = next(piece for i, piece in enumerate(pieces) if piece in pieces[:i])
         raise UsageError(f"{file} holds {twice!r} twice: ids would be wrong; remove the second one")
     settings = _read_settings(file.with_name("tokenizer_config.json"))
+    if lowercase is not None and settings.get("do_lower_case", lowercase) != lowercase:
+        made, asked = ("cased", "lowercase") if lowercase else ("lowercase", "cased")
+        raise UsageError(f"--{asked}: {file} is a {made} vocabulary, as tokenizer_config.json beside it says; leave this away")
     if lowercase is None:
         words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))
         lowercase = bool(settings.get("do_lower_case", not any(word != word.lower() for word in words)))

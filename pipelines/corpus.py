@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertdata import manifest, shards
-from bertdata.errors import VerificationError
+from bertdata.errors import UsageError, VerificationError
 from bertdata.files import digest
 from bertdata.records import Piece, Task, pack, unpack
 
-__all__ = ["Corpus", "Reader", "read"]
+__all__ = ["Corpus", "Reader", "keep", "read"]
 
 SLICE_BYTES = 1 << 20  # text handed to the tokenizer at a time
 _BATCHES = 4  # record batches in a task: 16 MB of text as build-corpus writes it
@@ -68,3 +68,10 @@ def read(directory: Path) -> Corpus:
             piece = Piece(shard["name"], str(path.resolve()), batch, min(batch + _BATCHES, shard["batches"]))
             tasks.append(Task(len(tasks), "documents", pack([piece])))
     return Corpus(found, tasks, sum(shard["text_bytes"] for shard in found["shards"]))
+
+
+def keep(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Raise UsageError for an output that is an input: --overwrite would put it in the place of what it is made from."""
+    for output in outputs:
+        if output.resolve() in [path.resolve() for path in inputs]:
+            raise UsageError(f"--output: {output} is what is read; choose another directory")

@@ -20,7 +20,7 @@ import apache_beam as beam
 import numpy as np
 
 from bertdata import keys, manifest, pairs, shards, vocab
-from bertdata.config import PairsConfig
+from bertdata.config import LABEL_1, PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
 from bertdata.files import file_entry, write_json, write_text
 from bertdata.manifest import Tally
@@ -34,8 +34,6 @@ from .transforms import Gather, Perform, Tasks
 
 __all__ = ["MakePairs", "Output", "shard_count"]
 
-_ONES = {"nsp": "not_next", "sop": "swapped"}  # what label 1 means, as a manifest names it
-
 
 class Output(NamedTuple):
     """A directory of pairs, and what they are to be."""
@@ -45,8 +43,12 @@ class Output(NamedTuple):
 
 
 def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
-    """Return the number of buckets, one shard each: by size, but so few that each gets enough documents to exchange text."""
-    return config.shards or max(1, min(99999, math.ceil(text_bytes / config.bucket_bytes), documents // 16))
+    """Return the number of buckets, one shard each: by the size of all copies, which are in memory together.
+
+    But so few that each gets enough documents to exchange text.
+    """
+    by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
+    return config.shards or max(1, min(99999, by_size, documents // 16))
 
 
 class MakePairs(beam.PTransform):
@@ -145,9 +147,9 @@ class _Build:
         try:
             return pairs.build(self.bucket, self.output.config, special, name)
         except EmptyResultError as error:
-            if self.split == "train":
-                raise
-            raise EmptyResultError(f"{error}, or a larger --validation-fraction") from error
+            more = ", or use fewer --shards" if self.count > 1 else ""
+            more += ", or a larger --validation-fraction" if self.split == "validation" else ""
+            raise EmptyResultError(f"{error}{more}") from error
 
     def _columns(self, built: pairs.Pairs) -> dict[str, Any]:
         """Return the columns of the shard, not masked."""
@@ -250,7 +252,7 @@ def _describe(counts: Counter[str], config: PairsConfig) -> dict[str, Any]:
     """Return what a manifest says of rows: their number, how many have label 1 under its name, and how full they are."""
     rows, tokens = counts["rows"], counts["tokens"]
     found: dict[str, Any] = {name: counts[name] for name in ("rows", "documents", "repeated_ids", "tokens")}
-    if name := _ONES.get(config.objective):
+    if name := LABEL_1.get(config.objective):
         found |= {name: counts["ones"], f"{name}_share": counts["ones"] / rows}
     found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length)}
     found["unknown_share"] = counts["unknown"] / counts["text_tokens"]  # [UNK] among the documents' tokens

@@ -121,7 +121,11 @@ def _as_written(root: Path, shard: dict[str, Any]) -> Path:
 
 def _filtered(path: Path, format: str, kept: list[list[bool]], text: list[int]) -> Iterator[pa.RecordBatch]:
     """Yield the rows to keep, batch by batch, and count the bytes of their text."""
-    for batch, rows in zip(shards.read_batches(path, format), kept, strict=True):
-        left = batch if all(rows) else batch.filter(pa.array(rows, pa.bool_()))
-        text[0] += pc.sum(pc.binary_length(left.column("sentences").flatten())).as_py() or 0
-        yield left
+    batches = shards.read_batches(path, format)
+    for rows in kept:
+        batch = next(batches)
+        if not all(rows):
+            batch = batch.filter(pa.array(rows, pa.bool_()))
+        text[0] += pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
+        yield batch
+        del batch  # or it stays while the next one is read

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from bertdata.pipelines.chinese import WordEncoder
-from conftest import Run, digests
+from conftest import Build, Run, digests, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,31 +104,27 @@ def _chinese(number: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def corpus(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Documents in Chinese, and as many in no language."""
     root = tmp_path_factory.mktemp("chinese")
     for language in ("zh", "en"):
         lines = [json.dumps({"id": f"{language}{i}", "text": _chinese(i)}, ensure_ascii=False) for i in range(60)]
         (root / f"{language}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        output = root / f"corpus-{language}"
-        options = ("--language", language, "--id-column", "id", "--workers", 1)
-        run("build-corpus", "--text", root / f"{language}.jsonl", "--output", output, *options)
-    run("train-vocab", root / "corpus-zh", "--size", 300, "--output", root / "vocab", "--workers", 1)
+        options = ("--language", language, "--id-column", "id")
+        build("build-corpus", root / f"corpus-{language}", "--text", root / f"{language}.jsonl", *options)
+    build("train-vocab", root / "vocab", root / "corpus-zh", "--size", 300)
     return root
 
 
-def _make(run: Run, corpus: Path, output: Path, *options: object, language: str = "zh") -> Path:
-    arguments = ("--vocab", corpus / "vocab", "--output", output, "--max-seq-length", 64, "--shards", 2)
-    run("make-pairs", corpus / f"corpus-{language}", *arguments, *options)
-    return output
+def _make(build: Build, corpus: Path, output: Path, *options: object, language: str = "zh") -> Path:
+    arguments = (corpus / f"corpus-{language}", "--vocab", corpus / "vocab", "--max-seq-length", 64, "--shards", 2)
+    return build("make-pairs", output, *arguments, *options)
 
 
-def _rows(directory: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for path in sorted((directory / "data").glob("*.arrow")):
-        with pa.memory_map(str(path)) as source:
-            rows += pa.ipc.open_stream(source).read_all().to_pylist()
-    return rows
+@pytest.fixture(scope="module")
+def words(build: Build, corpus: Path) -> Path:
+    """Pairs of the documents in Chinese, with their words."""
+    return _make(build, corpus, corpus / "words", "--chinese-words", "jieba")
 
 
 def _words(pieces: Sequence[str], row: dict[str, Any]) -> list[str]:
@@ -141,25 +137,25 @@ def _words(pieces: Sequence[str], row: dict[str, Any]) -> list[str]:
     return words
 
 
-def test_words_are_a_column(run: Run, corpus: Path, tmp_path: Path) -> None:
-    pairs_ = _make(run, corpus, tmp_path / "p", "--chinese-words", "jieba", "--workers", 1)
-    rows, pieces = _rows(pairs_), read_vocabulary(pairs_).pieces
+def test_words_are_a_column(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
+    rows, pieces = read_rows(words), read_vocabulary(words).pieces
     assert len(rows) > 100
-    words = {word for row in rows for word in _words(pieces, row)}
-    assert {"北京大学", "图书馆", "火车站", "研究", "[SEP]", "的"} <= words and not words & {"北", "京", "研"}
+    found = {word for row in rows for word in _words(pieces, row)}
+    assert {"北京大学", "图书馆", "火车站", "研究", "[SEP]", "的"} <= found and not found & {"北", "京", "研"}
     segmenter = Segmenter()
     segmented = {word for i in range(60) for word, whole in segmenter.parts(_chinese(i)) if whole}
-    assert {word for word in words if len(word) > 1 and word[0] > "一"} <= segmented
-    manifest = json.loads((pairs_ / "manifest.json").read_text())
+    assert {word for word in found if len(word) > 1 and word[0] > "一"} <= segmented
+    manifest = json.loads((words / "manifest.json").read_text())
     assert manifest["config"]["chinese_words"] == "jieba" and manifest["versions"]["jieba"]
-    assert "continues_word" in (pairs_ / "README.md").read_text()
-    again = _make(run, corpus, tmp_path / "again", "--chinese-words", "jieba", "--shuffle", "engine", "--workers", 2)
-    assert digests(again) == digests(pairs_)
+    assert "continues_word" in (words / "README.md").read_text()
+    options = ("--vocab", corpus / "vocab", "--output", tmp_path / "again", "--max-seq-length", 64, "--shards", 2)
+    run("make-pairs", corpus / "corpus-zh", *options, "--chinese-words", "jieba", "--shuffle", "engine", "--workers", 2)
+    assert digests(tmp_path / "again") == digests(words)
 
 
-def test_static_masks_take_chinese_words_whole(run: Run, corpus: Path, tmp_path: Path) -> None:
-    masks = ("--masking", "static", "--whole-word", "--workers", 1)
-    rows = _rows(_make(run, corpus, tmp_path / "words", *masks, "--chinese-words", "jieba"))
+def test_static_masks_take_chinese_words_whole(build: Build, corpus: Path, tmp_path: Path) -> None:
+    masks = ("--masking", "static", "--whole-word")
+    rows = read_rows(_make(build, corpus, tmp_path / "words", *masks, "--chinese-words", "jieba"))
     split = whole = 0
     for row in rows:
         starts = np.cumsum(~np.array(row["continues_word"]))
@@ -168,28 +164,28 @@ def test_static_masks_take_chinese_words_whole(run: Run, corpus: Path, tmp_path:
         split += int(((chosen > 0) & (chosen < sizes)).sum())
         whole += int(((chosen > 1) & (chosen == sizes)).sum())
     assert not split and whole > 200
-    without = _rows(_make(run, corpus, tmp_path / "characters", *masks))
+    without = read_rows(_make(build, corpus, tmp_path / "characters", *masks))
     assert "continues_word" not in without[0]
     assert any(len(row["masked_lm_positions"]) % 2 for row in without)
 
 
-def test_only_documents_in_chinese_are_segmented(run: Run, corpus: Path, tmp_path: Path) -> None:
-    made = _make(run, corpus, tmp_path / "p", "--chinese-words", "jieba", "--workers", 1, language="en")
+def test_only_documents_in_chinese_are_segmented(build: Build, corpus: Path, tmp_path: Path) -> None:
+    made = _make(build, corpus, tmp_path / "p", "--chinese-words", "jieba", language="en")
     pieces = read_vocabulary(made).pieces
-    inside = [[pieces[i].startswith("##") for i in row["input_ids"]] for row in _rows(made)]
-    assert inside == [row["continues_word"] for row in _rows(made)]
-    plain = _make(run, corpus, tmp_path / "plain", "--workers", 1, language="en")
-    assert [row["input_ids"] for row in _rows(plain)] == [row["input_ids"] for row in _rows(made)]
-    assert list(_rows(plain)[0]) == ["input_ids", "token_type_ids", "next_sentence_label"]
+    inside = [[pieces[i].startswith("##") for i in row["input_ids"]] for row in read_rows(made)]
+    assert inside == [row["continues_word"] for row in read_rows(made)]
+    plain = _make(build, corpus, tmp_path / "plain", language="en")
+    assert [row["input_ids"] for row in read_rows(plain)] == [row["input_ids"] for row in read_rows(made)]
+    assert list(read_rows(plain)[0]) == ["input_ids", "token_type_ids", "next_sentence_label"]
 
 
-def test_another_jieba_does_not_resume(run: Run, corpus: Path, tmp_path: Path) -> None:
-    options = ("--chinese-words", "jieba", "--workers", 1)
-    state = _make(run, corpus, tmp_path / "p", *options) / ".bertdata" / "run.json"
+def test_another_jieba_does_not_resume(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
+    shutil.copytree(words, tmp_path / "p")
+    state = tmp_path / "p" / ".bertdata" / "run.json"
     known = json.loads(state.read_text())
     state.write_text(json.dumps({**known, "versions": {**known["versions"], "jieba": "0.1"}}))
     arguments = ("make-pairs", corpus / "corpus-zh", "--vocab", corpus / "vocab", "--output", tmp_path / "p", "--resume")
-    refused = run(*arguments, "--max-seq-length", 64, "--shards", 2, *options, code=5).stderr
+    refused = run(*arguments, "--max-seq-length", 64, "--shards", 2, "--chinese-words", "jieba", code=5).stderr
     assert "versions.jieba: '0.1' then" in refused
 
 

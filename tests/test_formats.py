@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import SAMPLE, Run
+from conftest import SAMPLE, Build
 
 from bertdata.config import FORMATS
 
@@ -20,15 +20,15 @@ KINDS = ("corpus", "pairs", "masked")
 
 
 @pytest.fixture(scope="module")
-def made(run: Run, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def made(build: Build, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A corpus and pairs of the sample in each format; the pairs are made from the corpus of the same format."""
     roots = {}
     for name in FORMATS:
         root = roots[name] = tmp_path_factory.mktemp(name)
-        options = ("--format", name, "--workers", 1)
-        run("build-corpus", "--wikipedia", SAMPLE, "--books", SAMPLE / "books", "--output", root / "corpus", *options)
+        options = ("--format", name)
+        build("build-corpus", root / "corpus", "--wikipedia", SAMPLE, "--books", SAMPLE / "books", *options)
         for kind, masks in (("pairs", ()), ("masked", ("--masking", "static"))):
-            run("make-pairs", root / "corpus", "--vocab", sample_vocab, "--shards", 2, "--output", root / kind, *options, *masks)
+            build("make-pairs", root / kind, root / "corpus", "--vocab", sample_vocab, "--shards", 2, *options, *masks)
     return roots
 
 

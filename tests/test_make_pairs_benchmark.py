@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,14 +53,6 @@ def test_the_fit_sees_a_leak_and_sees_none_in_noise() -> None:
     assert fitted(facts, label) > 0.8
 
 
-def _rows(directory: Path, split: str = "train") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for path in sorted((directory / "data").glob(f"{split}-*.arrow")):
-        with pa.memory_map(str(path)) as source:
-            rows += pa.ipc.open_stream(source).read_all().to_pylist()
-    return rows
-
-
 def _measure(*arguments: object) -> dict[str, list[str]]:
     """Run benchmarks/pairs.py; return its table by row."""
     command = [sys.executable, "benchmarks/pairs.py", *map(str, arguments)]
@@ -72,7 +63,7 @@ def _measure(*arguments: object) -> dict[str, list[str]]:
 
 def test_the_benchmark_measures_ours_and_others(sample_pairs: Path, sample_corpus: Path, tmp_path: Path) -> None:
     """Ours keeps what it promises; the same as JSONL measures the same; the control shows what is wrong with it."""
-    rows = _rows(sample_pairs)
+    rows = read_rows(sample_pairs)
     (tmp_path / "theirs.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     theirs = (tmp_path / "theirs.jsonl", "--vocab", sample_pairs, "--length", 128)
     table = _measure(sample_pairs, "--corpus", sample_corpus, "--control")

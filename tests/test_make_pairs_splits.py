@@ -8,41 +8,34 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
+import pytest
 from bertdata.pipelines.buckets import Layout
-from conftest import Run, digests
+from conftest import Build, Run, digests, read_manifest, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.manifest import Tally
+from bertdata.cli.inspect import show
+from bertdata.errors import EmptyResultError
 
 
-def _manifest(directory: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((directory / "manifest.json").read_text())
-    for stage in found["counts"]:
-        Tally.from_json(stage).check()
-    return found
-
-
-def _rows(directory: Path, split: str = "train") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for path in sorted((directory / "data").glob(f"{split}-*.arrow")):
-        with pa.memory_map(str(path)) as source:
-            rows += pa.ipc.open_stream(source).read_all().to_pylist()
-    return rows
-
-
-def _make(run: Run, corpus: Path, vocab: Path, output: Path, *options: object) -> Path:
-    run("make-pairs", corpus, "--vocab", vocab, "--output", output, "--workers", 1, *options)
-    return output
-
-
-def test_a_validation_split_shares_nothing_with_train(run: Run, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
-    options = ("--validation-fraction", 0.3, "--shards", 2, "--dupe-factor", 2, "--provenance")
-    pairs = _make(run, sample_corpus, sample_vocab, tmp_path / "p", *options)
-    manifest, train, held_out = _manifest(pairs), _rows(pairs), _rows(pairs, "validation")
+def test_a_validation_split_shares_nothing_with_train(
+    build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (
+        sample_corpus,
+        "--vocab",
+        sample_vocab,
+        "--validation-fraction",
+        0.3,
+        "--shards",
+        2,
+        "--dupe-factor",
+        2,
+        "--provenance",
+    )
+    pairs = build("make-pairs", tmp_path / "p", *options)
+    manifest, train, held_out = read_manifest(pairs), read_rows(pairs, "train"), read_rows(pairs, "validation")
     files = [Path(shard["name"]).stem for shard in manifest["shards"]]
     assert files == ["train-00000-of-00002", "train-00001-of-00002", "validation-00000-of-00001"]
     splits = manifest["splits"]
@@ -50,7 +43,7 @@ def test_a_validation_split_shares_nothing_with_train(run: Run, sample_corpus: P
     assert manifest["rows"] == len(train) + len(held_out)
     documents = [{row[f"{side}_document"] for row in rows for side in "ab"} for rows in (train, held_out)]
     assert documents[0] and documents[1] and not documents[0] & documents[1]
-    ids = {row["id"] for row in _rows(sample_corpus)}
+    ids = {row["id"] for row in read_rows(sample_corpus)}
     assert splits["train"]["documents"] + splits["validation"]["documents"] == len(ids)
     assert documents[1] <= {i for i in ids if Layout(1, 2, 0.3).bucket(i) == 2}
     stages = [stage["stage"] for stage in manifest["counts"]]
@@ -59,10 +52,10 @@ def test_a_validation_split_shares_nothing_with_train(run: Run, sample_corpus: P
         assert abs(2 * sum(row["next_sentence_label"] for row in rows) - len(rows)) <= 8
         assert all((row["a_document"] == row["b_document"]) == (row["next_sentence_label"] == 0) for row in rows)
     assert "split: validation" in (pairs / "README.md").read_text()
-    again = _make(run, sample_corpus, sample_vocab, tmp_path / "again", *options, "--shuffle", "engine")
+    again = build("make-pairs", tmp_path / "again", *options, "--shuffle", "engine")
     assert digests(again) == digests(pairs)
-    shown = run("inspect", pairs, "--row", len(train)).stdout
-    assert "validation: NotNext" in shown
+    show(pairs, count=1, number=len(train))
+    assert "validation: NotNext" in capsys.readouterr().out
     program = f"import datasets; d = datasets.load_dataset({str(pairs)!r}); print({{k: v.num_rows for k, v in d.items()}})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=_offline(tmp_path))
     assert done.stdout.strip() == str({"train": len(train), "validation": len(held_out)}), done.stderr
@@ -78,16 +71,16 @@ def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Pat
     assert "no document of validation gave a row" in done.stderr and "larger --validation-fraction" in done.stderr
 
 
-def test_a_validation_split_of_one_document_says_what_to_do(run: Run, sample_vocab: Path, tmp_path: Path) -> None:
+def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample_vocab: Path, tmp_path: Path) -> None:
     sentence = "The keeper lit the lamp and wrote the hour into his book. "
     layout, names = Layout(1, 1, 0.1), [f"d{i}" for i in range(100)]
     held_out = [name for name in names if layout.bucket(f"text:few.jsonl:{name}") == 1]
     lines = [json.dumps({"id": name, "text": sentence * 30}) for name in names if name not in held_out[1:]]
     (tmp_path / "few.jsonl").write_text("\n".join(lines))
-    run("build-corpus", "--text", tmp_path / "few.jsonl", "--output", tmp_path / "corpus", "--id-column", "id", "--workers", 1)
-    arguments = ("make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--output", tmp_path / "p", "--workers", 1)
-    done = run(*arguments, "--validation-fraction", 0.1, "--shards", 1, code=3)
-    assert "validation bucket 0 of 1: text:few.jsonl" in done.stderr and "or a larger --validation-fraction" in done.stderr
+    corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "few.jsonl", "--id-column", "id")
+    message = "validation bucket 0 of 1: text:few.jsonl.*: give more documents, or a larger --validation-fraction$"
+    with pytest.raises(EmptyResultError, match=message):
+        build("make-pairs", tmp_path / "p", corpus, "--vocab", sample_vocab, "--validation-fraction", 0.1, "--shards", 1)
 
 
 @given(st.text(max_size=20), st.integers(0, 9), st.integers(1, 50), st.floats(0.01, 0.5))

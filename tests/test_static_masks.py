@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from bertdata.pipelines import static_masks
-from conftest import REPOSITORY, Run, digests, leftovers
+from conftest import REPOSITORY, Build, Run, digests, leftovers, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_resume import kill_in_mid_run
@@ -185,26 +184,18 @@ def _make(run: Run, root: Path, output: Path, *options: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(run: Run, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rows of some text, with masks and without, and what they are made of."""
     root = tmp_path_factory.mktemp("masks")
-    run("build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", root / "corpus", "--workers", 1)
-    run("train-vocab", root / "corpus", "--size", 200, "--output", root / "vocab", "--workers", 1)
-    _make(run, root, root / "static", *STATIC, "--workers", 1)
-    _make(run, root, root / "none", "--workers", 1)
+    corpus = build("build-corpus", root / "corpus", "--text", text, "--task-bytes", 1 << 16)
+    vocab = build("train-vocab", root / "vocab", corpus, "--size", 200)
+    build("make-pairs", root / "static", corpus, "--vocab", vocab, *OPTIONS, *STATIC)
+    build("make-pairs", root / "none", corpus, "--vocab", vocab, *OPTIONS)
     return root
 
 
-def _rows(directory: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for path in sorted((directory / "data").glob("*.arrow")):
-        with pa.memory_map(str(path)) as source:
-            rows += pa.ipc.open_stream(source).read_all().to_pylist()
-    return rows
-
-
 def test_static_rows_are_the_others_masked(made: Path) -> None:
-    masked, plain = _rows(made / "static"), _rows(made / "none")
+    masked, plain = read_rows(made / "static"), read_rows(made / "none")
     pieces = read_vocabulary(made / "static").pieces
     maskable, total, changed = masking.ordinary(pieces).maskable, 0, 0
     assert list(masked[0]) == [*plain[0], "masked_lm_positions", "masked_lm_labels"]
@@ -231,7 +222,7 @@ def test_static_rows_are_the_others_masked(made: Path) -> None:
 
 
 def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
-    row = _rows(made / "static")[3]
+    row = read_rows(made / "static")[3]
     pieces = read_vocabulary(made / "static").pieces
     shown = run("inspect", made / "static", "--row", 3).stdout
     assert "masked 1" in shown and "[UNK]" in shown

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,9 @@ from ..manifest import read, versions
 from ..report.card import reading_line
 from ..report.words import describe, size
 from .run import Step, build, common_options, echo, take_options
+
+if TYPE_CHECKING:
+    from ..vocab import Vocabulary
 
 __all__ = ["command"]
 
@@ -64,7 +68,7 @@ _DEFAULTS = PairsConfig()
 @click.option(
     "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"
 )
-@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 16 MB of text]")
+@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 16 MB of text, all copies counted]")
 @click.option(
     "--masking",
     type=click.Choice(MASKINGS),
@@ -129,24 +133,24 @@ def command(
     from .. import vocab as vocabularies
 
     source = corpora.read(corpus)
-    buckets = shard_count(PairsConfig(**values), source.text_bytes, source.manifest["rows"])
-    configs = [PairsConfig(max_seq_length=length, **{**values, "shards": buckets}) for length in dict.fromkeys(lengths)]
+    configs = [PairsConfig(max_seq_length=length, **values) for length in dict.fromkeys(lengths)]
+    buckets = shard_count(configs[0], source.text_bytes, source.manifest["rows"])
+    configs = [dataclasses.replace(config, shards=buckets) for config in configs]
     if configs[0].packages:
         segment.require()
     directories = _directories(output, [config.max_seq_length for config in configs])
+    corpora.keep([corpus, vocab], directories)
     vocabulary = vocabularies.read(vocab, lowercase)
-    names = ", ".join(map(str, directories))
     echo(
         f"make-pairs: {source.manifest['rows']:,} documents, {size(source.text_bytes)} of text, in {len(source.tasks)} tasks and "
-        f"{buckets} shards -> {names}",
+        f"{buckets} shards -> {', '.join(map(str, directories))}",
         err=True,
     )
     if options.dry_run:
         return
     inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]
-    pieces = hashlib.sha256("\n".join(vocabulary.pieces).encode()).hexdigest()
-    about = {"sha256": pieces, "lowercase": vocabulary.lowercase, "strip_accents": vocabulary.strip_accents}
-    common = {"command": "make-pairs", "inputs": inputs, "vocabulary": about, "versions": versions(configs[0].packages)}
+    used = versions(configs[0].packages)
+    common = {"command": "make-pairs", "inputs": inputs, "vocabulary": _about(vocabulary), "versions": used}
     identities = [{**common, "config": config.identity()} for config in configs]
 
     def chain(roots: list[Path | None]) -> MakePairs:
@@ -159,6 +163,12 @@ def command(
     for directory in directories:
         echo(describe(read(directory), directory) if done else f"{directory} is complete already: nothing to do")
         echo(f"Read it with: {reading_line(str(directory))}")
+
+
+def _about(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return what the rows depend on of a vocabulary."""
+    pieces = hashlib.sha256("\n".join(vocabulary.pieces).encode()).hexdigest()
+    return {"sha256": pieces, "lowercase": vocabulary.lowercase, "strip_accents": vocabulary.strip_accents}
 
 
 def _directories(output: str, lengths: list[int]) -> list[Path]:

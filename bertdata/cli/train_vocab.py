@@ -60,6 +60,7 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
     from ..report.coverage import table
 
     source = corpora.read(corpus)
+    corpora.keep([corpus], [output])
     sample = min(config.sample_bytes, source.text_bytes)
     echo(f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {len(source.tasks)} tasks -> {output}", err=True)
     if options.dry_run:

@@ -55,6 +55,22 @@ class Bucket:
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(i, len(numbers)) for i in self.ids], np.int64)
 
+    def word_at(self, places: Ints) -> Ints:
+        """Return where the words at `places` begin; the end of the tokens is a place, and no word's."""
+        return self._walk(places, -1)
+
+    def word_from(self, places: Ints) -> Ints:
+        """Return where the first words begin that begin at `places` or after them; where there is none, the end of the tokens."""
+        return self._walk(places, 1)
+
+    def _walk(self, places: Ints, step: int) -> Ints:
+        end = len(self.tokens)
+        found: Ints = places.copy()
+        going = np.arange(len(places))
+        while len(going := going[(found[going] < end) & self.continues[np.minimum(found[going], end - 1)]]):
+            found[going] += step
+        return found
+
     def keys(self, seed: int, room: int, copy: int) -> keys.Bits:
         """Return a key for each document [D] and copy; where a page comes twice, each has its own: no twin rows."""
         counts: dict[str, int] = {}

@@ -79,7 +79,7 @@ def _why(bucket: Bucket, chunks: Chunks, name: str) -> str:
     most = bucket.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
     return (
         f"{name or 'the bucket'}: {most} holds most of the text, so half of the pairs cannot get a B from another document: "
-        "give more documents, or use fewer --shards"
+        "give more documents"
     )
 
 

@@ -39,9 +39,8 @@ class _Rows(NamedTuple):
 
 def build(bucket: Bucket, config: PairsConfig, special: Special, name: str) -> Pairs:
     """Build a bucket's pairs, each copy for itself: partners are never from another copy."""
-    words = np.append(np.flatnonzero(~bucket.continues), len(bucket.tokens))  # where words begin, and the end
     chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(bucket.tokens) * config.dupe_factor)
-    copies = [_one_copy(bucket, config, words, n, name, chunks, tokens) for n in range(config.dupe_factor)]
+    copies = [_one_copy(bucket, config, n, name, chunks, tokens) for n in range(config.dupe_factor)]
     columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
     order = np.argsort(columns[-1], kind="stable")
     rows = _Rows(*(column[order] for column in columns))
@@ -52,7 +51,7 @@ def build(bucket: Bucket, config: PairsConfig, special: Special, name: str) -> P
     return _lay_out(bucket, config, rows, special, [documents, chunks, tokens])
 
 
-def _one_copy(bucket: Bucket, config: PairsConfig, words: Ints, number: int, name: str, *counts: Tally) -> _Rows:
+def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, *counts: Tally) -> _Rows:
     """Cut one copy of the bucket into chunks and make a pair of each; `counts` are of chunks and of tokens."""
     room = config.max_seq_length - 3  # [CLS] A [SEP] B [SEP]
     doc_keys = bucket.keys(config.seed, room, number)
@@ -62,21 +61,21 @@ def _one_copy(bucket: Bucket, config: PairsConfig, words: Ints, number: int, nam
         counts[0].entered += len(chunks.start)
         return _swap(bucket, chunks.take(np.argsort(chunks.order)))
     chunks = cut(bucket, doc_keys, room=room, short_seq_prob=short, phase=number > 0)
-    chunks = _without_endless_words(chunks, words, room, *counts)
-    return _exchange(bucket, chunks.take(np.argsort(chunks.order)), words, room, name)  # so no order of documents matters
+    chunks = _without_endless_words(bucket, chunks, room, *counts)
+    return _exchange(bucket, chunks.take(np.argsort(chunks.order)), room, name)  # so no order of documents matters
 
 
-def _exchange(bucket: Bucket, chunks: Chunks, words: Ints, room: int, name: str) -> _Rows:
+def _exchange(bucket: Bucket, chunks: Chunks, room: int, name: str) -> _Rows:
     """Make pairs for next sentence prediction: half of the chunks exchange their Bs."""
-    start, end = _fit(words, room, chunks.start, chunks.cut, chunks.cut, chunks.end)
+    start, end = _fit(bucket, room, chunks.start, chunks.cut, chunks.cut, chunks.end)
     chunks = chunks._replace(start=start, end=end)
     twos = match(bucket, chunks)
     one, other = np.concatenate([twos, twos[:, ::-1]]).T
     own, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > room
-    end[other[too_long]] = _cut_to(words, chunks.cut[other[too_long]], own[too_long])
-    start[one], end[other] = _fit(words, room, start[one], chunks.cut[one], chunks.cut[other], end[other])  # a first word alone
+    end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], own[too_long])
+    start[one], end[other] = _fit(bucket, room, start[one], chunks.cut[one], chunks.cut[other], end[other])  # a first word alone
     labels, partner = choose(bucket, chunks, twos, name)
-    start, end = _fit(words, room, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
+    start, end = _fit(bucket, room, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
     documents = chunks.document, chunks.document[partner]
     return _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
 
@@ -95,10 +94,10 @@ def _shuffle(chunks: Chunks) -> keys.Bits:
     return keys.stream(chunks.order, 3)[:, 2]
 
 
-def _without_endless_words(chunks: Chunks, words: Ints, room: int, *counts: Tally) -> Chunks:
+def _without_endless_words(bucket: Bucket, chunks: Chunks, room: int, *counts: Tally) -> Chunks:
     """Drop the chunks where A's last word or B's first fills half of the room: cut anywhere, they would begin inside a word."""
-    last_word = chunks.cut - words[np.searchsorted(words, chunks.cut) - 1]
-    first_word = words[np.searchsorted(words, chunks.cut, "right")] - chunks.cut
+    last_word = chunks.cut - bucket.word_at(chunks.cut - 1)
+    first_word = bucket.word_from(chunks.cut + 1) - chunks.cut
     endless = np.maximum(last_word, first_word) > room // 2
     chunk_count, tokens = counts
     chunk_count.entered += len(endless)
@@ -108,13 +107,12 @@ def _without_endless_words(chunks: Chunks, words: Ints, room: int, *counts: Tall
     return chunks.take(~endless)
 
 
-def _cut_to(words: Ints, start: Ints, length: Ints) -> Ints:
+def _cut_to(bucket: Bucket, start: Ints, length: Ints) -> Ints:
     """Return where segments end that are cut to a length, at a word boundary, but not before the end of their first word."""
-    first_word = words[np.searchsorted(words, start, "right")]
-    return np.maximum(first_word, words[np.searchsorted(words, start + length, "right") - 1])
+    return np.maximum(bucket.word_from(start + 1), bucket.word_at(start + length))
 
 
-def _fit(words: Ints, room: int, a_start: Ints, a_end: Ints, b_start: Ints, b_end: Ints) -> tuple[Ints, Ints]:
+def _fit(bucket: Bucket, room: int, a_start: Ints, a_end: Ints, b_start: Ints, b_end: Ints) -> tuple[Ints, Ints]:
     """Cut what is too long from A's front and B's end, at word boundaries; return where A starts and where B ends.
 
     Room for 13, words of one token: A of 20 and B of 20 get 7 and 6; a shorter side leaves its room to the other.
@@ -122,8 +120,7 @@ def _fit(words: Ints, room: int, a_start: Ints, a_end: Ints, b_start: Ints, b_en
     a, b = a_end - a_start, b_end - b_start
     for_a = np.minimum(a, np.maximum(room - room // 2, room - b))
     for_b = np.minimum(b, room - for_a)
-    start = words[np.searchsorted(words, a_end - for_a)]
-    end = words[np.searchsorted(words, b_start + for_b, "right") - 1]
+    start, end = bucket.word_from(a_end - for_a), bucket.word_at(b_start + for_b)
     return np.where(for_a < a, start, a_start), np.where(for_b < b, end, b_end)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..config import OBJECTIVES
+from ..config import LABEL_1, OBJECTIVES
 
 __all__ = ["describe", "size"]
 
@@ -59,7 +59,7 @@ def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
         told += f", masked {_percent(values['masked_share'])}"
     if not (names := OBJECTIVES[config["objective"]]):
         return f"{values['rows']:,} rows, {told}"
-    key = "not_next" if config["objective"] == "nsp" else "swapped"
+    key = LABEL_1[config["objective"]]
     return f"{names[1]} {values[key]:,} of {values['rows']:,} ({values[f'{key}_share']:.4f}), {told}"
 
 
