@@ -149,7 +149,7 @@ class PairsConfig(_Config):
     dupe_factor: int = 1
     validation_fraction: float = 0.0
     shards: int = 0
-    bucket_bytes: int = field(default=16 << 20, metadata=_FREE)  # the number of shards chosen by it is in the identity
+    bucket_bytes: int = field(default=12 << 20, metadata=_FREE)  # the number of shards chosen by it is in the identity
     provenance: bool = False
     masking: str = "none"
     masked_lm_prob: float | None = None

@@ -28,7 +28,7 @@ from .transforms import Gather, Perform, Tasks
 
 __all__ = ["BuildCorpus", "Plan", "plan"]
 
-BATCH_BYTES = 4 << 20  # text in one record batch; it is in memory until the batch is written
+BATCH_BYTES = 2 << 20  # text in one record batch; it is in memory until the batch is written
 OF_A_TASK, OF_ALL = 1000, 100  # names of dropped templates that a task reports, and that the manifest lists
 
 

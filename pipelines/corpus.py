@@ -14,7 +14,7 @@ from bertdata.records import Piece, Task, pack, unpack
 __all__ = ["Corpus", "Reader", "keep", "read"]
 
 SLICE_BYTES = 1 << 20  # text handed to the tokenizer at a time
-_BATCHES = 4  # record batches in a task: 16 MB of text as build-corpus writes it
+_BATCHES = 8  # record batches in a task: 16 MB of text as build-corpus writes it
 
 
 class Reader(NamedTuple):

@@ -93,7 +93,8 @@ def _crowded(spans: list[list[Any]]) -> set[int]:
 def _first_only(root: Path, report: dict[str, Any], seen: Pages, format: str) -> dict[str, Any]:
     shard, *others = report["files"]
     source = _as_written(root, shard)
-    kept = [[seen.add(id) for id in batch.column("id").to_pylist()] for batch in shards.read_batches(source, format)]
+    ids = map(_ids, shards.read_batches(source, format))  # so that no batch stays while the next one is read
+    kept = [[seen.add(id) for id in batch] for batch in ids]
     repeated = sum(batch.count(False) for batch in kept)
     if not repeated:
         return report
@@ -108,6 +109,10 @@ def _first_only(root: Path, report: dict[str, Any], seen: Pages, format: str) ->
     dropped = tally["dropped"]
     tally["dropped"] = {**dropped, REPEATED: dropped.get(REPEATED, 0) + repeated}
     return {**report, "files": [{**entry, "text_bytes": text[0]}, *others], "tally": tally}
+
+
+def _ids(batch: pa.RecordBatch) -> list[str]:
+    return batch.column("id").to_pylist()  # type: ignore[no-any-return]
 
 
 def _as_written(root: Path, shard: dict[str, Any]) -> Path:

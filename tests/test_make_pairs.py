@@ -112,9 +112,9 @@ def test_unknown_tokens_are_counted(
 
 
 def test_shards_are_as_many_as_bound_a_buckets_memory() -> None:
-    """One for 16 MB of text, of which every copy counts; but 16 documents for each."""
-    assert [shard_count(PairsConfig(dupe_factor=n), 40 << 20, 100_000) for n in (1, 2, 40)] == [3, 5, 100]
-    assert [shard_count(PairsConfig(), 40 << 20, documents) for documents in (1, 40, 100)] == [1, 2, 3]
+    """One for 12 MB of text, of which every copy counts; but 16 documents for each."""
+    assert [shard_count(PairsConfig(dupe_factor=n), 40 << 20, 100_000) for n in (1, 2, 40)] == [4, 7, 134]
+    assert [shard_count(PairsConfig(), 40 << 20, documents) for documents in (1, 40, 100)] == [1, 2, 4]
     assert shard_count(PairsConfig(shards=7), 40 << 20, 1) == 7
 
 

@@ -11,7 +11,7 @@ from ..config import FORMATS, CorpusConfig
 from ..errors import UsageError
 from ..manifest import read, versions
 from ..report.card import reading_line
-from ..report.words import describe, size
+from ..report.words import count, describe, size
 from .run import Step, build, common_options, echo, take_options
 
 __all__ = ["command"]
@@ -94,7 +94,7 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
     files = {kind: find(given, SUFFIXES[kind], f"--{kind}") for kind, given in patterns.items() if given}
     planned = plan(config, files)
     total = sum(entry["bytes"] for entry in planned.inputs)
-    read_in = f"{_count(len(planned.inputs), 'file')}, {size(total)}, in {_count(len(planned.tasks), 'task')}"
+    read_in = f"{count(len(planned.inputs), 'file')}, {size(total)}, in {count(len(planned.tasks), 'task')}"
     echo(f"build-corpus: {read_in} -> {output}", err=True)
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":
@@ -127,10 +127,6 @@ def _tables(paths: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--templates {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
     return tuple(tables.items())
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _plan_of(entry: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from ..config import FORMATS, MASKINGS, OBJECTIVES, SEGMENTERS, PairsConfig
 from ..errors import UsageError
 from ..manifest import read, versions
 from ..report.card import reading_line
-from ..report.words import describe, size
+from ..report.words import count, describe, size
 from .run import Step, build, common_options, echo, take_options
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ _DEFAULTS = PairsConfig()
 @click.option(
     "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"
 )
-@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 16 MB of text, all copies counted]")
+@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 12 MB of text, all copies counted]")
 @click.option(
     "--masking",
     type=click.Choice(MASKINGS),
@@ -142,8 +142,8 @@ def command(
     corpora.keep([corpus, vocab], directories)
     vocabulary = vocabularies.read(vocab, lowercase)
     echo(
-        f"make-pairs: {source.manifest['rows']:,} documents, {size(source.text_bytes)} of text, in {len(source.tasks)} tasks and "
-        f"{buckets} shards -> {', '.join(map(str, directories))}",
+        f"make-pairs: {count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text, in "
+        f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')} -> {', '.join(map(str, directories))}",
         err=True,
     )
     if options.dry_run:

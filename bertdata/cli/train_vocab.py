@@ -9,7 +9,7 @@ import click
 
 from ..config import VocabConfig
 from ..manifest import read, versions
-from ..report.words import describe, size
+from ..report.words import count, describe, size
 from .run import Step, build, common_options, echo, take_options
 
 __all__ = ["command"]
@@ -62,7 +62,8 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
     source = corpora.read(corpus)
     corpora.keep([corpus], [output])
     sample = min(config.sample_bytes, source.text_bytes)
-    echo(f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {len(source.tasks)} tasks -> {output}", err=True)
+    tasks = count(len(source.tasks), "task")
+    echo(f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {tasks} -> {output}", err=True)
     if options.dry_run:
         return
     inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]

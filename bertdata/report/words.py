@@ -7,7 +7,7 @@ from typing import Any
 
 from ..config import LABEL_1, OBJECTIVES
 
-__all__ = ["describe", "size"]
+__all__ = ["count", "describe", "size"]
 
 
 def size(count: int) -> str:
@@ -22,6 +22,15 @@ def size(count: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} TB"
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things as people say it.
+
+    >>> count(1, "shard"), count(1200, "shard")
+    ('1 shard', '1,200 shards')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def describe(manifest: dict[str, Any], directory: Path) -> str:
@@ -48,7 +57,7 @@ def _content(manifest: dict[str, Any]) -> str:
         return f"{manifest['size']:,} pieces from {sample['words']:,} words ({sample['distinct_words']:,} distinct)"
     kind = manifest["kind"] if OBJECTIVES.get(manifest["config"].get("objective", "nsp")) else "rows"
     total = size(sum(shard["bytes"] for shard in manifest["shards"]))
-    return f"{manifest['rows']:,} {kind} in {len(manifest['shards'])} shards, {total}"
+    return f"{manifest['rows']:,} {kind} in {count(len(manifest['shards']), 'shard')}, {total}"
 
 
 def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
