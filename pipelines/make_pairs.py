@@ -149,7 +149,7 @@ class _Build:
         except EmptyResultError as error:
             more = ", or use fewer --shards" if self.count > 1 else ""
             more += ", or a larger --validation-fraction" if self.split == "validation" else ""
-            raise EmptyResultError(f"{error}{more}") from error
+            raise EmptyResultError(f"{error}{more}") from None  # or the command would tell the cause, which says less
 
     def _columns(self, built: pairs.Pairs) -> dict[str, Any]:
         """Return the columns of the shard, not masked."""

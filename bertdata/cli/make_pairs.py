@@ -68,7 +68,7 @@ _DEFAULTS = PairsConfig()
 @click.option(
     "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"
 )
-@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 12 MB of text, all copies counted]")
+@click.option("--shards", type=int, default=0, help="Number of shards.  [default: one for 12 MB of all copies' text]")
 @click.option(
     "--masking",
     type=click.Choice(MASKINGS),
