@@ -96,16 +96,16 @@ def read_json(path: Path) -> Any:
         return None
 
 
-def digest(path: Path, start: int = 0, end: int | None = None) -> str:
-    """Hash the bytes ``[start, end)`` of a file with SHA-256; the whole file by default."""
-    sha256 = hashlib.sha256()
+def digest(path: Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:
+    """Hash the bytes ``[start, end)`` of a file, with SHA-256 unless told otherwise; the whole file by default."""
+    hashed = hashlib.new(algorithm, usedforsecurity=False)
     left = (os.stat(path).st_size if end is None else end) - start
     with open(path, "rb") as file:
         file.seek(start)
         while left > 0 and (block := file.read(min(_BLOCK, left))):
-            sha256.update(block)
+            hashed.update(block)
             left -= len(block)
-    return sha256.hexdigest()
+    return hashed.hexdigest()
 
 
 def file_entry(root: Path, name: str) -> dict[str, Any]:

@@ -33,14 +33,14 @@ def mask_rows(
     built: pairs.Pairs, vocabulary: Vocabulary, config: PairsConfig, split: str, bucket: int
 ) -> tuple[dict[str, Any], Counter[str]]:
     """Return the columns that differ from those of rows without masks, and how many tokens could be and are masked."""
-    pieces = masking.ordinary(vocabulary.pieces)
+    pieces, pad_id = masking.ordinary(vocabulary.pieces), vocabulary.pieces.index("[PAD]")
     input_ids = np.empty_like(built.input_ids)
     positions, labels, counts = [np.zeros(0, np.uint16)], [input_ids[:0]], [np.zeros(1, np.int64)]
     maskable, width = 0, config.max_seq_length
     at_once = max(1, _TOKENS // width)
     for start in range(0, len(built.ends) - 1, at_once):
         rows = np.arange(start, min(start + at_once, len(built.ends) - 1))
-        ids = shards.padded(built.input_ids, built.ends, rows, width, vocabulary.pieces.index("[PAD]"))
+        ids = shards.padded(built.input_ids, built.ends, rows, width, pad_id)
         words = None if built.continues is None else shards.padded(built.continues, built.ends, rows, width, 0)
         masked, places, answers = masking.mask(
             ids,

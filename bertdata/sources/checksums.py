@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from pathlib import Path
 
 from ..errors import VerificationError
+from ..files import digest
 
 __all__ = ["check", "published"]
 
@@ -15,7 +15,6 @@ _ALGORITHMS = ("sha512", "sha256", "sha1", "md5")  # the strongest that names th
 _SUMS = re.compile(rf"(?:.*[-_.])?({'|'.join(_ALGORITHMS)})sums?(?:\.txt)?", re.IGNORECASE)
 _LINE = re.compile(r"([0-9a-fA-F]{32,128})[ \t]+\*?(?:\./)?(.+)")  # as md5sum(1) writes it; * is for binary
 _MOST = 16 << 20  # bytes; the file of sums of a whole dump has a few kilobytes
-_BLOCK = 1 << 20  # bytes read at a time
 
 
 def published(path: str) -> str:
@@ -35,12 +34,9 @@ def published(path: str) -> str:
 def check(path: str, checksum: str) -> None:
     """Hash a file; raise VerificationError unless it has this checksum, which is one that `published` returned."""
     algorithm, _, expected = checksum.partition(":")
-    hashed = hashlib.new(algorithm, usedforsecurity=False)
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            hashed.update(block)
-    if hashed.hexdigest() != expected:
+    found = digest(Path(path), algorithm=algorithm)
+    if found != expected:
         raise VerificationError(
-            f"{path} is not what was published: its {algorithm} is {hashed.hexdigest()}, the file of {algorithm} sums beside it "
+            f"{path} is not what was published: its {algorithm} is {found}, the file of {algorithm} sums beside it "
             f"says {expected}: fetch it again, or take what there is by moving the file of sums away"
         )
