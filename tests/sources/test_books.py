@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertdata.records import Piece, Reject
-from bertdata.sources.blocks import Block, blocks, is_list, is_table, is_verse, split_unparted
 from bertdata.sources.books import Book, clean, read_books, read_paragraphs
+from bertdata.sources.books.blocks import Block, blocks, is_list, is_table, is_verse, split_unparted
+from bertdata.sources.books.gutenberg import header_field, is_credit, language_code, strip_licence
+from bertdata.sources.books.headings import is_heading
+from bertdata.sources.books.unwrap import hyphenated, join_signatures, unwrap
 from bertdata.sources.encodings import BinaryData, decode
-from bertdata.sources.gutenberg import header_field, is_credit, language_code, strip_licence
-from bertdata.sources.headings import is_heading
-from bertdata.sources.unwrap import hyphenated, join_signatures, unwrap
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from .lines import join_lines
+from ..lines import join_lines
 
 __all__ = ["hyphenated", "join_signatures", "title_case", "unwrap"]
 

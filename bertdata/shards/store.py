@@ -1,0 +1,89 @@
+"""Record batches become files and are read back, one batch at a time.
+
+The default is the Arrow IPC stream format, uncompressed, one record batch a shard: `datasets` and pyarrow map it without a
+copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..errors import VerificationError
+from ..files import digest, replacing
+
+__all__ = ["name", "read_batches", "write"]
+
+
+def name(split: str, index: int, count: int, format: str) -> str:
+    """Name a shard as `datasets` looks for it: ``data/train-00003-of-00016.arrow``."""
+    return f"data/{split}-{index:05d}-of-{count:05d}.{'parquet' if format == 'parquet' else 'arrow'}"
+
+
+def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], format: str) -> dict[str, Any]:
+    """Write a shard whole or not at all; return its name, rows, batches, bytes and SHA-256 for the manifest."""
+    rows = count = 0
+    with replacing(root / name) as file:
+        if format == "parquet":
+            writer = pq.ParquetWriter(file, schema, compression="zstd")
+        else:
+            writer = (pa.ipc.new_stream if format == "arrow-stream" else pa.ipc.new_file)(file, schema)
+        with writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows, count = rows + batch.num_rows, count + 1
+                del batch  # or it stays while the next one is made
+        file.flush()
+        path = Path(file.name)
+        sha256, size = digest(path), path.stat().st_size
+    return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
+
+
+def _check_end(path: Path) -> None:
+    """Raise OSError unless a stream ends with its end marker: cut where a batch ends, Arrow reads it as a shorter one."""
+    with open(path, "rb") as file:
+        file.seek(-8, os.SEEK_END)
+        if file.read() != b"\xff\xff\xff\xff\x00\x00\x00\x00":
+            raise OSError("its end is missing")
+
+
+def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Read the record batches ``[start, end)`` of a shard, one at a time: none is held while the next is read.
+
+    Raise VerificationError for a file that is cut or damaged.
+    """
+    try:
+        if format == "parquet":
+            with pq.ParquetFile(path) as file:
+                for group in range(start, file.num_row_groups if end is None else end):
+                    yield from file.read_row_group(group).combine_chunks().to_batches()
+            return
+        with pa.OSFile(str(path)) as source:  # pages of a mapped file would stay with the process
+            if format == "arrow-file":
+                reader = pa.ipc.open_file(source)
+                for index in range(start, reader.num_record_batches if end is None else end):
+                    yield reader.get_batch(index)
+            else:
+                yield from _stream(pa.ipc.open_stream(source), path, start, end)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error
+
+
+def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
+    """Read the record batches ``[start, end)`` of a stream; of one read to its end, the end mark is checked."""
+    index = 0
+    while end is None or index < end:
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            _check_end(path)
+            return
+        if index >= start:
+            yield batch
+        del batch
+        index += 1
