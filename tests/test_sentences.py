@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata import sentences
-from bertdata.sentences import split_sentences
+from bertdata.sentences import rules, split_sentences
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
@@ -79,10 +78,25 @@ def test_a_long_paragraph_is_split_as_its_parts_are() -> None:
     assert split_sentences(" ".join(parts)) == [sentence for part in parts for sentence in split_sentences(part)]
 
 
-def test_a_library_that_loses_text_loses_none_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "segment", lambda language, text: [text[:3]])
+@pytest.mark.parametrize("space", ["\xa0", "\x85", "\u2028", "\u202f", "\u3000"])
+def test_white_space_that_breaks_the_library_breaks_nothing_here(space: str) -> None:
+    assert split_sentences(f"It was plan B{space}.{space}We left.") == [f"It was plan B{space}.", "We left."]
+
+
+def test_a_library_that_breaks_down_leaves_the_paragraph_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = type("PanicException", (BaseException,), {})
+
+    def panic(language: str, text: str) -> list[str]:
+        raise broken
+
+    monkeypatch.setattr(rules, "segment", panic)
     assert split_sentences("The tea is ready. He came.") == ["The tea is ready. He came."]
-    monkeypatch.setattr(sentences, "segment", lambda language, text: [])
+
+
+def test_a_library_that_loses_text_loses_none_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "segment", lambda language, text: [text[:3]])
+    assert split_sentences("The tea is ready. He came.") == ["The tea is ready. He came."]
+    monkeypatch.setattr(rules, "segment", lambda language, text: [])
     assert split_sentences("Tea. " * 1000) == [("Tea. " * 1000).strip()]
 
 

@@ -1,9 +1,12 @@
 """Read what users have: Wikipedia dumps, books and other text become pages, paragraphs and named rejects."""
 
-__all__ = ["SUFFIXES"]
+__all__ = ["ARCHIVES", "SUFFIXES", "TABLES"]
 
+_PACKED = (".bz2", ".gz", ".xz", ".zst")
+TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow")  # a text a row
+ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED))  # a book a member
 SUFFIXES = {
-    "wikipedia": (".xml", ".xml.bz2", ".xml.gz", ".xml.xz", ".xml.zst"),
-    "books": (".txt",),
-    "text": (".txt", ".jsonl", ".jsonl.gz"),
+    "wikipedia": (".xml", *(f".xml{packer}" for packer in _PACKED)),
+    "books": (".txt", ".epub", *ARCHIVES, *TABLES),
+    "text": (".txt", *TABLES),
 }  # what each source reads, by the option that names it

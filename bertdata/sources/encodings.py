@@ -1,8 +1,9 @@
-"""Bytes of a book become text: the encoding is told from the bytes alone, and always the same way.
+"""Bytes of a book become text: the encoding is given, or told from the bytes alone, and always the same way.
 
-Unicode says what it is (a byte order mark, or valid UTF-8).  The other encodings differ in where the bytes above 0x7F
-stand: Western books have a few, alone among letters (Windows-1252, of which Latin-1 is the used part); Chinese books
-have almost nothing else, in pairs, and the frequent characters have their own rows (GB18030, Big5).
+Unicode says what it is (a byte order mark, or valid UTF-8).  A header of Project Gutenberg names its encoding.  Others differ
+in where the bytes above 0x7F stand.  Western books have a few, alone among letters (Windows-1252, of which Latin-1 is the used
+part).  Russian books have almost nothing else, one a letter, and ten letters are two thirds of any text.  Chinese, Japanese and
+Korean books have them in pairs, and what is frequent has its own rows.
 
     >>> decode("déjà vu".encode("latin-1")), decode("紅樓夢。第一回".encode("big5"))
     ('déjà vu', '紅樓夢。第一回')
@@ -12,8 +13,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import NamedTuple
 
-__all__ = ["BinaryData", "decode"]
+from ..records import Reject
+
+__all__ = ["BinaryData", "decode", "decode_or_reject"]
 
 _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),
@@ -25,34 +29,61 @@ _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")  # in no text: not tab, line ends, DOS end of file, escape
 _MOST_CONTROL = 1000  # a text may have one stray control character in so many bytes
 _HIGH = re.compile(rb"[\x80-\xff]")
+_RUN = re.compile(rb"[\x80-\xff]{3,}")
 _VALID = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # in UTF-8
 _VALID_PER_STRAY = 4  # Latin-1 has next to no valid sequence, GB18030 one for each three other bytes
-_PAIRS = re.compile(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]")
-_CHINESE = [  # punctuation and the characters of the first level, which are nearly all of any text
-    (re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]"), ("gb18030",)),
-    (re.compile(rb"[\xa1-\xa3\xa4-\xc6][\x40-\x7e\xa1-\xfe]"), ("cp950", "big5hkscs")),
-]
-_ENOUGH_FREQUENT = 0.8  # of the pairs; Western text reaches 0.2, the wrong one of the two Chinese encodings 0.6
-_MOST_WESTERN = 0.3  # share of bytes above 0x7F; French and German have 0.05, Cyrillic and Greek encodings 0.8
+_DECLARED = re.compile(rb"^character set encoding:\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)
+_HEADER = 4000  # bytes in which a header names the encoding
+_SAMPLE = 1 << 20  # bytes that are looked at, from the first above 0x7F
+_RUSSIAN = "оеаинтсрвл"  # two thirds of any Russian text in small letters
+_CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso8859-5")
+_ENOUGH_RUSSIAN = 0.45  # of the bytes above 0x7F; the wrong encoding and Chinese stay below 0.3
+_MOST_IN_RUNS = 0.3  # of the bytes above 0x7F stand three or more together: Western books have next to none, others most
 _MOST_DAMAGED = 0.001  # share of characters that may be broken in a text whose encoding is otherwise plain
+
+
+class _Pairs(NamedTuple):
+    """An encoding of two bytes a character: where pairs and the frequent ones stand, and how many those are at least."""
+
+    encodings: tuple[str, ...]
+    pair: re.Pattern[bytes]
+    frequent: re.Pattern[bytes]
+    share: float
+
+
+_EUC = re.compile(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]")
+_SJIS = re.compile(rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]")
+_BY_PAIRS = (
+    _Pairs(("cp932",), _SJIS, re.compile(rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]"), 0.2),  # kana
+    _Pairs(("euc-jp",), _EUC, re.compile(rb"[\xa4\xa5][\xa1-\xf6]"), 0.2),
+    _Pairs(("cp949",), _EUC, re.compile(rb"[\xa1-\xa3\xb0-\xc8][\xa1-\xfe]"), 0.95),  # Hangul
+    # punctuation and the characters of the first level, which are nearly all of any text; the wrong one of the two has 0.6
+    _Pairs(("gb18030",), _EUC, re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]"), 0.8),
+    _Pairs(("cp950", "big5hkscs"), _EUC, re.compile(rb"[\xa1-\xa3\xa4-\xc6][\x40-\x7e\xa1-\xfe]"), 0.8),
+    _Pairs(("gb18030",), _EUC, re.compile(rb"[\x81-\xa3\xb0-\xd7][\x40-\xfe]|[\xaa-\xfe][\x40-\xa0]"), 0.8),  # traditional
+)
 
 
 class BinaryData(ValueError):
     """Refuse data that is no text in any encoding."""
 
 
-def decode(data: bytes) -> str:
-    r"""Decode UTF-8, UTF-16 or UTF-32 with a mark, Windows-1252 and Latin-1, GB18030 and Big5.
+def decode(data: bytes, encoding: str = "") -> str:
+    r"""Decode data in `encoding`, or in the one it is found to have.
 
-    A stray byte in UTF-8 (an old quotation mark, say) is read as Windows-1252; a broken pair in a Chinese text
-    becomes U+FFFD.  BinaryData: there are NUL or many control characters.  ValueError: no encoding fits.
+    Found are UTF-8, UTF-16 and UTF-32 with a mark, Windows-1252 and Latin-1, GB18030, Big5, Shift-JIS, EUC-JP, EUC-KR, and the
+    Cyrillic ones (Windows-1251, KOI8-R, CP866, ISO 8859-5).  A stray byte in UTF-8 (an old quotation mark, say) is read as
+    Windows-1252; a broken pair in a text of pairs becomes U+FFFD.
+    BinaryData: there are NUL or many control characters.  ValueError: no encoding fits, or the given one does not.
 
-    >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94")
-    ('Tea', 'café “noir”')
+    >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
+    ('Tea', 'café “noir”', 'при')
     """
-    for mark, encoding in _MARKS:
+    for mark, marked in _MARKS:
         if data.startswith(mark):
-            return _stray(data[3:]) if encoding == "utf-8" else _marked(data[len(mark) :], encoding)
+            return _stray(data[3:]) if marked == "utf-8" else _strict(data[len(mark) :], marked, "marked")
+    if encoding:
+        return _strict(data, encoding, "given")
     if (nul := data.find(b"\0")) >= 0:
         raise BinaryData(f"a NUL byte at offset {nul}: this is not a text file")
     if len(control := _CONTROL.findall(data)) > 3 + len(data) // _MOST_CONTROL:
@@ -65,11 +96,19 @@ def decode(data: bytes) -> str:
         return _legacy(data, error.start)
 
 
-def _marked(data: bytes, encoding: str) -> str:
+def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
+    """Decode a text, or refuse it as ``binary`` or ``undecodable``; `where` tells what it is of."""
+    try:
+        return decode(data, encoding)
+    except ValueError as error:
+        return Reject(id, "binary" if isinstance(error, BinaryData) else "undecodable", f"{where}: {error}")
+
+
+def _strict(data: bytes, encoding: str, how: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ValueError(f"marked as {encoding}, but {error.reason} at byte {error.start}") from None
+        raise ValueError(f"{how} as {encoding}, but {error.reason} at byte {error.start}") from None
     if "\0" in text:
         raise BinaryData(f"a NUL character at {text.index(chr(0))}: this is not a text file")
     return text
@@ -91,18 +130,53 @@ codecs.register_error("bertdata-windows-1252", _as_windows)
 
 
 def _legacy(data: bytes, at: int) -> str:
-    pairs = _PAIRS.findall(data)
-    for frequent, encodings in _CHINESE:
-        if not pairs or sum(map(bool, map(frequent.match, pairs))) < _ENOUGH_FREQUENT * len(pairs):
-            continue
-        for encoding in encodings:
+    """Decode data that is no Unicode."""
+    candidates = [_declared(data)]
+    sample = data[at : at + _SAMPLE]
+    high = b"".join(_HIGH.findall(sample))
+    if foreign := sum(map(len, _RUN.findall(sample))) > _MOST_IN_RUNS * len(high):
+        candidates += [_cyrillic(high), *_paired(sample)]
+    for encoding in filter(None, candidates):
+        try:
             text = data.decode(encoding, "replace")
-            if text.count("\ufffd") <= max(1, _MOST_DAMAGED * len(text)):
-                return text
-    high = len(_HIGH.findall(data))
-    if high > _MOST_WESTERN * len(data):
-        raise ValueError(f"no known encoding: not UTF-8 (byte {at}), {high} of {len(data)} bytes above 0x7F")
+        except LookupError:  # a header may name anything
+            continue
+        if text.count("\ufffd") <= max(1, _MOST_DAMAGED * len(text)):
+            return text
+    if foreign:
+        raise ValueError(f"no known encoding: not UTF-8 (byte {at}), and {len(high)} bytes above 0x7F; name it (--encoding)")
     try:
         return data.decode("cp1252")
     except UnicodeDecodeError as error:
-        raise ValueError(f"no known encoding: not UTF-8, and 0x{data[error.start]:02X} at byte {error.start}") from None
+        raise ValueError(
+            f"no known encoding: not UTF-8, and 0x{data[error.start]:02X} at byte {error.start}; name it (--encoding)"
+        ) from None
+
+
+def _declared(data: bytes) -> str:
+    """Return the encoding that a header names, unless it is one that is often named wrongly."""
+    found = _DECLARED.search(data[:_HEADER])
+    name = found.group(1).decode("ascii", "replace").lower() if found else ""
+    ordinary = name.startswith(("iso-8859-1", "iso8859-1", "iso-latin-1", "utf", "us-ascii", "ascii", "unicode"))
+    return name if not ordinary or name[-2:] in ("13", "14", "15", "16") else ""
+
+
+def _cyrillic(high: bytes) -> str:
+    """Return the encoding in which bytes above 0x7F are Russian, or ``""``."""
+    counts = {encoding: sum(map(high.count, _letters(encoding))) for encoding in _CYRILLIC}
+    best = max(counts, key=lambda encoding: counts[encoding])
+    return best if counts[best] >= _ENOUGH_RUSSIAN * len(high) else ""
+
+
+def _letters(encoding: str) -> list[bytes]:
+    return [letter.encode(encoding) for letter in _RUSSIAN]
+
+
+def _paired(data: bytes) -> list[str]:
+    """Return the encodings of two bytes a character whose frequent pairs data has."""
+    found: list[str] = []
+    for encodings, pair, frequent, share in _BY_PAIRS:
+        pairs = pair.findall(data)
+        if pairs and sum(map(bool, map(frequent.match, pairs))) >= share * len(pairs):
+            found += encodings
+    return found

@@ -12,12 +12,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import NoInputError, UsageError
+from ..files import place, storage_errors
 
 __all__ = ["find"]
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # the pages in a part of a dump: ``…-multistream1.xml-p1p41242.bz2``
+_CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # what `datasets` leaves beside a data set that it has mapped
 _UNPACK = {
     ".7z": "7z x -so",
     ".zip": "unzip -p",
@@ -36,26 +39,36 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
     """
     found: set[str] = set()
     for pattern in patterns:
-        path = Path(pattern).expanduser()
-        if path.exists() and not path.is_dir():
-            if not path.is_file():
-                raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file")
-            if not _has_suffix(path.name, suffixes):
-                raise _unread(option, path, suffixes)
-        matches = _matches(path, suffixes)
-        for packed in sorted(_matches(path, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
-            if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
-                raise _unread(option, Path(packed), suffixes)
-        if not matches:
-            raise NoInputError(
-                f"{option} {pattern}: no file of this name ({', '.join(suffixes)}): check the path, and quote a glob"
-            )
-        found.update(os.path.abspath(match) for match in matches)
+        with storage_errors(f"{option} {pattern}"):
+            found.update(_find(pattern, suffixes, option))
     paths = sorted(_once(found))
     if strange := [path for path in paths if not _is_utf8(path)]:
         raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: rename the file")
-    root = os.path.commonpath([os.path.dirname(path) for path in paths]) if paths else ""
-    return sorted((Path(path).relative_to(root).as_posix(), path) for path in paths)
+    ends = [path.rpartition("://") for path in paths]
+    if len({store for store, _, _ in ends}) > 1:
+        raise UsageError(f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one place")
+    root = os.path.commonpath([os.path.dirname(end) for _, _, end in ends]) if paths else ""
+    return sorted((Path(end).relative_to(root).as_posix(), path) for path, (_, _, end) in zip(paths, ends, strict=True))
+
+
+def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
+    """List the absolute paths, or the URLs, that one pattern stands for."""
+    path = place(pattern)
+    if isinstance(path, Path):
+        path = path.expanduser()
+    if path.exists() and not path.is_dir():
+        if not path.is_file():
+            raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file")
+        if not _has_suffix(path.name, suffixes):
+            raise _unread(option, path, suffixes)
+    list_files = _matches if isinstance(path, Path) else _stored
+    matches = list_files(path, suffixes)
+    for packed in sorted(list_files(path, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
+        if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
+            raise _unread(option, place(packed), suffixes)
+    if not matches:
+        raise NoInputError(f"{option} {pattern}: no file of this name ({', '.join(suffixes)}): check the path, and quote a glob")
+    return matches if list_files is _stored else [os.path.abspath(match) for match in matches]
 
 
 def _once(paths: set[str]) -> Iterable[str]:
@@ -95,12 +108,27 @@ def _matches(path: Path, suffixes: Sequence[str]) -> list[str]:
 
 
 def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
-    """List the files below a directory, but for hidden ones and bertdata's own data sets."""
+    """List the files below a directory, but for hidden ones, caches of `datasets` and bertdata's own data sets."""
     files: list[str] = []
     for parent, directories, names in os.walk(directory):
         if os.path.isdir(os.path.join(parent, ".bertdata")):
             directories[:] = []  # a data set of ours, perhaps the very output of this run: no input
             continue
         directories[:] = sorted(name for name in directories if not name.startswith("."))
-        files += [os.path.join(parent, name) for name in names if _has_suffix(name, suffixes) and not name.startswith(".")]
+        seen = [name for name in names if _has_suffix(name, suffixes) and not (name.startswith(".") or _CACHE.fullmatch(name))]
+        files += [os.path.join(parent, name) for name in seen]
     return [file for file in files if os.path.isfile(file)]
+
+
+def _stored(path: Any, suffixes: Sequence[str]) -> list[str]:
+    """List the files in a store with one of the suffixes that a URL stands for, as `_matches` does on a disk."""
+    if path.is_file():
+        return [str(path)] if _has_suffix(path.name, suffixes) else []
+    root = path
+    while glob.has_magic(root.path):
+        root = root.parent
+    hits = [path.path] if root == path else path.fs.glob(path.path)
+    names = sorted({name[len(root.path) :].strip("/") for hit in hits for name in path.fs.find(hit)})
+    ours = tuple({name[:at] for name in names if (at := f"/{name}".find("/.bertdata/")) >= 0})  # data sets: no input
+    seen = [name for name in names if "/." not in f"/{name}" and not name.startswith(ours)]
+    return [str(root / name) for name in seen if _has_suffix(name, suffixes)]

@@ -1,24 +1,22 @@
-"""Any text of your own: plain files, one document each, and JSON lines, one document a line."""
+"""Any text of your own: plain files, one document each or many parted by blank lines, and tables, one document a row."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
-import re
-import zlib
+import codecs
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import IO, Any, NamedTuple, cast
+from typing import NamedTuple
 
+from ..files import opened, size
 from ..records import Piece, Reject
-from .encodings import BinaryData, decode
-from .lines import paragraphs
+from .encodings import decode_or_reject
+from .lines import paragraphs, unify_newlines
+from .ranges import check_end, read_lines, split_lines
+from .tables import Columns, is_table, read_table, split_table
 
-__all__ = ["Text", "read_lines", "read_text", "split_lines"]
+__all__ = ["DOCUMENTS", "Text", "read_text", "split"]
 
-_BLOCK = 1 << 20  # bytes of an over-long line read at a time, while it is skipped
-_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no encoding can write
+DOCUMENTS = ("file", "blank-lines")  # what is a document of a plain file: all of it, or the lines between two blank ones
 
 
 class Text(NamedTuple):
@@ -31,153 +29,83 @@ class Text(NamedTuple):
     paragraphs: list[str]
 
 
+def split(path: str, length: int, target: int, columns: Columns, documents: str = "file") -> list[tuple[int, int]]:
+    """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
+    if is_table(path):
+        return split_table(path, length, target, columns)
+    return split_lines(path, length, target, at_blank=True) if documents == "blank-lines" else [(0, length)]
+
+
 def read_text(
     pieces: Iterable[Piece],
     *,
-    text_column: str = "text",
-    id_column: str | None = None,
-    title_column: str = "title",
+    columns: Columns | None = None,
+    documents: str = "file",
+    encoding: str = "",
     max_bytes: int,
 ) -> Iterator[Text | Reject]:
-    """Read ``.txt``, ``.jsonl`` and ``.jsonl.gz`` pieces; what can't be read comes out as a Reject.
+    """Read plain and table pieces; what is broken comes out as a Reject, and a disk or store that fails as its error.
 
-    A piece of a ``.jsonl`` file is a range of whole lines (`split_lines` makes them); other files are one piece.
-    A document, the line that holds it or the file, may have `max_bytes` bytes.  Reasons: ``empty``, ``too-large``,
-    ``bad-utf-8``, ``malformed-json``, ``no-text``, ``binary``, ``undecodable``, ``truncated``, ``unreadable``.
+    A piece is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
+    Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table`.
     """
-    columns = _Columns(text_column, id_column, title_column)
     for piece in pieces:
-        name = piece.name.lower()
-        try:
-            if name.endswith(".jsonl"):
-                with open(piece.path, "rb") as file:
-                    file.seek(piece.start)
-                    yield from _read_json_lines(file, piece, piece.end, columns, max_bytes)
-            elif name.endswith(".jsonl.gz"):
-                with gzip.open(piece.path, "rb") as unzipped:
-                    yield from _read_json_lines(cast("IO[bytes]", unzipped), piece, None, columns, max_bytes)
-            else:
-                yield _read_plain(piece, max_bytes)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield Reject(f"text:{piece.name}", "truncated", f"{piece.name}: {error}")
-        except OSError as error:
-            yield Reject(f"text:{piece.name}", "unreadable", f"{piece.name}: {error.strerror or error}")
+        if piece.end == 0:
+            yield Reject(f"text:{piece.name}", "empty", f"{piece.name}: 0 bytes")
+        elif is_table(piece.name):
+            rows = read_table(piece, "text", columns or Columns(), max_bytes)
+            yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
+        elif documents == "blank-lines":
+            yield from _between_blank_lines(piece, encoding, max_bytes)
+        else:
+            yield _whole_file(piece, encoding, max_bytes)
 
 
-def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
-    r"""Read the lines of the next `size` bytes (None: to the end) with the offset where each starts, from 0.
-
-    A line longer than `max_bytes`, its newline not counted, comes as None, and no more than a block of it is held.
-
-    >>> import io
-    >>> list(read_lines(io.BytesIO(b"one\ntwo two\n3"), None, 4))
-    [(0, b'one'), (4, None), (12, b'3')]
-    """
-    at = 0
-    while size is None or at < size:
-        start, line = at, file.readline(max_bytes + 1)
-        if not line:
-            return
-        at += len(line)
-        if len(line) <= max_bytes or line.endswith(b"\n"):
-            yield start, line.removesuffix(b"\n")
-            continue
-        while part := file.readline(_BLOCK):
-            at += len(part)
-            if part.endswith(b"\n"):
-                break
-        yield start, None
-
-
-def split_lines(path: str, size: int, target: int) -> list[tuple[int, int]]:
-    """Cut the first `size` bytes of a file into ranges of about `target` bytes, each a whole number of lines.
-
-    Only the bytes from each cut to the next line start are read, a block at a time.  The ranges follow one another
-    and cover the file; a line longer than `target` makes a range longer.  ValueError: `target` is below 1.
-
-    A file of three lines of 10 bytes and a target of 12 gives ``[(0, 20), (20, 30)]``.
-    """
-    if target < 1:
-        raise ValueError(f"target must be at least 1 byte, not {target}")
-    ranges: list[tuple[int, int]] = []
-    start = 0
-    with open(path, "rb") as file:
-        while start < size:
-            end = min(size, start + target)
-            file.seek(end - 1)
-            while end < size and (part := file.readline(_BLOCK)):
-                end = file.tell()
-                if part.endswith(b"\n"):
-                    break
-            ranges.append((start, min(end, size)))
-            start = ranges[-1][1]
-    return ranges
-
-
-class _Columns(NamedTuple):
-    text: str
-    id: str | None
-    title: str
-
-
-def _read_plain(piece: Piece, max_bytes: int) -> Text | Reject:
-    id, where = f"text:{piece.name}", piece.name
-    with open(piece.path, "rb") as file:
-        data = file.read(max_bytes + 1)
-        if len(data) > max_bytes:
-            size = os.fstat(file.fileno()).st_size
-            return Reject(id, "too-large", f"{where}: {size} bytes, more than {max_bytes}")
-    try:
-        found = paragraphs(decode(data))
-    except BinaryData as error:
-        return Reject(id, "binary", f"{where}: {error}")
-    except ValueError as error:
-        return Reject(id, "undecodable", f"{where}: {error}")
-    return Text(id, PurePosixPath(piece.name).stem, "", "", found) if found else Reject(id, "empty", where)
-
-
-def _read_json_lines(
-    file: IO[bytes], piece: Piece, end: int | None, columns: _Columns, max_bytes: int
-) -> Iterator[Text | Reject]:
-    at = piece.start if end is not None else 0
-    size = None if end is None else end - at
-    offset = at
-    for start, line in read_lines(file, size, max_bytes):
-        offset = at + start
-        if line is None:
-            id, where = f"text:{piece.name}:{offset}", f"{piece.name}: byte {offset}"
-            yield Reject(id, "too-large", f"{where}: a line of more than {max_bytes} bytes")
-        elif line.strip():
-            yield _read_json_line(line, offset, piece, columns)
-    if end is not None and (missing := end - file.tell()) > 0:
-        id, where = f"text:{piece.name}:{end - missing}", f"{piece.name}: byte {end - missing}"
-        yield Reject(id, "truncated", f"{where}: the file ends {missing} bytes too early")
-
-
-def _read_json_line(line: bytes, offset: int, piece: Piece, columns: _Columns) -> Text | Reject:
-    id, where = f"text:{piece.name}:{offset}", f"{piece.name}: byte {offset}"
-    try:
-        row: Any = json.loads(line.decode("utf-8-sig" if offset == 0 else "utf-8"))
-    except UnicodeDecodeError as error:
-        return Reject(id, "bad-utf-8", f"{where}: {error.reason} at byte {error.start} of the line")
-    except (ValueError, RecursionError) as error:
-        return Reject(id, "malformed-json", f"{where}: {error}")
-    if not isinstance(row, dict):
-        return Reject(id, "malformed-json", f"{where}: {type(row).__name__} where an object should be")
-    text = row.get(columns.text)
-    if not isinstance(text, str):
-        what = type(text).__name__ if columns.text in row else "nothing"
-        return Reject(id, "no-text", f"{where}: {what} in the column {columns.text!r} where text should be")
-    name = row.get(columns.id) if columns.id is not None else None
-    if isinstance(name, (str, int)) and not isinstance(name, bool) and name != "":
-        id = f"text:{piece.name}:{name}"
-    title, language, url = (_text(row.get(key)) for key in (columns.title, "language", "url"))
-    if any(map(_SURROGATE.search, (id, text, title, language, url))):
-        safe = f"text:{piece.name}:{offset}"
-        return Reject(safe, "bad-utf-8", f"{where}: a surrogate (half a character) is no text")
+def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
     found = paragraphs(text)
-    return Text(id, title, language, url, found) if found else Reject(id, "empty", where)
+    return Text(id, title, language, url, found) if found else Reject(id, "empty", f"{id}: no words")
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _whole_file(piece: Piece, encoding: str, max_bytes: int) -> Text | Reject:
+    id = f"text:{piece.name}"
+    with opened(piece.path) as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        return Reject(id, "too-large", f"{piece.name}: {size(piece.path)} bytes, more than {max_bytes}")
+    found = decode_or_reject(data, encoding, id, piece.name)
+    return found if isinstance(found, Reject) else _document(id, PurePosixPath(piece.name).stem, "", "", found)
+
+
+def _between_blank_lines(piece: Piece, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
+    """Read the documents of a file that holds many, each line a paragraph."""
+    with opened(piece.path) as file:
+        file.seek(piece.start)
+        lines: list[bytes] = []
+        begin = held = 0
+        for start, line in read_lines(file, piece.end - piece.start, max_bytes):
+            line = line.removeprefix(codecs.BOM_UTF8) if line and piece.start + start == 0 else line
+            if line is not None and not line.strip():
+                if held:
+                    yield _lines(lines, begin, held, piece, encoding, max_bytes)
+                lines, held = [], 0
+                continue
+            begin = begin if held else piece.start + start
+            held += max_bytes + 2 if line is None else len(line) + 1
+            if held > max_bytes + 1:
+                lines = []  # it is too large already: no more of it is kept
+            elif line is not None:
+                lines.append(line)
+        if held:
+            yield _lines(lines, begin, held, piece, encoding, max_bytes)
+        yield from check_end(file, piece, "text")
+
+
+def _lines(lines: list[bytes], begin: int, held: int, piece: Piece, encoding: str, max_bytes: int) -> Text | Reject:
+    id, where = f"text:{piece.name}:{begin}", f"{piece.name}: byte {begin}"
+    if held > max_bytes + 1:
+        return Reject(id, "too-large", f"{where}: a document of more than {max_bytes} bytes")
+    text = decode_or_reject(b"\n".join(lines), encoding, id, where)
+    if isinstance(text, Reject):
+        return text
+    found = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
+    return Text(id, "", "", "", found) if found else Reject(id, "empty", f"{where}: no words")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bertdata.sources import bzip2
-from bertdata.sources.bzip2 import CHUNK, MOST, Block, Damage, block_starts, blocks
+from bertdata.sources.compressed import bzip2
+from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Block, Damage, block_starts, blocks
 
 LAW = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = b"".join(b"%d %s\n" % (i, random.Random(i).randbytes(40).hex().encode()) for i in range(6000))  # five blocks of 100 kB

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertdata.errors import VerificationError
-from bertdata.sources.checksums import check, published
+from bertdata.sources.dumps.checksums import check, published
 
 TEXT = b"what was published"
 MD5, SHA1 = hashlib.md5(TEXT).hexdigest(), hashlib.sha1(TEXT).hexdigest()

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.sources.bzip2 import CHUNK, MOST, block_starts
-from bertdata.sources.compressed import Block, Damage, blocks
+from bertdata.sources.compressed import CHUNK, Block, Damage, block_starts, blocks
+from bertdata.sources.compressed.bzip2 import MOST
 
 LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 STREAMS = st.lists(st.binary(min_size=1, max_size=200), min_size=1, max_size=6)
@@ -282,8 +282,7 @@ def test_gzip_with_zeros_behind_it(tmp_path: Path) -> None:
 
 MEASURE = """
 import resource, sys
-from bertdata.sources.compressed import Block, blocks
-from bertdata.sources.bzip2 import block_starts
+from bertdata.sources.compressed import Block, block_starts, blocks
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 block_starts(sys.argv[1], 1)
 total = sum(len(b.data) for b in blocks(sys.argv[1]) if isinstance(b, Block))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertdata.errors import VerificationError
-from bertdata.sources.multistream import Index, find_index, read_index
+from bertdata.sources.dumps.multistream import Index, find_index, read_index
 
 STREAMS = [bz2.compress(b"<mediawiki>"), bz2.compress(b"<page>1<page>2"), bz2.compress(b"<page>3"), bz2.compress(b"</mediawiki>")]
 FIRST, SECOND = len(STREAMS[0]), len(STREAMS[0]) + len(STREAMS[1])

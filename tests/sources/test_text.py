@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import time
 import tracemalloc
 from pathlib import Path
@@ -13,9 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertdata import keys
 from bertdata.records import Piece, Reject
 from bertdata.sources.lines import join_lines, paragraphs
-from bertdata.sources.text import Text, read_lines, read_text, split_lines
+from bertdata.sources.ranges import read_lines, split_lines
+from bertdata.sources.tables import Columns
+from bertdata.sources.text import Text, read_text, split
 
 
 def read(path: Path, name: str, start: int = 0, end: int | None = None, **options: object) -> list[Text | Reject]:
@@ -61,7 +66,7 @@ def test_a_plain_file_is_a_document(tmp_path: Path) -> None:
         (b"\n \n", "empty"),
         (b"a\0b", "binary"),
         (b"x" * 1001, "too-large"),
-        ("Дом стоит.".encode("koi8-r"), "undecodable"),
+        ("Το παλιό σπίτι.".encode("iso8859-7"), "undecodable"),
     ],
 )
 def test_a_plain_file_that_is_no_document_is_one_reject(tmp_path: Path, data: bytes, reason: str) -> None:
@@ -72,20 +77,13 @@ def test_a_plain_file_that_is_no_document_is_one_reject(tmp_path: Path, data: by
     assert (found.id, found.reason) == ("text:a.txt", reason)
 
 
-def test_an_unreadable_file_is_one_reject_and_the_next_is_read(tmp_path: Path) -> None:
-    write(tmp_path / "b.jsonl", {"text": "Tea."})
-    names = ["a.txt", "a.jsonl", "a.jsonl.gz", "b.jsonl"]
-    found = list(read_text([Piece(n, str(tmp_path / n), 0, 16) for n in names], max_bytes=99))
-    assert [item.reason if isinstance(item, Reject) else item.paragraphs for item in found] == ["unreadable"] * 3 + [["Tea."]]
-
-
 # --- JSON lines ---
 
 
 def test_rows_become_documents_with_the_columns_asked_for(tmp_path: Path) -> None:
     row = {"body": "Tea.\n\nCake.", "key": 7, "name": "On tea", "url": "http://a/7", "language": "en"}
     path = write(tmp_path / "a.jsonl", row, b"", {**row, "key": "x", "name": None, "url": 3})
-    found = read(path, "d/a.jsonl", text_column="body", id_column="key", title_column="name")
+    found = read(path, "d/a.jsonl", columns=Columns("body", "name", "key"))
     assert found == [
         Text("text:d/a.jsonl:7", "On tea", "en", "http://a/7", ["Tea.", "Cake."]),
         Text("text:d/a.jsonl:x", "", "en", "", ["Tea.", "Cake."]),
@@ -111,7 +109,8 @@ BROKEN = [
     (b'{"title": "a"}', "no-text"),
     (b'{"text": null}', "no-text"),
     (b'{"text": 5}', "no-text"),
-    (b'{"text": ["a"]}', "no-text"),
+    (b'{"text": ["a", 1]}', "no-text"),
+    (b'{"text": []}', "empty"),
     (b'{"text": ""}', "empty"),
     (b'{"text": " \\n "}', "empty"),
     (b'{"text": "\xff"}', "bad-utf-8"),
@@ -147,7 +146,104 @@ def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
     assert isinstance(found[-1], Reject) and found[-1].reason == "truncated"
     assert sum(isinstance(item, Reject) for item in found) == 1
     (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
-    assert [item.reason for item in read(tmp_path / "a.jsonl.gz", "a.jsonl.gz") if isinstance(item, Reject)] == ["truncated"]
+    assert [item.reason for item in read(tmp_path / "a.jsonl.gz", "a.jsonl.gz") if isinstance(item, Reject)] == ["damaged"]
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+def test_every_packing_gives_the_same_rows(tmp_path: Path, suffix: str) -> None:
+    data = b'{"text": "Tea."}\n{"text": ["Cake.", "Bread."]}\n\n' + b"x" * 2000 + b'\n{"text": "Last."}'
+    (tmp_path / "a.jsonl").write_bytes(data)
+    path = tmp_path / f"a.jsonl.{suffix}"
+    path.write_bytes(packed(data, suffix))
+    plain = [item._replace(id=item.id.replace("a.jsonl", path.name)) for item in read(tmp_path / "a.jsonl", "a.jsonl")]
+    found = read(path, path.name)
+    assert [item.id for item in found] == [item.id for item in plain]
+    assert [item.paragraphs for item in found if isinstance(item, Text)] == [["Tea."], ["Cake.", "Bread."], ["Last."]]
+    assert split(str(path), len(data), 10, Columns()) == [(0, len(data))]
+
+
+def packed(data: bytes, suffix: str) -> bytes:
+    if suffix == "zst":
+        return bytes(pytest.importorskip("zstandard").ZstdCompressor().compress(data))
+    return {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[suffix](data)  # type: ignore[operator, no-any-return]
+
+
+def test_what_follows_a_packed_file_does_not_cost_its_last_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "Tea."}\n{"text": "Cake."}') + b"garbage")
+    first, last, damage = read(path, path.name)
+    assert isinstance(first, Text) and isinstance(last, Text) and isinstance(damage, Reject)
+    assert (last.paragraphs, damage.reason, damage.lost) == (["Cake."], "damaged", 7)
+    path.write_bytes(gzip.compress(b'{"text": "Tea."}\n') + gzip.compress(b'{"text": "Cake."}') + bytes(512))
+    assert [item.paragraphs for item in read(path, path.name) if isinstance(item, Text)] == [["Tea."], ["Cake."]]
+    path.write_bytes(gzip.compress(b'{"text": "Tea."}\n{"text": "Ca') + b"garbage")
+    assert [isinstance(item, Reject) for item in read(path, path.name)] == [False, True]
+
+
+def test_what_follows_damage_is_read_where_the_packing_allows_it(tmp_path: Path) -> None:
+    rows = [json.dumps({"text": f"Tea {n} {keys.key(1, n)}."}).encode() for n in range(40_000)]
+    data = bytearray(bz2.compress(b"\n".join(rows), 1))
+    data[len(data) // 2] ^= 255
+    path = tmp_path / "a.jsonl.bz2"
+    path.write_bytes(data)
+    found = read(path, path.name)
+    texts = [item.paragraphs[0] for item in found if isinstance(item, Text)]
+    (damage,) = [item for item in found if isinstance(item, Reject)]
+    assert (damage.reason, found.index(damage) > 1000) == ("damaged", True)
+    assert 30_000 < len(texts) < 40_000
+    assert set(texts) <= {json.loads(row)["text"] for row in rows}
+    assert texts[-1] == json.loads(rows[-1])["text"]
+    assert 0 < damage.lost < len(data) / 3
+
+
+# --- documents between blank lines ---
+
+
+def test_blank_lines_part_documents(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbf\n \nOne.\r\nTwo. Three.\r\n\r\n\t\n\nCaf\xc3\xa9.\n\nLast.")
+    assert read(path, "d/a.txt", documents="blank-lines") == [
+        Text("text:d/a.txt:6", "", "", "", ["One.", "Two. Three."]),
+        Text("text:d/a.txt:30", "", "", "", ["Café."]),
+        Text("text:d/a.txt:38", "", "", "", ["Last."]),
+    ]
+
+
+def test_a_broken_document_is_one_reject_and_its_neighbours_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    long, lines, bad = b"x" * 5000, b"tea tea\n" * 300, "Το παλιό σπίτι.".encode("iso8859-7")
+    path.write_bytes(b"\n\n".join([b"One.", long, b"Two.", lines, b"a\0b", b"Three.", bad, b"Four.\nFive."]))
+    found = read(path, "a.txt", documents="blank-lines")
+    assert [item.reason if isinstance(item, Reject) else item.paragraphs for item in found] == [
+        ["One."],
+        "too-large",
+        ["Two."],
+        "too-large",
+        "binary",
+        ["Three."],
+        "undecodable",
+        ["Four.", "Five."],
+    ]
+    short = read(path, "a.txt", 0, path.stat().st_size + 5, documents="blank-lines")
+    assert short[:-1] == found and isinstance(short[-1], Reject) and short[-1].reason == "truncated"
+
+
+@given(st.lists(st.sampled_from(["Tea.", "Cake and tea.", "", " ", "\t", "x" * 30, "y" * 90]), max_size=40), st.integers(1, 80))
+def test_documents_are_the_same_however_a_file_is_cut(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], target: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "blank.txt"
+    path.write_text("\n".join(lines))
+    size = path.stat().st_size
+    ranges = split(str(path), size, target, Columns(), "blank-lines")
+    assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])][: len(ranges)]
+    assert (ranges[-1][1] if ranges else 0) == size
+    pieces = [Piece("a.txt", str(path), *each) for each in ranges]
+    found = list(read_text(pieces, documents="blank-lines", max_bytes=60))
+    assert found == (read(path, "a.txt", documents="blank-lines", max_bytes=60) if size else [])
+    texts = [item for item in found if isinstance(item, Text)]
+    kept = [paragraph for text in texts for paragraph in text.paragraphs]
+    assert kept == [line for line in lines if line.strip()] or len(texts) < len(found)
 
 
 # --- lines and ranges ---

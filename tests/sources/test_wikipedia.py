@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
 from bertdata.records import Page, Piece, Reject
-from bertdata.sources import pages as pages_module
 from bertdata.sources.compressed import Block, blocks
-from bertdata.sources.pages import Cut, PageCutter
-from bertdata.sources.wikipedia import Site, how_cut, read_pages, read_site, split
+from bertdata.sources.dumps import Site, how_cut, read_pages, read_site, split
+from bertdata.sources.dumps import pages as pages_module
+from bertdata.sources.dumps.pages import Cut, PageCutter
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMESPACES = (
@@ -396,7 +396,7 @@ def test_a_dump_cut_in_a_too_large_page_is_named_too(tmp_path: Path) -> None:
 MEASURE = """
 import resource, sys
 from bertdata.records import Piece
-from bertdata.sources.wikipedia import read_pages, read_site, split
+from bertdata.sources.dumps import read_pages, read_site, split
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 path = sys.argv[1]
 site = read_site(path)

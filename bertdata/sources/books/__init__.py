@@ -1,6 +1,7 @@
 """Books of any form become documents: one a book, its prose in paragraphs."""
 
-from .clean import clean, read_paragraphs
-from .read import Book, read_books
+from .clean import Reading, clean, read_paragraphs
+from .read import Book, read_books, split
+from .sentence_lines import is_sentence_lines
 
-__all__ = ["Book", "clean", "read_books", "read_paragraphs"]
+__all__ = ["Book", "Reading", "clean", "is_sentence_lines", "read_books", "read_paragraphs", "split"]

@@ -19,7 +19,7 @@ _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.I
 _PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
 _LONGEST_PICTURE = 12  # blocks of a caption in brackets; an unclosed bracket loses its own block only
 _PAGE_NUMBER = re.compile(
-    r"\s?[\[{](?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}|\[\d{3}\]",
+    r"\s?(?:[\[{](?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}|\[\d{3}\])",
     re.IGNORECASE,
 )
 _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)

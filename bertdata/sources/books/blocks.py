@@ -13,10 +13,13 @@ _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # dots that lead to a page or 
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
 _LEADER = re.compile(_LEADERS)
 _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])\s+\S")
+_QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
 _SHORTEST_PROSE = 45  # a line of prose that goes on is longer than this
 _WIDEST = 120  # a longer line was not wrapped
+_UNWRAPPED = 0.2  # share of a book in such lines, from which on each of its lines is a paragraph; where lines are wrapped it is 0
 _LONGEST_BLOCK = 20  # lines between blank lines, on average; more, and blank lines do not part paragraphs
+_RIGHT = 20  # columns from the margin to where the signature of a letter stands
 _LONGEST_VERSE = 60  # a line of verse is not longer, but for the one or two of a stanza that are
 
 
@@ -60,16 +63,21 @@ def margin(found: Iterable[Block]) -> int:
 def split_unparted(found: list[Block]) -> Iterator[Block]:
     """Part paragraphs that no blank line parts: where a line is a paragraph, or by the indent of their first line.
 
+    A line is one where it is too long to be wrapped, and so are its neighbours; and in a whole book of such lines, as converters
+    of EPUB write it.
+
     >>> indented = Block(["   The tea is", "ready.", "   She came", "home."] * 10, 1, 1)
     >>> [block.lines for block in split_unparted([indented])][:2]
     [['   The tea is', 'ready.'], ['   She came', 'home.']]
     """
     left = margin(found)
-    parted = sum(len(block.lines) for block in found) < _LONGEST_BLOCK * len(found)
+    lengths = [len(line) for block in found for line in block.lines]
+    unwrapped = sum(length for length in lengths if length > _WIDEST) >= _UNWRAPPED * max(1, sum(lengths))
+    parted = len(lengths) < _LONGEST_BLOCK * len(found)
     for block in found:
         lines = block.lines
         starts = [0]
-        if max(map(len, lines)) > _WIDEST:
+        if unwrapped or max(map(len, lines)) > _WIDEST:
             starts = list(range(len(lines)))
         elif not parted or lines[-1].startswith("\u3000"):
             starts += (at for at in range(1, len(lines)) if _is_indented(lines, at, left))
@@ -91,12 +99,15 @@ def is_verse(block: Block, left: int) -> bool:
         return False
     texts = [line.strip() for line in lines]
     if len(lines) == 1:
-        return len(texts[0]) <= _LONGEST_VERSE and _indent(lines[0]) < left + 12
+        return len(texts[0]) <= _LONGEST_VERSE and _indent(lines[0]) < left + 12 and not _QUOTED_OR_DATED.search(texts[0])
+    if len(lines) <= 3 and min(map(_indent, lines)) >= left + _RIGHT:
+        return False
     capitals = sum(text.lstrip(_OPENING)[:1].isupper() for text in texts)
-    broken = sum(_broken(text, after, texts) for text, after in zip(texts, texts[1:], strict=False))
+    width = max(map(len, texts))
+    broken = sum(_broken(text, after, width) for text, after in zip(texts, texts[1:], strict=False))
     if len(lines) == 2:
-        return capitals == 2 and max(map(len, texts)) <= _LONGEST_VERSE
-    if capitals == len(lines) and max(map(len, texts)) <= _LONGEST_VERSE:
+        return capitals == 2 and width <= _LONGEST_VERSE
+    if capitals == len(lines) and width <= _LONGEST_VERSE:
         return True
     return broken > 0.25 * (len(lines) - 1) or (broken > 0 and capitals >= 0.8 * len(lines))
 
@@ -107,7 +118,7 @@ def is_table(block: Block) -> bool:
     >>> is_table(Block(["  tea        thee", "  cake       koek"], 1, 1))
     True
     """
-    columns = sum(_GAP_INSIDE.search(line) is not None for line in block.lines)
+    columns = sum(map(_has_columns, block.lines))
     if len(block.lines) == 1:
         return _LEADER.search(block.lines[0]) is not None
     return columns >= max(2, 0.5 * len(block.lines))
@@ -124,9 +135,15 @@ def is_prose(block: Block) -> bool:
     return len(lines) >= 2 and all(len(line) > _SHORTEST_PROSE for line in lines[:-1]) and not is_table(block)
 
 
-def _broken(line: str, after: str, lines: list[str]) -> bool:
+def _has_columns(line: str) -> bool:
+    text = line.strip()
+    if text[:1] in ("|", "+") and text[-1] == text[0]:
+        return True
+    return ("   " in text or "...." in text or ". . " in text) and _GAP_INSIDE.search(text) is not None
+
+
+def _broken(line: str, after: str, width: int) -> bool:
     """Tell whether the next line's first word would still have fitted on a line."""
-    width = max(map(len, lines))
     return len(line) + 1 + len(after.split(" ", 1)[0]) <= width
 
 

@@ -6,20 +6,38 @@ contents, notes), `headings`, and `unwrap` (blocks -> paragraphs).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from ..encodings import decode
 from ..lines import unify_newlines
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
 from .blocks import Block, blocks, is_list, is_table, is_verse, margin, split_unparted
-from .gutenberg import Parts, is_credit, strip_licence
-from .headings import is_heading
-from .unwrap import hyphenated, join_signatures, unwrap
+from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
+from .headings import is_heading, plain_name, speakers
+from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
-__all__ = ["clean", "clean_parts", "read_paragraphs"]
+__all__ = ["Reading", "clean", "clean_parts", "read_paragraphs"]
 
 _FRONT = 40  # blocks after the header among which typists are thanked and printers named
+
+
+class Reading(NamedTuple):
+    """How books are read: what happens to verse (see `clean`), and their encoding, ``""`` where it is to be found."""
+
+    verse: str = "auto"
+    encoding: str = ""
+
+
+class _Text(NamedTuple):
+    """A block of running text, whether it is verse, and how many headings stand before it."""
+
+    block: Block
+    verse: bool
+    section: int
 
 
 def read_paragraphs(path: str) -> list[str]:
@@ -27,46 +45,66 @@ def read_paragraphs(path: str) -> list[str]:
     return clean(decode(Path(path).read_bytes()))
 
 
-def clean(text: str) -> list[str]:
-    r"""Return the paragraphs of a book: its prose, without licence, headings, contents, pictures, verse and tables.
+def clean(text: str, verse: str = "auto") -> list[str]:
+    r"""Return the paragraphs of a book: its prose, without licence, headings, contents, pictures and tables.
 
-    A book that is mostly verse keeps it, a line a paragraph.  Footnotes stay.
+    Verse is a line a paragraph.  `verse`: ``keep`` all of it; ``drop`` all of it; or ``auto``: keep a poem or a play, which
+    is a book or a section that is mostly verse, and drop lines that are quoted in prose.  Footnotes stay.
 
     >>> clean("CHAPTER I\n\n\nThe kettle sang\nall day.\n\n[Illustration]\n\nNo one came.\n")
     ['The kettle sang all day.', 'No one came.']
     """
-    return clean_parts(strip_licence(unify_newlines(text).split("\n")))
+    return clean_parts(strip_licence(unify_newlines(text).split("\n")), verse)
 
 
-def clean_parts(parts: Parts) -> list[str]:
+def clean_parts(parts: Parts, verse: str = "auto") -> list[str]:
     """Return the paragraphs of a book whose licence is set apart."""
     found = list(split_unparted(list(blocks(drop_page_numbers(parts.body)))))
     front = [block for block in found[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
     found = drop_contents(list(drop_notes(list(drop_pictures(front + found[_FRONT:])))))
-    kept = list(_running_text(found, title_page=bool(parts.header)))
-    keep_verse = sum(_size(block) if verse else -_size(block) for block, verse in kept) > 0
-    words = hyphenated(block.lines for block, _ in kept)
+    names = set() if verse == "drop" else speakers(found)
+    kept = list(_choose(list(_running_text(found, names, title_page=bool(parts.header))), verse))
+    words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
-    for block, verse in kept:
-        if not verse:
-            paragraphs.append(unwrap(block.lines, words))
-        elif keep_verse:
-            paragraphs.extend(map(str.strip, block.lines))
-    return paragraphs if keep_verse else join_signatures(paragraphs)
+    for is_poem, texts in groupby(kept, key=lambda text: text.verse):
+        if is_poem:
+            paragraphs.extend(line.strip() for text in texts for line in text.block.lines)
+        else:
+            paragraphs.extend(join_signatures([unwrap(text.block.lines, words) for text in texts]))
+    language = language_code(header_field(parts.header, "Language"))
+    cleaned = (set_dashes(drop_marks(paragraph), language) for paragraph in paragraphs)
+    return [paragraph for paragraph in cleaned if paragraph]
 
 
-def _running_text(found: list[Block], title_page: bool) -> Iterator[tuple[Block, bool]]:
-    """Yield the blocks that are prose or verse, and whether they are verse."""
-    left, previous = margin(found), "" if title_page else "."
+def _running_text(found: list[Block], names: set[str], title_page: bool) -> Iterator[_Text]:
+    """Yield the blocks that are prose or verse; `names` are those above the speeches of a play."""
+    left, previous, section, verse = margin(found), "" if title_page else ".", 0, False
     for block in found:
         if not any(map(str.isalnum, "".join(block.lines))):
             continue
-        if is_heading(block, previous):
-            previous = ""
+        if (not names or plain_name(block) not in names) and is_heading(block, previous):
+            section += previous != ""
+            previous, verse = "", False
         elif not (is_table(block) or is_list(block)):
             previous = block.lines[-1]
-            yield block, is_verse(block, left)
+            verse = is_verse(block, left) or (verse and _is_source(block, left))
+            yield _Text(block, verse, section)
 
 
-def _size(block: Block) -> int:
-    return sum(map(len, block.lines))
+def _is_source(block: Block, left: int) -> bool:
+    """Tell whether a block is the line below a poem that names its author."""
+    return len(block.lines) == 1 and block.lines[0].startswith(" " * (left + 1))
+
+
+def _choose(texts: list[_Text], verse: str) -> Iterable[_Text]:
+    """Drop the verse that is not wanted."""
+    if verse == "keep":
+        return texts
+    if verse == "drop":
+        return (text for text in texts if not text.verse)
+    balance: Counter[int] = Counter()  # characters of verse less those of prose, by section
+    for text in texts:
+        size = sum(map(len, text.block.lines))
+        balance[text.section] += size if text.verse else -size
+    poems = sum(balance.values()) > 0
+    return (text for text in texts if poems or not text.verse or balance[text.section] > 0)

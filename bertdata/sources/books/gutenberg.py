@@ -35,7 +35,8 @@ _CREDIT = re.compile(
       (?:produced|prepared|transcribed|scanned|digiti[sz]ed|typed|proofed|proofread|created|provided|converted|compiled)
       (?:\s+(?:and|&)\s+\w+|,\s*\w+)*\s*(?:by|from|with|for|in)\b
     | (?:html|e-?text|e-?book|ocr|scan|proof\w*)\s+(?:version\s+|text\s+|file\s+)?by\b
-    | copyright\b | ©\s*\d | all\s+rights\s+reserved | entered\s+according\s+to\s+act | printed\s+(?:in|by)\b
+    | copyright\b | ©\s*\d | all\s+rights\s+reserved | entered\s+according\s+to\s+act | (?:re)?printed\s+(?:in|by)\b
+    | (?:first\s+)?published\s+(?:in|by|\w+,?\s+\d{4})\b | smashwords\s+edition\b | this\s+e-?book\s+is\s+licensed\b
     | note:\s+project\s+gutenberg\b | updated\s+editions?\s+will\b | etext\s+editor\b
     )""",
     re.VERBOSE | re.IGNORECASE,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 from .blocks import Block
 from .unwrap import title_case
 
-__all__ = ["is_chapter", "is_contents", "is_heading", "is_notes"]
+__all__ = ["is_chapter", "is_contents", "is_heading", "is_notes", "plain_name", "speakers"]
 
 _DIVISIONS = {  # words that name a part of a book, by language
     "en": "chapter|chap|book|part|volume|vol|act|scene|letter|canto|stave|section|lecture|essay|sermon|tale|story|number",
@@ -21,7 +23,8 @@ _DIVISIONS = {  # words that name a part of a book, by language
 _APPARATUS = {  # what stands before, after and between the parts
     "en": "preface|introduction|introductory|foreword|prologue|epilogue|appendix|dedication|conclusion|postscript"
     "|note|notes|footnotes?|endnotes|index|glossary|bibliography|errata|illustrations|the end|finis|end|argument"
-    "|dramatis personae|persons represented|characters|advertisements?|interlude|explanatory|preamble|afterword",
+    "|dramatis personae|persons represented|characters|advertisements?|interlude|explanatory|preamble|afterword"
+    "|\\(?_?to be continued[._]*\\)?",
     "fr": "préface|avant-propos|introduction|prologue|épilogue|appendice|dédicace|conclusion|notes?|fin|au lecteur",
     "de": "vorwort|vorrede|einleitung|einführung|prolog|epilog|nachwort|anhang|anmerkungen|fußnoten|widmung|schluß|ende|personen",
     "nl": "voorwoord|voorrede|voorbericht|inleiding|proloog|epiloog|nawoord|bijlage|aanteekeningen|noten|voetnoten|besluit|einde",
@@ -57,10 +60,17 @@ _NOTES_LINE = re.compile(
 )
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
+_SCENE = re.compile(
+    r"\W*(?:act|scene|akt|aufzug|szene|auftritt|acte|scène|bedrijf|tooneel|toneel|acto|atto|escena|scena|jornada|cena|akten|scenen"
+    r"|dramatis personae|persons represented|personages?|personnages|personen|personaggi|personas)\b",
+    re.IGNORECASE,
+)
+_SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
 _LONGEST = 150  # characters of a heading with its subtitle
 _LONGEST_TITLE = 75  # characters of a heading known by its place alone
+_LONGEST_NAME = 3  # words of a name above a speech
 
 
 def is_chapter(line: str) -> bool:
@@ -95,7 +105,38 @@ def is_heading(block: Block, previous: str) -> bool:
         return True
     if is_chapter(text):
         return len(block.lines) <= 3 and not _runs_on(text)
+    if not previous and block.before == 1 and block.after >= 2 and len(block.lines) == 1 and _SUBTITLE.fullmatch(text):
+        return True  # it stands closer to the heading above than to the text below
     return _stands_as_title(block, text, previous)
+
+
+def speakers(found: Iterable[Block]) -> set[str]:
+    """Return the names that stand above the speeches of a play, as `plain_name` gives them; of any other book, none.
+
+    >>> scene, witch, king = (Block([line], 2, 1) for line in ("SCENE II", "_Witch_", "_King_"))
+    >>> sorted(speakers([scene, witch, king, witch, king]))
+    ['king', 'witch']
+    """
+    play, names = False, Counter[str]()
+    for block in found:
+        text = block.lines[0].strip(_MARKS)
+        if len(block.lines) > 1 or len(text) > _LONGEST_TITLE:
+            continue
+        if _SCENE.match(text):
+            play = True
+        elif len(text.split()) <= _LONGEST_NAME and is_heading(block, "") and not _is_part(text):
+            names[plain_name(block)] += 1
+    return {name for name, times in names.items() if times > 1} if play else set()
+
+
+def _is_part(text: str) -> bool:
+    """Tell whether a heading is known by its words, not by its place."""
+    return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(text), is_chapter(text), is_contents(text)))
+
+
+def plain_name(block: Block) -> str:
+    """Return the only line of a block without its marks and the full stop, in lower case; ``""`` if it has several."""
+    return block.lines[0].strip(_MARKS + ".:").lower() if len(block.lines) == 1 else ""
 
 
 def _stands_as_title(block: Block, text: str, previous: str) -> bool:

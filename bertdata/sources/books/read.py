@@ -1,56 +1,139 @@
-"""A book is one document: decoded, its licence and its apparatus dropped, its lines unwrapped into paragraphs."""
+"""Books of every form: a file each, many in an archive or a table, or lines without a border between books.
+
+A book is one document: decoded, its licence and its apparatus dropped, its lines unwrapped into paragraphs.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from ...records import Piece, Reject
-from ..encodings import BinaryData, decode
+from ...files import opened
+from ...records import Drop, Piece, Reject
+from ..encodings import decode_or_reject
 from ..lines import unify_newlines
-from .clean import clean_parts
-from .gutenberg import header_field, language_code, strip_licence
+from ..ranges import split_lines
+from ..tables import Columns, is_table, read_table, split_table
+from . import archive
+from .clean import Reading, clean_parts
+from .epub import Unreadable, read_epub
+from .gutenberg import Parts, header_field, language_code, strip_licence
+from .sentence_lines import is_sentence_lines, read_sentences
 
-__all__ = ["Book", "read_books"]
+__all__ = ["Book", "read_books", "split"]
+
+_FILES = (".txt", ".epub")  # what an archive may hold
 
 
 class Book(NamedTuple):
-    """A book: title and language as its licence header gives them, else the file's name and ``""``."""
+    """A book: title and language as its licence header or its package gives them, else the file's name and ``""``.
+
+    Where its `paragraphs` are `sentences`, they come split, and the book has one paragraph.
+    """
 
     id: str
     title: str
     language: str
     paragraphs: list[str]
+    url: str = ""
+    sentences: bool = False
 
 
-def read_books(pieces: Iterable[Piece], *, max_bytes: int) -> Iterator[Book | Reject]:
-    """Read one book per piece; a file that holds none comes out as a Reject.
+def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
+    """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
+    if is_table(path):
+        return split_table(path, length, target, columns)
+    if archive.is_archive(path):
+        return archive.cut(path, length, target)
+    return split_lines(path, length, target) if is_sentence_lines(path) else [(0, length)]
 
-    Reasons: ``empty``, ``too-large`` (more than `max_bytes`), ``binary``, ``undecodable``, ``unreadable``.
+
+def read_books(
+    pieces: Iterable[Piece],
+    *,
+    columns: Columns | None = None,
+    sentences: int = 1000,
+    reading: Reading | None = None,
+    max_bytes: int,
+) -> Iterator[Book | Drop | Reject]:
+    """Read the books of pieces that `split` made; what holds none comes out as a Reject, a disk or store that fails as its error.
+
+    A book, or what is unpacked of it, may have `max_bytes` bytes; a file of lines is cut every so many `sentences`.
+    Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, those of `read_epub`, `read_archive`,
+    `read_sentences` and `read_table`.
     """
     for piece in pieces:
-        yield _read_book(piece, max_bytes)
+        yield from _read(piece, columns or Columns(), sentences, reading or Reading(), max_bytes)
 
 
-def _read_book(piece: Piece, max_bytes: int) -> Book | Reject:
-    name = PurePosixPath(piece.name)
-    id, where = f"books:{name.with_suffix('')}", piece.name
-    try:
-        with open(piece.path, "rb") as file:
-            data = file.read(max_bytes + 1)
-    except OSError as error:
-        return Reject(id, "unreadable", f"{where}: {error.strerror or error}")
+def _read(piece: Piece, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
+    if piece.end == 0:
+        yield Reject(_id(piece.name), "empty", f"{piece.name}: 0 bytes")
+    elif is_table(piece.name):
+        for row in read_table(piece, "books", columns, max_bytes):
+            if isinstance(row, Reject):
+                yield row
+            else:
+                yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
+    elif archive.is_archive(piece.name):
+        for member in archive.read_archive(piece, _FILES, max_bytes):
+            if isinstance(member, archive.Member):
+                yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
+            else:
+                yield member
+    elif is_sentence_lines(piece.name):
+        for found in read_sentences(piece, sentences, max_bytes):
+            if isinstance(found, Reject):
+                yield found
+            else:
+                yield Book(f"books:{piece.name}:{found[0]}", "", "", found[1], sentences=True)
+    else:
+        with opened(piece.path) as file:
+            yield _from_file(piece.name, file, reading, max_bytes)
+
+
+def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:
+    id = _id(name)
+    if name.lower().endswith(".epub"):
+        return _from_epub(id, name, file, reading, max_bytes)
+    data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        return Reject(id, "too-large", f"{where}: more than {max_bytes} bytes")
-    try:
-        parts = strip_licence(unify_newlines(decode(data)).split("\n"))
-    except BinaryData as error:
-        return Reject(id, "binary", f"{where}: {error}")
-    except ValueError as error:
-        return Reject(id, "undecodable", f"{where}: {error}")
-    title = header_field(parts.header, "Title") or name.stem
-    paragraphs = clean_parts(parts)
-    if not paragraphs:
+        return Reject(id, "too-large", f"{name}: more than {max_bytes} bytes")
+    text = decode_or_reject(data, reading.encoding, id, name)
+    return text if isinstance(text, Reject) else _from_text(id, name, text, reading, _stem(name))
+
+
+def _from_text(id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = "") -> Book | Reject:
+    """Clean the text of a book; what its licence says of title and language goes before the file's name."""
+    parts = strip_licence(unify_newlines(text).split("\n"))
+    if not (paragraphs := clean_parts(parts, reading.verse)):
         return Reject(id, "empty", f"{where}: no paragraph of text")
-    return Book(id, title, language_code(header_field(parts.header, "Language")), paragraphs)
+    named, tongue = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
+    return Book(id, named or title, language or tongue, paragraphs, url)
+
+
+def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:
+    try:
+        epub = read_epub(file, max_bytes)
+    except Unreadable as error:
+        return Reject(id, error.reason, f"{name}: {error}")
+    sizes = [sum(map(len, passage.lines)) * (1 if passage.verse else -1) for passage in epub.passages]
+    keep_verse = reading.verse == "keep" or (reading.verse == "auto" and sum(sizes) > 0)
+    kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
+    lines = [part for passage in kept for line in passage.lines for part in (line, "")]
+    title_page = [""]  # the pages that came before are dropped
+    if not (paragraphs := clean_parts(Parts(title_page, lines), "keep")):
+        return Reject(id, "empty", f"{name}: no paragraph of text")
+    return Book(id, epub.title or _stem(name), epub.language.partition("-")[0].lower(), paragraphs)
+
+
+def _id(name: str) -> str:
+    """Name a book by its file; only a plain ``.txt`` goes, so that ``emma.txt``, ``emma.epub`` and ``emma.epub.txt`` differ."""
+    bare = name.removesuffix(".txt")
+    return f"books:{name if bare.endswith('.epub') else bare}"
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(PurePosixPath(name).name.removesuffix(".txt")).name.removesuffix(".epub")

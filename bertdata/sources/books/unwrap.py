@@ -7,11 +7,41 @@ from collections.abc import Iterable, Iterator
 
 from ..lines import join_lines
 
-__all__ = ["hyphenated", "join_signatures", "title_case", "unwrap"]
+__all__ = ["drop_marks", "hyphenated", "join_signatures", "set_dashes", "title_case", "unwrap"]
+
+_SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # by the spelling of Duden, Taalunie and the Nordic councils
+_DASH, _BEFORE_MARK = re.compile(r"\s*--\s*"), re.compile(r"-- (?=[,;:.!?)\]])")
 
 _HYPHEN = re.compile(r"([^\W\d_]+)-$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_SUSPENDED = frozenset(("and", "or", "to", "und", "oder", "bis", "en", "of", "et", "ou", "y", "e", "a"))  # three- and fourfold
+_SUSPENDED = frozenset(  # three- and fourfold
+    (
+        "and",
+        "or",
+        "to",
+        "nor",
+        "but",
+        "und",
+        "oder",
+        "bis",
+        "sowie",
+        "wie",
+        "en",
+        "of",
+        "tot",
+        "et",
+        "ou",
+        "y",
+        "o",
+        "e",
+        "a",
+        "och",
+        "eller",
+        "og",
+    )
+)
+_EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # not the blank of "Mr. ____"
+_OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
 _DASHES = ("--", "—", "–")
 _LONGEST_CLOSE = 60  # characters of "I am, with esteem, your friend,"
 _LONGEST_SIGNATURE = 60
@@ -44,11 +74,37 @@ def unwrap(lines: list[str], words: set[str]) -> str:
         cut = next(_cuts([line, after]), None)
         if cut is not None:
             parts.append(line[:-1] if "".join(cut) in words else line)
-        elif after and (line.endswith(_DASHES) or after.startswith(_DASHES)):
+        elif after and (line.endswith(_DASHES) or after.startswith(_DASHES) or _is_compound(line, after)):
             parts.append(line)
         else:
             parts.append(line + "\n")
     return join_lines("".join(parts).split("\n"))
+
+
+def drop_marks(paragraph: str) -> str:
+    """Take out the marks that stand for italics, bold and spaced letters in plain text.
+
+    >>> drop_marks("A _very_ old =kettle=; Mr. ____ and x_1 = 2 stay.")
+    'A very old kettle; Mr. ____ and x_1 = 2 stay.'
+    """
+    if "_" in paragraph:
+        paragraph = _EMPHASIS.sub("", paragraph)
+    if any(mark in paragraph for mark in "=+#~"):
+        paragraph = _OTHER_EMPHASIS.sub(r"\2", paragraph)
+    return paragraph.strip()
+
+
+def set_dashes(paragraph: str, language: str) -> str:
+    """Put spaces around a dash where its language does, but not before the mark that ends a sentence or a part of it.
+
+    A typist's ``--`` stands without them in any language; a sentence that ends before one could then not be told from the next.
+
+    >>> set_dashes("Hij kwam niet.--Toen--zei zij--: ga.", "nl"), set_dashes("He came--late.", "en")
+    ('Hij kwam niet. -- Toen -- zei zij --: ga.', 'He came--late.')
+    """
+    if language not in _SPACED_DASHES or "--" not in paragraph:
+        return paragraph
+    return _BEFORE_MARK.sub("--", _DASH.sub(" -- ", paragraph)).replace("  ", " ").strip()
 
 
 def join_signatures(paragraphs: list[str]) -> list[str]:
@@ -67,13 +123,13 @@ def join_signatures(paragraphs: list[str]) -> list[str]:
 
 
 def title_case(text: str) -> bool:
-    """Tell whether all the long words of a line are capitalised.
+    """Tell whether all the long words of a line are capitalised, or all its words if none is long.
 
-    >>> title_case("The Master of the House"), title_case("The master of the house")
-    (True, False)
+    >>> [title_case(line) for line in ("The Master of the House", "The master of the house", "He is ill")]
+    [True, False, False]
     """
-    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
-    return all(word[0].isupper() for word in words)
+    words = re.findall(r"[^\W\d_]+", text)
+    return all(word[0].isupper() for word in [word for word in words if len(word) > 3] or words)
 
 
 def _cuts(lines: list[str]) -> Iterator[tuple[str, str]]:
@@ -84,7 +140,15 @@ def _cuts(lines: list[str]) -> Iterator[tuple[str, str]]:
                 yield first.group(1).lower(), second.group().lower()
 
 
+def _is_compound(line: str, after: str) -> bool:
+    """Tell whether a hyphen joins what stands on both lines: ``Anglo-`` and ``Saxon``, ``1845-`` and ``1901``."""
+    second = re.match(r"\w+", after) if line.endswith("-") and line[-2:-1].isalnum() else None
+    return second is not None and second.group().lower() not in _SUSPENDED
+
+
 def _is_close(text: str) -> bool:
+    if text.isupper():
+        return False
     last = text.rstrip(_CLOSERS).rpartition(" ")[2]
     return len(text) <= _LONGEST_CLOSE and (text.endswith(",") or (last.isalpha() and (last.islower() or last == text)))
 

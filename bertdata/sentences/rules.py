@@ -19,11 +19,14 @@ from itertools import accumulate
 
 from sentencex import segment
 
+from .abbreviations import LANGUAGES, is_open
+
 __all__ = ["split_sentences"]
 
 _PLAIN = frozenset(("en", "fr", "es", "it", "pt", "nl"))  # codes that need no tidying
 _BLANKED_ASCII = '"()[]{}`\n\r'  # sentencex looks for pairs of them, in quadratic time
 _BLANKED = _BLANKED_ASCII + "“”„‟«»‹›‘「」『』《》（）【】"
+_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")  # breaks sentencex: "plan B\xa0."
 _SINGLE = {quote: re.compile(f"{quote}(?:{quote}|(?<=[.!? ].))") for quote in "'’"}  # quotation marks, not apostrophes
 _SURE = frozenset((". ", "! ", "? "))  # between letters and a capital; no rule moves such an end
 _WINDOW = 2000  # characters given to sentencex at a time; most paragraphs are shorter
@@ -51,13 +54,19 @@ _NUMBER_STARTS = {  # languages where sentencex never splits before a figure; ab
         "cs": "č|např|tzv|str|kap|roč|tel|mil|mld",
     }.items()
 }
-_ELLIPSIS = re.compile(r"…\s+(?=[A-ZÀ-ÞА-Я])")
+_ELLIPSIS = re.compile(r"…\s+(?=([^\W\d_]))")
+_NO = re.compile(r"(?<![\w,;] )(?<!\w)No\.\s+(?=[A-Z])")  # an answer, not a number
+_KHMER = re.compile("[។៕]\\s+")
+_SMILEY = re.compile(r"[:;]-?\)+\s+(?=([^\W\d_]))")
+_ALWAYS = {"en": _NO, "km": _KHMER}
+_DASHES = frozenset("—–-")
+_DASHED = re.compile(r"[—–-]\s*(\w?)")
 _BEFORE_NUMBER = re.compile(r"[.!?](?<=[^\W\d]{2}.)\s+(?=\d)")
 _ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
 _ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, and what after
     "de": (
         re.compile(
-            r"\b(?:[ai]m|[zv]om|zum|zur|de[rsmn]|die|das|dies\w+|jede\w*|seine?\w?|ihre?\w?|beim|eine?\w?|ab|bis|seit|und|oder)"
+            r"\b(?i:[ai]m|[zv]om|zum|zur|de[rsmn]|die|das|dies\w+|jede\w*|seine?\w?|ihre?\w?|beim|eine?\w?|ab|bis|seit|und|oder)"
             r"\s+(?:\w+\s+)?\d{1,3}\.$"
         ),
         re.compile(
@@ -65,11 +74,16 @@ _ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, 
         ),
     ),
 }
+_NO_NOUN = re.compile(  # "am 12. Er ging": a word that no ordinal stands before
+    r"\s+(?:Er|Sie|Es|Wir|Ich|Ihr|Man|Der|Die|Das|Den|Dem|Dies\w*|Eine?|Im|In|Am|An|Auf|Mit|Nach|Bei|Von|Zu|Und|Aber|Doch|Dann|Da|So)\b"
+)
 _CJK = frozenset(("zh", "ja", "yue", "wuu", "gan", "lzh", "hak"))
 _CJK_CHARACTER = re.compile("[\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _CJK_END = re.compile("(?:[。！？｡]|(?<=[\u3040-\u9fff”」』）])[!?])[。！？｡!?]*(?:[”’」』）)】》〉\"']+[。！？｡]?)*")
 _CJK_GOES_ON = {  # after a closed quotation the sentence goes on with these
-    "ja": re.compile("[”’」』）)】》〉\"']\\s*[とをにがはものでへやかなだしまよ、，・（「『]|[！？!?]と[^こ]|》|〉"),
+    "ja": re.compile(
+        "[”’」』）)】》〉\"']\\s*(?!しかし|だから|でも、|では、|なお|なぜ|もし|もちろん|はい|やがて|はじめ|かつて|もう)[とをにがはものでへやかなだしまよ、，・（「『]|[！？!?]と[^こ]|》|〉"
+    ),
     "zh": re.compile("[”’」』）)】》〉\"']\\s*(?:[的地、，；：,的和与及等]|[^，。！？“”]{0,6}[说說道问問答喊叫嚷笑曰云])|》|〉"),
 }
 _CJK_BRACKET = re.compile("（[^（）]*）|\\([^()]*\\)|《[^《》]*》|【[^【】]*】")
@@ -97,13 +111,14 @@ def _ends(text: str, language: str) -> list[int]:
     offsets = _offsets(masked, language or "en")
     if not offsets or offsets.pop() != len(text):
         return [len(text)]
-    if language in _NUMBER_STARTS or "…" in masked:
-        offsets = sorted({*offsets, *_missed(masked, language)})
+    if language in _NUMBER_STARTS or language == "km" or "…" in masked or "No. " in masked or _smiles(text):
+        offsets = sorted({*offsets, *_missed(text, masked, language)})
     brackets = [match.span() for match in (_BRACKET if "[" in text else _ROUND).finditer(text)]
     brackets.reverse()
     ends, start = [], 0
+    quick = language == "en" or language not in LANGUAGES
     for offset in offsets:
-        sure = text[offset - 2 : offset] in _SURE and offset - start > 9 and text[offset : offset + 1].isupper()
+        sure = quick and text[offset - 2 : offset] in _SURE and offset - start > 9 and text[offset : offset + 1].isupper()
         cut = offset if sure and not text[offset - 3].isdigit() else _cut(text, masked, start, offset, language)
         while brackets and brackets[-1][1] <= offset:
             brackets.pop()
@@ -120,15 +135,25 @@ def _offsets(masked: str, language: str) -> list[int]:
     A window is taken up again at its last end but one; without an end in it, the sentence goes on into the next.
     """
     if len(masked) <= _WINDOW:
-        return list(accumulate(map(len, segment(language, masked))))
+        return list(accumulate(_lengths(language, masked)))
     offsets: list[int] = []
     at = 0
     while len(masked) - at > _WINDOW:
-        ends = list(accumulate(map(len, segment(language, masked[at : at + _WINDOW]))))[:-1]
+        ends = list(accumulate(_lengths(language, masked[at : at + _WINDOW])))[:-1]
         offsets.extend(at + end for end in ends)
         at += ends[-1] if ends and ends[-1] else _WINDOW
-    offsets.extend(at + end for end in accumulate(map(len, segment(language, masked[at:]))))
+    offsets.extend(at + end for end in accumulate(_lengths(language, masked[at:])))
     return offsets
+
+
+def _lengths(language: str, text: str) -> list[int]:
+    """Return the lengths of sentencex's sentences; where it breaks down, as it did on some white space, the text is one."""
+    try:
+        return list(map(len, segment(language, text)))
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what a fault in Rust becomes, and no Exception
+            raise
+        return [len(text)]
 
 
 def _is_inside(text: str, start: int, cut: int, bracket: tuple[int, int]) -> bool:
@@ -148,11 +173,12 @@ def _cut(text: str, masked: str, start: int, end: int, language: str) -> int:
     gap = text[last:after]
     quoted = not gap.isspace()
     following = masked[after : after + 1]
-    if following.islower() and (quoted or masked[last - 1] in ".…"):
+    if _goes_on(masked, last, after, language) or (following.islower() and (quoted or masked[last - 1] in ".…")):
         return 0
     if following.isdigit() and (note := _FOOTNOTE.match(masked, after)):
         return note.end() if note.end() < len(masked) else 0
-    if language in _NUMBER_STARTS and (item := _ITEM.search(masked, max(start, last - 12), last)):
+    item = _ITEM.search(masked, max(start, last - 12), last) if language in _NUMBER_STARTS else None
+    if item and not is_open(masked, item.start() + 1, language):
         return item.start(1)
     if language in _ORDINALS and masked[last - 2 : last - 1].isdigit() and _is_ordinal(masked, last, language):
         return 0
@@ -161,6 +187,18 @@ def _cut(text: str, masked: str, start: int, end: int, language: str) -> int:
     if masked[last - 1] in "!?" and _SAID.match(masked, after):
         return 0
     return last + _split_gap(gap)
+
+
+def _goes_on(masked: str, last: int, after: int, language: str) -> bool:
+    """Tell whether the mark before `last` ends nothing: in "J.-P.", ".NET", "“Who?” — he asked", and after an abbreviation."""
+    following = masked[after : after + 1]
+    if following in _DASHES and (dashed := _DASHED.match(masked, after)):
+        return dashed[1].islower() or (after == last and following == "-")
+    if masked[last - 1] != ".":
+        return False
+    if after == last and following.isalnum() and masked[last - 2 : last - 1].isspace():
+        return True
+    return (language != "en" or not following.isupper()) and is_open(masked, last, language)  # sentencex knows English titles
 
 
 def _split_gap(gap: str) -> int:
@@ -185,23 +223,33 @@ def _split_gap(gap: str) -> int:
 def _is_ordinal(masked: str, last: int, language: str) -> bool:
     before, after = _ORDINALS[language]
     number = before.search(masked, max(0, last - 40), last)
-    return number is not None or after.match(masked, last + 1) is not None
+    return (number is not None or after.match(masked, last + 1) is not None) and not _NO_NOUN.match(masked, last)
 
 
-def _missed(masked: str, language: str) -> Iterator[int]:
-    """Yield the ends that sentencex leaves out: before figures in some languages, after an ellipsis character."""
+def _missed(text: str, masked: str, language: str) -> Iterator[int]:
+    """Yield the ends that sentencex leaves out: after an ellipsis, a smiley, an answer; before figures in some languages."""
+    if _smiles(text):
+        yield from (match.end() for match in _SMILEY.finditer(text) if match[1].isupper())
     if "…" in masked:
-        yield from (match.end() for match in _ELLIPSIS.finditer(masked))
+        yield from (match.end() for match in _ELLIPSIS.finditer(masked) if match[1].isupper())
+    if language in _ALWAYS:
+        yield from (match.end() for match in _ALWAYS[language].finditer(masked))
     if abbreviation := _NUMBER_STARTS.get(language):
         for match in _BEFORE_NUMBER.finditer(masked):
             if not abbreviation.search(masked, max(0, match.start() - 8), match.end()):
                 yield match.end()
 
 
+def _smiles(text: str) -> bool:
+    return ")" in text and (":)" in text or "-)" in text or ";)" in text)
+
+
 def _mask(text: str) -> str:
     """Blank what sentencex takes for pairs; the result has the length of the text."""
     if "[" in text:
         text = _NOTE.sub(_blank, text)
+    if not text.isprintable():
+        text = _WIDE_SPACE.sub(" ", text)
     for mark in _BLANKED_ASCII if text.isascii() else _BLANKED:
         if mark in text:
             text = text.replace(mark, " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
-from .bzip2 import CHUNK
+from ..compressed import CHUNK
 from .pages import OPEN
 
 __all__ = ["BrokenPage", "guess_name", "read_fields"]

@@ -11,12 +11,14 @@ very mark behind a block, six bytes in some hundred thousand, hides where it end
 from __future__ import annotations
 
 import bz2
+import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
+
+from ...files import opened
 
 __all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
 
@@ -90,14 +92,14 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
         for part in text:
             yield Block(segment.at, part)
     if broken:
-        yield broken._replace(end=Path(file.name).stat().st_size)
+        yield broken._replace(end=file.seek(0, os.SEEK_END))
 
 
 def block_starts(path: str, target: int) -> list[int]:
     """Find blocks about `target` bytes apart that do decompress, at starts of streams where those are near; the first is 0."""
-    size = Path(path).stat().st_size
     starts, at = [0], target
-    with open(path, "rb") as file:
+    with opened(path, ahead=_NEAR) as file:
+        size = file.seek(0, os.SEEK_END)
         while at < size and (found := _next_start(file, at)) is not None:
             starts.append(found)
             at = found + target

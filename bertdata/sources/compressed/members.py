@@ -7,12 +7,15 @@ what they give at the end only: what follows damage is lost, and named.
 from __future__ import annotations
 
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from ..errors import UsageError
+from ...errors import UsageError
+from ...files import opened
 from . import bzip2
 from .bzip2 import CHUNK, MOST, Block, Damage
 
@@ -28,11 +31,11 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
     A plain file is read so that no block reaches over `end`; what is compressed otherwise than by bzip2 is one from 0.
     """
     suffix = Path(path).suffix.lower()
-    with open(path, "rb") as file:
+    with opened(path) as file:
         if suffix == ".bz2":
             yield from bzip2.blocks(file, start)
         elif suffix in _MEMBERS:
-            yield from _members(file, _MEMBERS[suffix])
+            yield from _members(file, partial(_MEMBERS[suffix], path))
         else:
             file.seek(start)
             while data := file.read(min(CHUNK, end - start) if start < end else CHUNK):
@@ -56,11 +59,11 @@ class _Damaged(Exception):
     """A member is not what its format demands."""
 
 
-def _members(file: IO[bytes], member: Callable[[str], _Member]) -> Iterator[Block | Damage]:
+def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Block | Damage]:
     """Decompress member after member; what follows a damaged one is lost, and named."""
     data = file.read(CHUNK)
     while data:
-        current, begin = member(file.name), file.tell() - len(data)
+        current, begin = member(), file.tell() - len(data)
         try:
             while not current.eof:
                 if not data and not (data := file.read(CHUNK)):
@@ -70,7 +73,7 @@ def _members(file: IO[bytes], member: Callable[[str], _Member]) -> Iterator[Bloc
                     yield Block(0, part)
                 data = b""
         except _Damaged:
-            yield Damage(begin, Path(file.name).stat().st_size, "damaged-stream")
+            yield Damage(begin, file.seek(0, os.SEEK_END), "damaged-stream")
             return
         data = current.unused_data or file.read(CHUNK)
         while data and not data.strip(b"\0"):  # padding, which all three take for an end or ought to

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
-from ..errors import VerificationError
-from ..files import digest
+from ...errors import VerificationError
+from ...files import digest, place
 
 __all__ = ["check", "published"]
 
@@ -20,10 +19,8 @@ _MOST = 16 << 20  # bytes; the file of sums of a whole dump has a few kilobytes
 def published(path: str) -> str:
     """Return the checksum that a file in the same directory gives for this one, as ``md5:9e10…``; nothing if none does."""
     found: dict[str, str] = {}
-    directory = Path(path).parent
-    for name in sorted(os.listdir(directory)):
-        sums = directory / name
-        if (kind := _SUMS.fullmatch(name)) and sums.is_file() and sums.stat().st_size <= _MOST:
+    for sums in sorted(place(path).parent.iterdir(), key=lambda beside: beside.name):
+        if (kind := _SUMS.fullmatch(sums.name)) and sums.is_file() and sums.stat().st_size <= _MOST:
             algorithm = kind.group(1).lower()
             for line in sums.read_text(encoding="utf-8-sig", errors="replace").splitlines():
                 if (entry := _LINE.fullmatch(line.strip())) and entry.group(2) == Path(path).name:
@@ -34,7 +31,7 @@ def published(path: str) -> str:
 def check(path: str, checksum: str) -> None:
     """Hash a file; raise VerificationError unless it has this checksum, which is one that `published` returned."""
     algorithm, _, expected = checksum.partition(":")
-    found = digest(Path(path), algorithm=algorithm)
+    found = digest(path, algorithm=algorithm)
     if found != expected:
         raise VerificationError(
             f"{path} is not what was published: its {algorithm} is {found}, the file of {algorithm} sums beside it "

@@ -9,15 +9,15 @@ A line is ``offset:page id:title``; the pages of a stream follow each other.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import VerificationError
-from .compressed import Damage, blocks
+from ...errors import VerificationError
+from ...files import opened, place, size
+from ..compressed import Damage, blocks
 
 __all__ = ["Index", "find_index", "read_index"]
 
@@ -45,9 +45,9 @@ def find_index(path: str) -> str:
     name = _DUMP.fullmatch(Path(path).name)
     if not name:
         return ""
-    plain = Path(path).with_name(f"{name[1]}-index{name[2]}.txt{name[3]}")
-    found = (candidate for candidate in (f"{plain}.bz2", str(plain)) if os.path.isfile(candidate))
-    return next(found, "")
+    plain = f"{name[1]}-index{name[2]}.txt{name[3]}"
+    candidates = (place(path).with_name(name) for name in (f"{plain}.bz2", plain))
+    return next((str(candidate) for candidate in candidates if candidate.is_file()), "")
 
 
 def read_index(index: str, dump: str) -> Index:
@@ -55,15 +55,15 @@ def read_index(index: str, dump: str) -> Index:
 
     Raise VerificationError for an index that is damaged or none.
     """
-    size = os.stat(dump).st_size
+    end = size(dump)
     pages = beyond = astray = first_beyond = 0
-    with open(dump, "rb") as file:
+    with opened(dump) as file:
         for offset, count in _offsets(index):
             pages += count
-            if offset + _START > size:
+            if offset + _START > end:
                 beyond += count
                 first_beyond = min(first_beyond or offset, offset)
-            elif not _STREAM.match(os.pread(file.fileno(), _START, offset)):
+            elif file.seek(offset) != offset or not _STREAM.match(file.read(_START)):
                 astray += count
     return Index(pages, beyond, first_beyond, astray)
 

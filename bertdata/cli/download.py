@@ -1,0 +1,164 @@
+"""`bertdata download`: dumps of Wikipedia and data sets of the Hub, checked and resumable."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import UsageError
+from ..files import is_local
+from ..report.words import count, size
+from .run import echo
+
+if TYPE_CHECKING:
+    from ..sources.download.client import Client
+    from ..sources.download.transfer import Progress, Remote
+
+__all__ = ["command"]
+
+
+@click.group("download")
+def command() -> None:
+    """Fetch dumps of Wikipedia and data sets of the Hugging Face Hub.
+
+    An interrupted download goes on where it stopped when the same command runs again; a finished one is checked.
+    """
+
+
+def _local(_ctx: click.Context, _param: click.Parameter, value: str) -> Path:
+    if not is_local(value):
+        raise UsageError(f"--output {value}: files are fetched to a directory on this machine")
+    return Path(value)
+
+
+_output = click.option("--output", required=True, callback=_local, metavar="DIR", help="Directory for the files.")
+_dry_run = click.option("--dry-run", is_flag=True, help="List files, sizes and their total, and fetch nothing.")
+
+
+def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    kind = click.IntRange(1, most)
+    return click.option("--connections", type=kind, default=default, show_default=True, help="Files that are fetched at a time.")
+
+
+@command.command("wikipedia")
+@click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia: en, zh, zh-yue, simple.")
+@click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: the latest that is finished]")
+@click.option("--base-url", default="https://dumps.wikimedia.org", show_default=True, help="Server, or a mirror of it.")
+@click.option("--contact", default="", help="E-mail address or page of yours, which Wikimedia asks programs to send along.")
+@_connections(3, 2)
+@_dry_run
+@_output
+def wikipedia(language: str, date: str, base_url: str, contact: str, connections: int, dry_run: bool, output: Path) -> None:
+    """Fetch the articles of a Wikipedia: the parts of its multistream dump, their indexes and checksums.
+
+    \b
+        bertdata download wikipedia --language zh --output dumps
+    """
+    from ..files import write_text
+    from ..sources.download.client import Client, user_agent
+    from ..sources.download.wikimedia import find_dump
+
+    client = Client({"User-Agent": user_agent(contact)}, note=_note)
+    dump = find_dump(client, language, date, base_url)
+    _say(f"{dump.wiki} of {dump.date}", dump.files, output, dry_run)
+    if not dry_run:
+        _fetch(dump.files, output, client, connections)
+        name, text = dump.sums
+        write_text(output / name, text)
+        dumps = output / f"{dump.wiki}-{dump.date}-pages-articles*.xml*.bz2"
+        echo(f"Go on with: bertdata build-corpus --wikipedia '{dumps}' --output corpus")
+
+
+@command.command("hub")
+@click.argument("name")
+@click.option("--config", default="", help="Configuration of the data set.  [default: its default, or all files]")
+@click.option("--split", default="", help="Split, such as train.  [default: all]")
+@click.option(
+    "--revision", default="", help="Branch, tag or commit; refs/convert/parquet has any data set as tables.  [default: main]"
+)
+@click.option("--base-url", default="", help="Address of the Hub.  [default: HF_ENDPOINT, or https://huggingface.co]")
+@_connections(8, 4)
+@_dry_run
+@_output
+def hub(name: str, config: str, split: str, revision: str, base_url: str, connections: int, dry_run: bool, output: Path) -> None:
+    """Fetch the tables and texts of a data set of the Hugging Face Hub.
+
+    \b
+        bertdata download hub OWNER/NAME --split train --output books
+    """
+    from ..sources.download.client import Client, user_agent
+    from ..sources.download.hub import find_data_set
+
+    found = find_data_set(name, config=config, split=split, revision=revision, endpoint=base_url)
+    client = Client({"User-Agent": user_agent(), **found.headers}, note=_note)
+    if found.is_partial:
+        _note(f"{name} is converted only in part, its first gigabytes: convert the rest from its own files yourself")
+    _say(f"{found.name} at {found.commit[:12]}", found.files, output, dry_run)
+    if not dry_run:
+        _fetch(found.files, output, client, connections)
+        echo(f"Go on with: bertdata build-corpus --text '{output}' --output corpus   (--books for a table of books)")
+
+
+def _note(text: str) -> None:
+    echo(text, err=True)
+
+
+def _say(what: str, files: Sequence[Remote], output: Path, dry_run: bool) -> None:
+    """Say what is to be fetched; in a dry run each file, and what is missing of it all."""
+    from ..sources.download.transfer import missing_bytes
+
+    total, to_come = sum(file.size for file in files), missing_bytes(files, output)
+    for file in files if dry_run else ():
+        echo(f"  {size(file.size):>9}  {file.name}")
+    rest = f", {size(to_come)} to come" if to_come != total else ""
+    echo(f"{what}: {count(len(files), 'file')}, {size(total)}{rest} -> {output}", err=not dry_run)
+
+
+def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: int) -> None:
+    from ..sources.download.transfer import fetch_all
+
+    with _progress(files) as progress:
+        fetch_all(files, output, client, connections=connections, progress=progress)
+    total = sum(file.size for file in files)
+    echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right")
+
+
+@contextlib.contextmanager
+def _progress(files: Sequence[Remote]) -> Iterator[Progress]:
+    """Draw a bar for all bytes and one for each file under way, with rate and time left; nothing where no one looks."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda file, at: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        everything = bars.add_task(f"{len(files)} files", total=sum(file.size for file in files))
+        here: dict[str, int] = {}
+        drawn: dict[str, TaskID] = {}
+        mutex = threading.Lock()
+
+        def show(file: Remote, at: int) -> None:
+            with mutex:
+                here[file.name] = at
+                bars.update(everything, completed=sum(here.values()))
+                if file.name not in drawn:
+                    drawn[file.name] = bars.add_task(f"…{file.name[-24:]}", total=file.size)
+                bars.update(drawn[file.name], completed=at)
+                if at == file.size:
+                    bars.remove_task(drawn.pop(file.name))
+
+        yield show

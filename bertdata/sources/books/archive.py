@@ -1,0 +1,176 @@
+"""A tar file of books, compressed or not, is read member by member: nothing is written, and no name in it is trusted.
+
+A plain one is a range of whole members, found by walking from header to header; a compressed one is read from its beginning.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple, cast
+
+from ...files import opened
+from ...records import Drop, Piece, Reject
+from .. import ARCHIVES
+from ..compressed import Stream
+
+__all__ = ["Member", "cut", "is_archive", "read_archive"]
+
+_LONGEST_HEADER = 1 << 20  # bytes of a long name or of an extended header, which tarfile holds in memory
+_EXTENDED = {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE}
+_BUFFER = 1 << 18
+_BROKEN = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
+
+
+class Member(NamedTuple):
+    """A file in an archive: its name, after that of the archive, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+def is_archive(name: str) -> bool:
+    """Tell by a file's name whether it is a tar file."""
+    return name.lower().endswith(ARCHIVES)
+
+
+def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
+    """Cut a plain archive of `size` bytes into ranges of about `target` bytes that begin where a member does."""
+    if not path.lower().endswith(".tar"):
+        Stream(path).read(1)  # what it takes to unpack it is at hand, or this says so
+        return [(0, size)]
+    starts = [0]
+    try:
+        with opened(path) as file, _tar(file, "r:") as archive:
+            for about in _members(archive):
+                if about.offset - starts[-1] >= target:
+                    starts.append(about.offset)
+    except _BROKEN:
+        pass  # who reads the last range will say so
+    return list(zip(starts, [*starts[1:], size], strict=True))
+
+
+def read_archive(piece: Piece, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
+    """Read the members of a piece whose names end with one of `suffixes`.
+
+    Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``; other files are dropped.
+    """
+    if piece.name.lower().endswith(".tar"):
+        with opened(piece.path) as file:
+            file.seek(piece.start)
+            for found in _read(file, "r:", piece, suffixes, max_bytes):
+                if isinstance(found, _Break):
+                    where = f"{piece.name}: byte {found.at}: {found.said}"
+                    yield from _refuse(piece, found.truncated, where, piece.end - found.at)
+                else:
+                    yield found
+        return
+    stream = Stream(piece.path)
+    unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
+    broken: _Break | None = None
+    for found in _read(unpacked, "r|", piece, suffixes, max_bytes):
+        if isinstance(found, _Break):
+            broken = found
+        else:
+            yield found
+    while unpacked.read(_BUFFER):  # to its end, where the packing tells whether it is whole
+        pass
+    if damage := stream.damage:
+        where = f"bytes {damage.start}-{damage.end} of {piece.name}: {damage.reason}"
+        yield from _refuse(piece, damage.reason == "truncated-stream", where, piece.end - damage.start)
+    elif broken:
+        unread = max(0, stream.tell() - broken.at) / max(1, stream.tell())
+        yield from _refuse(piece, broken.truncated, f"{piece.name}: byte {broken.at}: {broken.said}", int(unread * piece.end))
+
+
+class _Break(NamedTuple):
+    """Where an archive can't be read on, and whether that is because it ends."""
+
+    at: int
+    said: str
+    truncated: bool
+
+
+def _refuse(piece: Piece, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
+    reason = "truncated" if truncated else "damaged"
+    yield Reject(f"books:{piece.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
+
+
+def _read(
+    file: IO[bytes], mode: str, piece: Piece, suffixes: tuple[str, ...], max_bytes: int
+) -> Iterator[Member | Drop | Reject | _Break]:
+    at = piece.start
+    try:
+        with _tar(file, mode) as archive:
+            for about in _members(archive):
+                if mode == "r:" and about.offset >= piece.end:
+                    return
+                at = about.offset
+                if found := _member(archive, about, piece, suffixes, max_bytes):
+                    yield found
+                at = archive.offset
+    except _BROKEN as error:
+        said = str(error) or type(error).__name__
+        yield _Break(at, said, any(words in said for words in ("unexpected end", "empty", "truncated")))
+
+
+def _member(
+    archive: tarfile.TarFile, about: tarfile.TarInfo, piece: Piece, suffixes: tuple[str, ...], max_bytes: int
+) -> Member | Drop | Reject | None:
+    """Read a member; a directory is none."""
+    name = about.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    full = "/".join([piece.name, *parts])
+    where = f"{piece.name}: byte {about.offset}: {name!r}"
+    if name.startswith("/") or ".." in parts or "\\" in about.name or not parts:
+        return (
+            None if about.isdir() and not parts else Reject(f"books:{full}", "unsafe-name", f"{where} leads out of the archive")
+        )
+    if about.isdir():
+        return None
+    if about.issym() or about.islnk():
+        return Reject(f"books:{full}", "link", f"{where} is a link to {about.linkname!a}, not a file")
+    if about.isdev():
+        return Reject(f"books:{full}", "device", f"{where} is a device or a pipe, not a file")
+    if not name.lower().endswith(suffixes) or parts[-1].startswith("."):
+        return Drop("no book in an archive")
+    if about.size > max_bytes:
+        return Reject(f"books:{full}", "too-large", f"{where} has {about.size} bytes, more than {max_bytes}")
+    data = cast("IO[bytes]", archive.extractfile(about)).read()
+    if len(data) < about.size:
+        raise tarfile.ReadError("unexpected end of data")
+    return Member(full, data)
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Walk from header to header, and forget those behind."""
+    while archive.offset and (about := archive.next()) is not None:  # 0: there is none, and Python 3.10 would seek before it
+        if archive.offset <= about.offset:
+            raise tarfile.ReadError(f"a member of {about.size} bytes")
+        yield about
+        archive.members = []  # type: ignore[attr-defined]  # tarfile keeps what it has seen
+
+
+def _tar(file: IO[bytes], mode: Any) -> tarfile.TarFile:
+    return tarfile.open(fileobj=file, mode=mode, tarinfo=_Header, encoding="utf-8", errors="surrogateescape", bufsize=_BUFFER)
+
+
+class _Header(tarfile.TarInfo):
+    """A header that is broken is an error: tarfile takes one behind the first for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> _Header:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # a block of zeros
+                raise
+            raise tarfile.ReadError(str(error)) from None
+
+    @classmethod
+    def frombuf(cls, buffer: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        header = super().frombuf(buffer, encoding, errors)
+        if header.size < 0 or (header.type in _EXTENDED and header.size > _LONGEST_HEADER):
+            raise tarfile.ReadError(f"a header of {header.size} bytes")
+        return header

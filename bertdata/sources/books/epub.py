@@ -1,0 +1,174 @@
+"""An EPUB is a zip file whose package lists pages in reading order; those that hold the book become paragraphs."""
+
+from __future__ import annotations
+
+import errno
+import posixpath
+import re
+import struct
+import urllib.parse
+import zipfile
+import zlib
+from typing import IO, NamedTuple
+
+from ..encodings import decode
+from .markup import Tag, attributes, tags_and_text
+from .xhtml import SKIPPED_PAGES, Passage, passages
+
+__all__ = ["Epub", "Unreadable", "read_epub"]
+
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # EPUB allows no others
+_PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml")
+_ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*["']?\s*([\w.-]+)""")
+_TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|big5)[\w-]*$", re.IGNORECASE)
+_HEAD = 1024  # bytes of a page in which it names its encoding
+_IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
+_LONGEST_IMPRINT = 6000  # characters of a page that is all copyright notice
+_BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
+
+
+class Unreadable(Exception):
+    """Refuse an EPUB: `reason` is what a reject is counted under."""
+
+    def __init__(self, reason: str, problem: str) -> None:
+        super().__init__(problem)
+        self.reason = reason
+
+
+class Epub(NamedTuple):
+    """A book: its title and language as its package gives them, and its passages in order."""
+
+    title: str
+    language: str
+    passages: list[Passage]
+
+
+class _Package(NamedTuple):
+    title: str
+    language: str
+    pages: list[str]
+
+
+def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
+    """Read a book whose unpacked pages may have `max_bytes` together; raise `Unreadable`.
+
+    Reasons: ``damaged`` (zip, package or a page of it), ``encrypted``, ``too-large``.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return _read(archive, max_bytes)
+    except _BROKEN as error:
+        raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place before the beginning of the file
+            raise
+        raise Unreadable("damaged", "its list of files leads out of it") from None
+    except RuntimeError as error:  # so zipfile asks for a password
+        raise Unreadable("encrypted", str(error)) from None
+
+
+def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
+    package = _package(archive, max_bytes)
+    if hidden := _encrypted(archive, max_bytes) & set(package.pages):
+        raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
+    found: list[Passage] = []
+    left = max_bytes
+    for page in package.pages:
+        data = _member(archive, page, left)
+        left -= len(data)
+        passed = passages(_decoded(data))
+        if not _is_imprint(passed):
+            found += passed
+    return Epub(package.title, package.language, found)
+
+
+def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    try:
+        about = archive.getinfo(name)
+    except KeyError:
+        raise Unreadable("damaged", f"{name} is not in it") from None
+    if about.compress_type not in _PACKED:
+        raise Unreadable("damaged", f"{name} is packed in a way that EPUB does not allow")
+    with archive.open(about) as member:
+        data = member.read(most + 1)
+    if len(data) > most:
+        raise Unreadable("too-large", f"its pages take more than the bytes allowed, up to {name}")
+    return data
+
+
+def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
+    """Find the package by the container, and in it the title, the language and the pages in reading order."""
+    roots = [attributes(tag.attributes) for tag in _tags(archive, _CONTAINER, max_bytes) if tag.name == "rootfile"]
+    path = next((root["full-path"] for root in roots if root.get("full-path")), "")
+    if not path:
+        raise Unreadable("damaged", f"{_CONTAINER} names no package")
+    markup = _decoded(_member(archive, path, max_bytes))
+    items: dict[str, dict[str, str]] = {}
+    spine: list[str] = []
+    skipped: set[str] = set()
+    texts: dict[str, str] = {}
+    inside = ""
+    for part in tags_and_text(markup):
+        if isinstance(part, str):
+            if inside and part.strip():
+                texts.setdefault(inside, " ".join(part.split()))
+            continue
+        inside = "" if part.end or part.empty else part.name
+        known = {} if part.end else attributes(part.attributes)
+        if part.name == "item" and "id" in known:
+            items.setdefault(known["id"], known)
+        elif part.name == "itemref" and known.get("linear", "yes").lower() != "no":
+            spine.append(known.get("idref", ""))
+        elif part.name == "reference" and known.get("type", "").lower() in SKIPPED_PAGES:
+            skipped.add(_resolved(path, known.get("href", ""), archive))
+    if not spine:
+        raise Unreadable("damaged", f"{path} lists no pages")
+    read = [items[id] for id in dict.fromkeys(spine) if id in items and _is_page(items[id])]
+    pages = [_resolved(path, item.get("href", ""), archive) for item in read]
+    return _Package(texts.get("title", ""), texts.get("language", ""), [page for page in pages if page not in skipped])
+
+
+def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:
+    markup = _decoded(_member(archive, name, max_bytes))
+    return [part for part in tags_and_text(markup) if isinstance(part, Tag) and not part.end]
+
+
+def _is_page(item: dict[str, str]) -> bool:
+    return item.get("media-type", "").lower() in _PAGES and "nav" not in item.get("properties", "").split()
+
+
+def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:
+    """Return the name in the zip file that a reference leads to."""
+    href = href.partition("#")[0]
+    for name in (urllib.parse.unquote(href), href):
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(base), name))
+        if path in archive.NameToInfo:
+            return path
+    return posixpath.normpath(posixpath.join(posixpath.dirname(base), href))
+
+
+def _encrypted(archive: zipfile.ZipFile, max_bytes: int) -> set[str]:
+    """Name what is encrypted; fonts often are, and do no harm."""
+    if _ENCRYPTION not in archive.NameToInfo:
+        return set()
+    tags = _tags(archive, _ENCRYPTION, max_bytes)
+    names = [attributes(tag.attributes).get("uri", "") for tag in tags if tag.name == "cipherreference"]
+    return {_resolved("", name, archive) for name in names}
+
+
+def _decoded(data: bytes) -> str:
+    """Decode a page by the encoding it names, where that is none of Unicode's and fits, else by its bytes."""
+    named = _ENCODING.search(data[:_HEAD])
+    if named and _TRUSTED.match(encoding := named.group(1).decode("ascii", "replace")):
+        try:
+            return data.decode(encoding)
+        except (LookupError, UnicodeDecodeError):
+            pass
+    return decode(data)
+
+
+def _is_imprint(passed: list[Passage]) -> bool:
+    """Tell whether a page is a copyright notice: short, with what only such a notice says."""
+    lines = [line for passage in passed for line in passage.lines]
+    return sum(map(len, lines)) <= _LONGEST_IMPRINT and any(map(_IMPRINT.search, lines))

@@ -1,0 +1,63 @@
+"""BookCorpus as it was first given out: a sentence a line, in lower case, and nothing that tells where a book ends.
+
+    books_large_p1.txt   books_large_p2.txt
+
+Such a file is cut into documents of a stated number of lines, and its lines are taken for sentences as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...files import opened
+from ...records import Piece, Reject
+from ..ranges import check_end, read_lines
+
+__all__ = ["is_sentence_lines", "read_sentences"]
+
+_NAME = re.compile(r"(?:.*/)?books_large_p\d[^/]*\.txt", re.IGNORECASE)
+
+
+def is_sentence_lines(name: str) -> bool:
+    """Tell by a file's name whether its lines are sentences.
+
+    >>> is_sentence_lines("bookcorpus/books_large_p1.txt"), is_sentence_lines("bookcorpus/emma.txt")
+    (True, False)
+    """
+    return _NAME.fullmatch(name) is not None
+
+
+def read_sentences(piece: Piece, count: int, max_bytes: int) -> Iterator[tuple[int, list[str]] | Reject]:
+    """Yield `count` lines at a time, without blank ones, and the byte where the first of them stands.
+
+    Reasons to reject a line: ``bad-utf-8``, ``binary``, ``too-large``; the file: ``truncated``.
+    """
+    begin, sentences = piece.start, list[str]()
+    with opened(piece.path) as file:
+        file.seek(piece.start)
+        for start, line in read_lines(file, piece.end - piece.start, max_bytes):
+            found = _sentence(line, piece, piece.start + start, max_bytes)
+            if isinstance(found, Reject):
+                yield found
+            elif found:
+                begin = begin if sentences else piece.start + start
+                sentences.append(found)
+            if len(sentences) == count:
+                yield begin, sentences
+                sentences = []
+        if sentences:
+            yield begin, sentences
+        yield from check_end(file, piece, "books")
+
+
+def _sentence(line: bytes | None, piece: Piece, at: int, max_bytes: int) -> str | Reject:
+    id, where = f"books:{piece.name}:{at}", f"{piece.name}: byte {at}"
+    if line is None:
+        return Reject(id, "too-large", f"{where}: a line of more than {max_bytes} bytes")
+    if b"\0" in line:
+        return Reject(id, "binary", f"{where}: a NUL byte: this is not text")
+    try:
+        return " ".join(line.decode("utf-8-sig" if at == 0 else "utf-8").split())
+    except UnicodeDecodeError as error:
+        return Reject(id, "bad-utf-8", f"{where}: {error.reason} at byte {error.start} of the line")

@@ -1,0 +1,162 @@
+"""A page of an EPUB becomes paragraphs: headings, tables, lists, pictures and notes go, prose and quotations stay."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..lines import join_lines
+from .markup import Tag, attributes, tags_and_text
+
+__all__ = ["SKIPPED_PAGES", "Passage", "passages"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DROPPED = _words(
+    "head title script style table ul ol dl figure figcaption nav h1 h2 h3 h4 h5 h6 hgroup svg math audio video object form "
+    "select button template noscript rt rp aside"
+)
+_BLOCKS = _words(
+    "html body p div section article blockquote pre hr header footer main address center fieldset details summary li dd dt td "
+    "th tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
+)
+_VOID = _words("br hr img input link meta col area base embed param source track wbr")
+_NO_PROSE = _words(  # values of epub:type and class: what a part of a page is
+    "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor pagebreak pagenum pageno caption figcenter figure "
+    "illustration illus toc contents pg-boilerplate pgheader transnote tnote title subtitle chapter-title chaptertitle"
+)
+SKIPPED_PAGES = _words(  # values of epub:type, and of the guide's types: what a page or a section is
+    "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
+    "endnotes rearnotes footnotes notes errata glossary"
+)
+_VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
+_MANY_LINKS = 3  # in a page that is a list of contents; fewer may stand in a note
+_LONGEST_VERSE = 60  # a line of verse is not longer
+
+
+class Passage(NamedTuple):
+    """A paragraph, or the lines of a stanza where `verse`."""
+
+    lines: list[str]
+    verse: bool
+
+
+def passages(markup: str) -> list[Passage]:
+    """Return the paragraphs and stanzas of a page in order; of one that is a list of links, none.
+
+    >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.</p><table><tr><td>1</td></tr></table></body>")
+    [Passage(lines=['The kettle sang.'], verse=False)]
+    """
+    shape = _look_over(tags_and_text(markup))
+    if shape.is_contents:
+        return []
+    reader, begun = _Reader(shape.unclosed), not shape.has_body
+    for part in tags_and_text(markup):
+        begun = begun or (isinstance(part, Tag) and part.name == "body")
+        if begun:
+            reader.take(part)
+    reader.flush()
+    return reader.found
+
+
+class _Shape(NamedTuple):
+    """What a page is: `unclosed` names elements that are opened more often than closed, so what follows is not all theirs."""
+
+    unclosed: set[str]
+    is_contents: bool
+    has_body: bool
+
+
+def _look_over(parts: Iterable[Tag | str]) -> _Shape:
+    """Look a page over; it is a list of contents if most of its words stand in links."""
+    balance: Counter[str] = Counter()
+    words = [0, 0]  # characters outside of links, and inside
+    links, inside, body = 0, False, False
+    for part in parts:
+        if isinstance(part, str):
+            words[inside] += len(part) - part.count(" ") - part.count("\n")
+        elif not part.empty:
+            balance[part.name] += -1 if part.end else 1
+            body = body or part.name == "body"
+            if part.name == "a":
+                inside = not part.end and "href" in part.attributes
+                links += inside
+    return _Shape({name for name, count in balance.items() if count > 0}, links >= _MANY_LINKS and words[1] > words[0], body)
+
+
+class _Element(NamedTuple):
+    name: str
+    dropped: bool
+    verse: bool
+
+
+class _Reader:
+    """Follow the elements of a page, and gather the text outside of those that are dropped."""
+
+    def __init__(self, unclosed: set[str]) -> None:
+        self._unclosed = unclosed
+        self._open: list[_Element] = []
+        self._names: Counter[str] = Counter()  # of the open elements
+        self._dropping = self._verse = 0  # how many of the open elements are dropped, are verse
+        self._text: list[str] = []
+        self.found: list[Passage] = []
+
+    def take(self, part: Tag | str) -> None:
+        """Take a tag or some text."""
+        if isinstance(part, str):
+            if not self._dropping:
+                self._text.append(part)
+            return
+        if part.name == "br" and not self._dropping:
+            self._text.append("\v")
+        if part.name in _BLOCKS and not self._dropping:
+            self.flush()
+        if part.end:
+            self._close(part.name)
+        elif not part.empty and part.name not in _VOID:
+            self._begin(part)
+
+    def _begin(self, tag: Tag) -> None:
+        if tag.name == "p" and self._open and self._open[-1].name == "p":
+            self._close("p")
+        known = attributes(tag.attributes) if tag.attributes.strip() else {}
+        kinds = set(f"{known.get('type', '')} {known.get('role', '')}".lower().replace("doc-", "").split())
+        classes = set(known.get("class", "").lower().split())
+        whole = tag.name in ("html", "body")  # which may be left open
+        dropped = bool(kinds & (_NO_PROSE | SKIPPED_PAGES))
+        if not whole:
+            dropped = tag.name not in self._unclosed and (dropped or tag.name in _DROPPED or bool(classes & _NO_PROSE))
+        verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
+        self._open.append(_Element(tag.name, dropped, verse))
+        self._names[tag.name] += 1
+        self._dropping += dropped
+        self._verse += verse
+
+    def _close(self, name: str) -> None:
+        """Close the innermost element of a name, and what is open in it."""
+        if not self._names[name]:
+            return
+        while True:
+            element = self._open.pop()
+            self._names[element.name] -= 1
+            self._dropping -= element.dropped
+            self._verse -= element.verse
+            if element.name == name:
+                return
+
+    def flush(self) -> None:
+        """End a paragraph."""
+        text, self._text = "".join(self._text).replace("\xad", ""), []
+        if self._names["pre"]:
+            text = text.replace("\n", "\v")
+        for part in re.split(r"\v\s*\v\s*", text):
+            lines = [" ".join(join_lines(line.split("\n")).split()) for line in part.split("\v")]
+            lines = [line for line in lines if any(map(str.isalnum, line))]
+            if lines:
+                verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _LONGEST_VERSE)
+                self.found.append(Passage(lines if verse else [join_lines(lines)], verse))

@@ -1,0 +1,155 @@
+"""Ask servers over HTTP, politely, and again where another try may help.
+
+200, 206             an answer
+429, 500 … 504       try again, after the time that `Retry-After` asks for
+no or a cut answer   try again, each time after twice as long, at most eight times without a byte gained
+404, 410             `Missing`
+anything else        a TransferError that says what the server said
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from ... import __version__
+from ...errors import BertDataError, TransferError, UsageError
+
+if TYPE_CHECKING:
+    import requests
+
+__all__ = ["Broken", "Client", "Missing", "Stopped", "user_agent"]
+
+TRIES = 8  # without a byte gained, before a server is given up
+PAUSE = 1.0  # seconds before the second try, doubled for each further one
+LONGEST_PAUSE = 60.0
+LONGEST_WAIT = 600.0  # seconds that a server may ask to be left alone; for more the run ends and says when to come again
+TIMEOUT = (30.0, 60.0)  # seconds to connect, and without a byte
+LARGEST_PAGE = 64 << 20  # bytes of a listing or a table; the largest, a wiki's dumpstatus.json, has under one megabyte
+_BLOCK = 1 << 16
+_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
+
+T = TypeVar("T")
+
+
+class Broken(Exception):
+    """Report an answer that another try may mend; `error` is what to raise when none does."""
+
+    def __init__(self, reason: str, wait: float = 0.0, error: type[BertDataError] = TransferError) -> None:
+        super().__init__(reason)
+        self.wait, self.error = wait, error
+
+
+class Missing(TransferError):
+    """Report an address where there is nothing."""
+
+
+class Stopped(TransferError):
+    """End a transfer because the run ends."""
+
+
+def user_agent(contact: str = "") -> str:
+    """Name this program, and whom to write to, as the Wikimedia Foundation's User-Agent policy asks for.
+
+    >>> user_agent("ada@example.org").partition(" ")[2]
+    '(corpus builder; ada@example.org)'
+    """
+    return f"bertdata/{__version__} (corpus builder{'; ' if contact else ''}{contact})"
+
+
+class Client:
+    """Read addresses with these headers; `note` is told why the client waits."""
+
+    def __init__(self, headers: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> None:
+        self._headers, self._note = headers, note
+        self.stopped = threading.Event()
+
+    @contextlib.contextmanager
+    def open(self, url: str, **headers: str) -> Iterator[requests.Response]:
+        """Yield an answer of which nothing is read yet; raise Broken, Missing, TransferError or UsageError for none."""
+        import requests
+
+        asked = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        try:
+            with requests.Session() as session, session.get(url, headers=asked, stream=True, timeout=TIMEOUT) as response:
+                _check(response)
+                yield response
+        except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, requests.exceptions.MissingSchema) as error:
+            raise UsageError(f"{url} is no address that can be fetched ({error}): give one that begins with https://") from error
+        except requests.TooManyRedirects as error:
+            raise TransferError(f"{url} leads in a circle ({error}): choose another server") from error
+        except requests.RequestException as error:
+            raise Broken(f"{type(error).__name__}: {error}") from error
+
+    def retry(self, url: str, attempt: Callable[[], T], reached: Callable[[], int] = lambda: 0) -> T:
+        """Try until an attempt succeeds or too many in a row have not got farther than `reached` told before."""
+        best, failures = reached(), 0
+        while True:
+            try:
+                return attempt()
+            except Broken as broken:
+                if reached() > best:
+                    best, failures = reached(), 0
+                failures += 1
+                if failures >= TRIES:
+                    advice = "run the same command again later: it goes on where it stopped"
+                    raise broken.error(f"{url}: {broken}, {failures} times in a row: {advice}") from broken
+                pause = max(broken.wait, min(LONGEST_PAUSE, PAUSE * 2 ** (failures - 1)))
+                if pause > LONGEST_WAIT:
+                    raise TransferError(
+                        f"{url}: {broken}, and asks to be left alone for {pause:.0f} seconds: run the same command again then"
+                    ) from broken
+                self._note(f"{url}: {broken}: trying again in {pause:.0f} s")
+                self.pause(pause)
+
+    def pause(self, seconds: float = 0.0) -> None:
+        """Wait; raise Stopped as soon as the run ends."""
+        if self.stopped.wait(seconds):
+            raise Stopped("the run has been stopped: run the same command again, it goes on where it stopped")
+
+    def read(self, url: str) -> bytes:
+        """Return what is at an address, all of it, up to 64 MB."""
+        return self.retry(url, lambda: self._read(url))
+
+    def _read(self, url: str) -> bytes:
+        found = bytearray()
+        with self.open(url) as response:
+            for block in response.iter_content(_BLOCK):
+                self.pause()
+                found += block
+                if len(found) > LARGEST_PAGE:
+                    raise TransferError(f"{url} has over {LARGEST_PAGE} bytes, more than a list can have: check the address")
+        return bytes(found)
+
+
+def _check(response: requests.Response) -> None:
+    """Raise what a status code means that is no answer."""
+    status, url = response.status_code, response.url
+    if status in (200, 206, 416):
+        return
+    said = f"the server answers {status} {response.reason}"
+    if status in _AGAIN:
+        raise Broken(said, _retry_after(response.headers.get("Retry-After", "")))
+    if status in (404, 410):
+        raise Missing(f"{url}: {said}: there is no such file: check the address")
+    if status in (401, 403):
+        raise TransferError(f"{url}: {said}: it wants to know who asks: give --contact, or for the Hub a token (HF_TOKEN)")
+    raise TransferError(f"{url}: {said}: check the address, or try again later")
+
+
+def _retry_after(value: str) -> float:
+    """Return the seconds that a Retry-After header asks to wait, which is a number or a date.
+
+    >>> _retry_after("7"), _retry_after("Thu, 01 Jan 1970 00:00:00 GMT"), _retry_after("soon")
+    (7.0, 0.0, 0.0)
+    """
+    if value.strip().isascii() and value.strip().isdigit():
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return 0.0

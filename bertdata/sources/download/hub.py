@@ -1,0 +1,171 @@
+"""Find the files of a data set on the Hugging Face Hub that bertdata can read: tables and text.
+
+Which files make a configuration and a split is said on the data set's card (``configs:``), or by their names:
+
+    en/train-00000-of-00002.parquet     configuration en, split train
+    data/validation/0000.parquet        split validation
+
+A data set that has no such file of its own, but a script, has its tables in the branch ``refs/convert/parquet``.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from ...errors import NoInputError, TransferError, UsageError
+from .. import SUFFIXES
+from .transfer import Remote
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+__all__ = ["CONVERTED", "DataSet", "choose", "find_data_set"]
+
+CONVERTED = "refs/convert/parquet"  # the branch where the Hub keeps every data set as CONFIG/SPLIT/0000.parquet
+_READ = tuple(dict.fromkeys((*SUFFIXES["text"], *SUFFIXES["books"])))
+_NO_DATA = ("requirements.txt", "license.txt", "readme.txt", "dataset_infos.jsonl")
+_ALIASES = {"validation": ("validation", "valid", "dev"), "train": ("train", "training"), "test": ("test", "testing")}
+_WORDS = re.compile(r"[^0-9a-z]+")
+
+
+class DataSet(NamedTuple):
+    """A data set's files at a commit, and what a request for them must say."""
+
+    name: str
+    commit: str
+    files: list[Remote]
+    headers: dict[str, str]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the Hub says that these are the first gigabytes alone of a larger data set."""
+        return any(part.startswith("partial-") for file in self.files for part in file.name.split("/"))
+
+
+def find_data_set(name: str, *, config: str = "", split: str = "", revision: str = "", endpoint: str = "") -> DataSet:
+    """Find the files of a data set, or of one configuration or split of it.
+
+    `endpoint` is the Hub's address, HF_ENDPOINT if not given; a token is taken from where `huggingface_hub` keeps it.  Raise
+    NoInputError where there is nothing of the name that can be read, UsageError for a choice that must be made.
+    """
+    try:
+        from huggingface_hub import HfApi, get_token
+    except ImportError as error:
+        raise UsageError("data sets of the Hub need the package huggingface_hub: pip install 'bertdata[hub]'") from error
+    api = HfApi(endpoint=endpoint or None, library_name="bertdata")
+    info = _info(api, name, revision or None)
+    files = _readable(info)
+    if not files and not revision:
+        info = _info(api, name, CONVERTED)
+        files = _readable(info)
+    if not files:
+        raise NoInputError(f"{name} has no file of {', '.join(_READ)}: choose another data set, or another --revision")
+    chosen = choose([file.rfilename for file in files], info.card_data or {}, config=config, split=split)
+    base = f"{api.endpoint}/datasets/{name}/resolve/{info.sha}"
+    found = [_remote(f"{base}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
+    token = get_token()
+    return DataSet(name, str(info.sha), found, {"Authorization": f"Bearer {token}"} if token else {})
+
+
+def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", split: str = "") -> list[str]:
+    """Choose the files of a configuration and a split, by the card's ``configs`` or else by their names.
+
+    >>> choose(["en/train-0.parquet", "en/test-0.parquet", "fr/train-0.parquet"], {}, config="en", split="train")
+    ['en/train-0.parquet']
+    """
+    configs = {str(entry.get("config_name", "default")): entry for entry in card.get("configs") or () if isinstance(entry, dict)}
+    patterns = {key: told for key, entry in configs.items() if (told := _patterns(entry))}
+    if not patterns:
+        found = [n for n in names if not config or config in n.split("/")[:-1]]
+        return _some([n for n in found if not split or _is_of(n, split)], names, config, split)
+    if not config:
+        marked = [key for key in patterns if configs[key].get("default") or key == "default" or len(patterns) == 1]
+        if not marked:
+            raise UsageError(f"the data set has several configurations ({', '.join(patterns)}): choose one with --config")
+        config = marked[0]
+    if config not in patterns:
+        raise UsageError(f"--config {config}: the data set has {', '.join(patterns)}")
+    splits = patterns[config]
+    if split and splits.keys().isdisjoint({split, ""}):
+        raise UsageError(f"--split {split}: the configuration {config} has {', '.join(splits)}")
+    wanted = [pattern for key, found in splits.items() for pattern in found if not split or key in (split, "")]
+    found = [name for name in names if any(_fits(name, pattern) for pattern in wanted)]
+    if split and "" in splits:
+        found = [name for name in found if _is_of(name, split)]
+    return _some(found, names, config, split)
+
+
+def _some(found: list[str], names: Sequence[str], config: str, split: str) -> list[str]:
+    if not found:
+        listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+        raise UsageError(f"no file is of --config {config!r} and --split {split!r}: the data set has {listed}")
+    return found
+
+
+def _patterns(entry: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the patterns of a configuration's files, by split; "" where the card does not tell splits apart.
+
+    >>> _patterns({"data_files": "en/*"}), _patterns({"data_files": [{"split": "train", "path": ["a/*", "b/*"]}]})
+    ({'': ['en/*']}, {'train': ['a/*', 'b/*']})
+    """
+    patterns: dict[str, list[str]] = {}
+    root = str(entry.get("data_dir") or "").strip("/")
+    given = entry.get("data_files") or ([] if not root else "**")
+    for item in given if isinstance(given, list) else [given]:
+        path = item.get("path", []) if isinstance(item, dict) else item
+        split = str(item.get("split", "")) if isinstance(item, dict) else ""
+        paths = path if isinstance(path, list) else [path]
+        patterns.setdefault(split, []).extend(f"{root}/{p}" if root else str(p) for p in paths)
+    return patterns
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Tell whether a pattern of a card, where ``**/`` stands for any folders or none, is of this file."""
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name, pattern.replace("**/", ""))
+
+
+def _is_of(name: str, split: str) -> bool:
+    """Tell whether a file's path names the split as a word."""
+    return not set(_WORDS.split(name.lower())).isdisjoint(_ALIASES.get(split.lower(), (split.lower(),)))
+
+
+def _readable(info: Any) -> list[Any]:
+    def is_read(name: str) -> bool:
+        hidden = any(part.startswith(".") for part in name.split("/"))
+        return name.lower().endswith(_READ) and not hidden and name.lower().rpartition("/")[2] not in _NO_DATA
+
+    return [file for file in info.siblings or () if is_read(file.rfilename)]
+
+
+def _remote(url: str, file: Any) -> Remote:
+    """Describe a file of the Hub; a large one has a SHA-256, a small one the id of its git blob."""
+    if file.lfs is not None:
+        return Remote(file.rfilename, url, file.lfs.size, f"sha256:{file.lfs.sha256}")
+    if file.size is None or not file.blob_id:
+        raise TransferError(f"{url}: the Hub tells no size or checksum of it: try again later")
+    return Remote(file.rfilename, url, file.size, f"git:{file.blob_id}")
+
+
+def _info(api: HfApi, name: str, revision: str | None) -> Any:
+    """Ask the Hub for a data set's files; say in its words, and ours, what is wrong."""
+    from huggingface_hub import errors
+
+    where = name + (f" at {revision}" if revision else "")
+    try:
+        return api.dataset_info(name, revision=revision, files_metadata=True, timeout=30)
+    except errors.HFValidationError as error:
+        raise UsageError(f"{name!r} is no name of a data set ({error}): write OWNER/NAME") from error
+    except errors.GatedRepoError as error:
+        raise TransferError(f"{where} has terms to agree to: do that on its page, then set HF_TOKEN") from error
+    except errors.HfHubHTTPError as error:
+        if error.response is not None and error.response.status_code in (401, 404):
+            raise NoInputError(
+                f"{api.endpoint} has no data set {where}: check the name, or set HF_TOKEN if it is private"
+            ) from error
+        raise TransferError(f"{api.endpoint}: {str(error).splitlines()[0]}: try again later") from error
+    except Exception as error:  # of the HTTP library, which is another one from version to version
+        raise TransferError(f"{api.endpoint} cannot be reached ({type(error).__name__}: {error}): check the network") from error

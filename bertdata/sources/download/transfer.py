@@ -1,0 +1,210 @@
+"""Fetch files so that each is whole, checked and under its name, or resumable, however often the connection breaks.
+
+A file grows as ``.download/NAME.part``.  A cut one goes on from its last byte (`Range`), but only of the same version
+(`If-Range`); a server that sends it anew is heard from the first byte.  Its length and its checksum decide, and only then it
+gets its name.  A file that is there already is hashed, and fetched anew only if it is not what was published.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import StorageError, VerificationError
+from ...files import digest, read_json, sync_directory, write_json
+from ...lock import lock
+from .client import Broken, Client
+
+if TYPE_CHECKING:
+    import requests
+
+__all__ = ["PARTS", "Remote", "fetch_all", "missing_bytes"]
+
+PARTS = ".download"  # folder of unfinished files; readers pass over dot names
+_CHECKS = 2  # times that a file of the right length and the wrong checksum is fetched
+_BLOCK = 1 << 14  # bytes; of a block that is cut nothing is kept
+_NAME = re.compile(r"(?:(?!\.)[^/\\\x00-\x1f]+/)*(?!\.)[^/\\\x00-\x1f]+")  # stays below the directory, and is not hidden
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+class Remote(NamedTuple):
+    """A file to fetch: its name below the directory, address, bytes, and checksum, as ``sha1:9e10…``, or ``git:`` a blob's."""
+
+    name: str
+    url: str
+    size: int
+    checksum: str
+
+
+Progress = Callable[[Remote, int], None]
+
+
+def missing_bytes(remotes: Sequence[Remote], directory: Path) -> int:
+    """Return how many bytes are yet to come, by the sizes of what is there."""
+    there = (max(_size(directory / remote.name), _size(_part(directory, remote))) for remote in remotes)
+    return sum(max(0, remote.size - size) for remote, size in zip(remotes, there, strict=True))
+
+
+def fetch_all(
+    remotes: Sequence[Remote], directory: Path, client: Client, *, connections: int, progress: Progress = lambda remote, at: None
+) -> None:
+    """Fetch files into a directory, some at a time; `progress` is told how many bytes of each are there.
+
+    Raise VerificationError for one that is not what was published, TransferError for a server that does not send it,
+    StorageError for a disk without room.  Whatever ends it, what has come is kept, and the next call goes on from there.
+    """
+    if strange := [remote.name for remote in remotes if not _NAME.fullmatch(remote.name)]:
+        raise VerificationError(f"the server lists a file named {strange[0]!r}, which is no safe name: choose another server")
+    with _storage(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        needed, free = missing_bytes(remotes, directory), shutil.disk_usage(directory).free
+    if needed > free:
+        raise StorageError(
+            f"{directory} has room for {free} bytes, {needed} are to come: free some space or choose another --output"
+        )
+    with lock(directory / PARTS / "lock"), ThreadPoolExecutor(connections) as pool:
+        futures = [pool.submit(_fetch, remote, directory, client, progress) for remote in remotes]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:
+            client.stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    (directory / PARTS / "lock").unlink(missing_ok=True)
+    for parent, _, _ in os.walk(directory / PARTS, topdown=False):
+        with contextlib.suppress(OSError):  # it holds parts of other files
+            os.rmdir(parent)
+
+
+def _fetch(remote: Remote, directory: Path, client: Client, progress: Progress) -> None:
+    target, part = directory / remote.name, _part(directory, remote)
+    if target.is_file() and _size(target) == remote.size and _digest(target, remote) == remote.checksum:
+        return progress(remote, remote.size)
+    found = ""
+    for _ in range(_CHECKS):
+        client.retry(remote.url, lambda: _go_on(remote, part, client, progress), reached=lambda: _size(part))
+        found = _digest(part, remote)
+        if found == remote.checksum:
+            with _storage(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(part, target)
+                _version(part).unlink(missing_ok=True)
+                sync_directory(target.parent)
+            return None
+        part.unlink()
+    raise VerificationError(
+        f"{remote.url} is not what was published: it has {found}, and should have {remote.checksum}, {_CHECKS} times in a row: "
+        "try again later, or another server with --base-url"
+    )
+
+
+def _go_on(remote: Remote, part: Path, client: Client, progress: Progress) -> None:
+    """Fetch what is missing of a part; raise Broken where that ends before the file does."""
+    have, known = _size(part), read_json(_version(part))
+    known = known if isinstance(known, dict) else {}
+    if have > remote.size or known.get("checksum") != remote.checksum:
+        part.unlink(missing_ok=True)
+        have = 0
+    if have == remote.size and part.exists():
+        return
+    asked = {"Accept_Encoding": "identity"}
+    if have:
+        asked["Range"] = f"bytes={have}-"
+        if known["validator"] and known["url"] == remote.url:  # of another server the checksum alone will tell
+            asked["If_Range"] = known["validator"]
+    with client.open(remote.url, **asked) as response:
+        start = _start(response, remote, part, have)
+        with _storage(part):
+            part.parent.mkdir(parents=True, exist_ok=True)
+            if not start:
+                part.unlink(missing_ok=True)
+                write_json(_version(part), {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)})
+        _save(response, remote, part, start, client, progress)
+
+
+def _start(response: requests.Response, remote: Remote, part: Path, have: int) -> int:
+    """Return at which byte of the file an answer begins; raise Broken for one that cannot be of this file."""
+    said = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
+    start = 0
+    if response.status_code == 206:
+        place = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        start, said = (int(place[1]), place[2]) if place else (-1, "")
+    if response.status_code == 416 or start not in (0, have):
+        part.unlink(missing_ok=True)
+        raise Broken(f"the server does not go on at byte {have}")
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise Broken("the server packs what should come as it is")
+    if said.isdigit() and int(said) != remote.size:
+        raise Broken(f"the server has {said} bytes, {remote.size} were published", error=VerificationError)
+    return start
+
+
+def _save(response: requests.Response, remote: Remote, part: Path, start: int, client: Client, progress: Progress) -> None:
+    """Append the body to the part, and never more than the file has."""
+    at = start
+    with _storage(part):
+        file = open(part, "ab")  # noqa: SIM115 - closed below; what is written and what is received fail apart
+    with file:
+        for block in response.iter_content(_BLOCK):
+            client.pause()
+            at += len(block)
+            if at > remote.size:
+                file.truncate(0)
+                raise Broken(f"the server sends more than the {remote.size} bytes that were published", error=VerificationError)
+            with _storage(part):
+                file.write(block)
+            progress(remote, at)
+        if at < remote.size:
+            raise Broken(f"the connection ended after {at} of {remote.size} bytes")
+        with _storage(part):
+            os.fsync(file.fileno())
+
+
+def _validator(response: requests.Response) -> str:
+    """Return what tells this version of the file from another, for If-Range, which takes no weak ETag (RFC 9110, 13.1.5)."""
+    etag = str(response.headers.get("ETag", ""))
+    return etag if etag.startswith('"') else str(response.headers.get("Last-Modified", ""))
+
+
+def _digest(path: Path, remote: Remote) -> str:
+    algorithm = remote.checksum.partition(":")[0]
+    if algorithm != "git":
+        return f"{algorithm}:{digest(path, algorithm=algorithm)}"
+    blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            blob.update(block)
+    return f"git:{blob.hexdigest()}"
+
+
+def _part(directory: Path, remote: Remote) -> Path:
+    return directory / PARTS / f"{remote.name}.part"
+
+
+def _version(part: Path) -> Path:
+    """Name the file that tells of which version of which file a part is."""
+    return part.with_suffix(".json")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+@contextlib.contextmanager
+def _storage(path: Path) -> Iterator[Any]:
+    """Turn the operating system's complaint into an error that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {path}: {error.strerror or error}: free some space or check the permissions, "
+            "then run the same command again: it goes on where it stopped"
+        ) from error

@@ -1,0 +1,130 @@
+"""Find the files of a Wikipedia dump, by what the Wikimedia Foundation publishes of it.
+
+    https://dumps.wikimedia.org/zhwiki/                             the dates of dumps
+    https://dumps.wikimedia.org/zhwiki/20261101/dumpstatus.json     jobs, and of each whether it is done and its files
+    https://dumps.wikimedia.org/zhwiki/20261101/zhwiki-20261101-sha1sums.txt
+
+The articles are taken packed in many streams, in parts where a wiki has parts, each with its index; where that job was not
+run, in one stream.  Mirrors have the same layout, so their address may be given instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...errors import NoInputError, TransferError, UsageError, VerificationError
+from .client import Client, Missing
+from .transfer import Remote
+
+__all__ = ["CONNECTIONS", "DUMPS", "Dump", "find_dump", "wiki_name"]
+
+DUMPS = "https://dumps.wikimedia.org"
+CONNECTIONS = 2  # at a time from one address, as the front page of dumps.wikimedia.org and its robot policy ask
+_JOBS = ("articlesmultistreamdump", "articlesdump")  # the better one first
+_CODE = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
+_DATE = re.compile(r"\d{8}")
+_LISTED = re.compile(r"""href=["']?(?:[^"'>]*/)?(\d{8})/?["'>]""")
+_SUM = re.compile(r"([0-9a-f]{40}) [ *](\S+)")
+_WIKIS = {  # codes of languages -> wikis whose names are older than the codes
+    "als": "als", "be-tarask": "be_x_old", "cmn": "zh", "egl": "eml", "gsw": "als", "lzh": "zh_classical", "nan": "zh_min_nan",
+    "nb": "no", "rup": "roa_rup", "sgs": "bat_smg", "vro": "fiu_vro", "yue": "zh_yue", "cbk": "cbk_zam",
+}  # fmt: skip
+
+
+class Dump(NamedTuple):
+    """A wiki's dump of a date, its files, and the text of the file of sums that goes beside them."""
+
+    wiki: str
+    date: str
+    files: list[Remote]
+
+    @property
+    def sums(self) -> tuple[str, str]:
+        """The name and the text of the file of checksums, as sha1sum(1) writes it."""
+        lines = (f"{file.checksum.partition(':')[2]}  {file.name}\n" for file in self.files)
+        return f"{self.wiki}-{self.date}-sha1sums.txt", "".join(lines)
+
+
+def wiki_name(language: str) -> str:
+    """Return the name of a language's Wikipedia.
+
+    >>> wiki_name("zh"), wiki_name("zh-yue"), wiki_name("be-tarask"), wiki_name("simple")
+    ('zhwiki', 'zh_yuewiki', 'be_x_oldwiki', 'simplewiki')
+    """
+    code = language.strip().lower().replace("_", "-")
+    if not _CODE.fullmatch(code):
+        raise UsageError(f"--language {language!r}: give the code of a Wikipedia, such as zh, zh-yue or simple")
+    return _WIKIS.get(code, code.replace("-", "_")) + "wiki"
+
+
+def find_dump(client: Client, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
+    """Find a dump's files, of the latest date whose articles are done if none is given.
+
+    Raise NoInputError where there is no such wiki, date or finished dump.
+    """
+    if date and not _DATE.fullmatch(date):
+        raise UsageError(f"--date {date}: write year, month and day, such as 20261101")
+    wiki, base = wiki_name(language), base_url.rstrip("/")
+    dates = [date] if date else _dates(client, base, wiki)
+    status = functools.cache(lambda day: _status(client, base, wiki, day))
+    for job in _JOBS:
+        for day in dates:
+            if (found := status(day).get(job, {})).get("status") == "done":
+                return Dump(wiki, day, _files(client, f"{base}/{wiki}/{day}", f"{wiki}-{day}", found.get("files")))
+    raise NoInputError(
+        f"{base}/{wiki}/: no dump of articles is finished ({_states(status, dates)}): come back later, or give another --date"
+    )
+
+
+def _dates(client: Client, base: str, wiki: str) -> list[str]:
+    """List the dates of a wiki's dumps, latest first, by its directory."""
+    try:
+        page = client.read(f"{base}/{wiki}/").decode("utf-8", "replace")
+    except Missing as error:
+        raise NoInputError(f"{base} has no {wiki}: check --language (as in the wiki's address) and --base-url") from error
+    if not (dates := sorted(set(_LISTED.findall(page)), reverse=True)):
+        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: give --date, or another --base-url")
+    return dates
+
+
+def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
+    """Return the jobs of a date; none where a date has no dumpstatus.json (yet)."""
+    address = f"{base}/{wiki}/{date}/dumpstatus.json"
+    try:
+        jobs = json.loads(client.read(address))["jobs"]
+    except Missing:
+        return {}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise TransferError(f"{address} is no table of jobs ({error}): try again later, or another --base-url") from error
+    if not isinstance(jobs, dict) or not all(isinstance(job, dict) for job in jobs.values()):
+        raise TransferError(f"{address} is no table of jobs: try again later, or another --base-url")
+    return jobs
+
+
+def _states(status: Callable[[str], dict[str, Any]], dates: list[str]) -> str:
+    states = (f"{day}: {status(day).get(_JOBS[0], {}).get('status', 'nothing known')}" for day in dates[:5])
+    return ", ".join(states)
+
+
+def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Remote]:
+    """Make the files of a job out of its table and of the file of sums, which must not contradict each other."""
+    try:
+        text = client.read(f"{folder}/{prefix}-sha1sums.txt").decode("utf-8", "replace")
+    except Missing:  # of a dump that is not done in all its jobs
+        text = ""
+    sums = {name: value for value, name in _SUM.findall(text)}
+    files = []
+    for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
+        size, sha1 = (entry.get("size"), entry.get("sha1") or sums.get(name)) if isinstance(entry, dict) else (None, None)
+        if not isinstance(size, int) or not sha1 or "/" in name or not name.startswith(f"{prefix}-"):
+            raise TransferError(f"{folder}/dumpstatus.json tells no size or sha1 of {name!r}: give another --date or --base-url")
+        if sums.get(name, sha1) != sha1:
+            raise VerificationError(f"{folder}: dumpstatus.json and the file of sha1 sums contradict each other about {name}")
+        files.append(Remote(name, f"{folder}/{name}", size, f"sha1:{sha1}"))
+    if not files:
+        raise NoInputError(f"{folder}/dumpstatus.json names no file of the articles: give another --date or --base-url")
+    return files

@@ -1,0 +1,88 @@
+"""Read the header of a MediaWiki dump: which wiki it is of, in which language, and what its namespaces are called."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import UsageError
+from ..compressed import Damage, blocks
+from .pages import OPEN
+
+__all__ = ["Site", "read_site"]
+
+_HEAD = 1 << 20  # the header of a dump is a few kilobytes; what has none in a megabyte is no dump
+_LONGEST_NAME = 64  # MySQL's for a database, which a dbname is
+
+
+class Site(NamedTuple):
+    """What a dump's header says of its wiki; `namespaces` maps lower-case names to numbers."""
+
+    dbname: str
+    language: str
+    base: str
+    namespaces: dict[str, int]
+
+    def url(self, title: str) -> str:
+        """Return the address of a page."""
+        return self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") if self.base else ""
+
+    def namespace(self, title: str) -> int:
+        """Tell a page's namespace from its title, as dumps before export-0.6 need it."""
+        prefix, colon, _ = title.partition(":")
+        return self.namespaces.get(prefix.replace("_", " ").strip().lower(), 0) if colon else 0
+
+
+def read_site(path: str) -> Site:
+    """Read a dump's header; raise UsageError for a file that is no MediaWiki export or declares entities."""
+    head = b""
+    for block in blocks(path):
+        if isinstance(block, Damage):
+            raise UsageError(f"{path} is damaged at its beginning, where its header should be ({block.reason}): fetch it again")
+        head += block.data
+        if b"</siteinfo>" in head or OPEN in head or len(head) > _HEAD:
+            break
+    head = head.partition(OPEN)[0]
+    if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
+        raise UsageError(f"{path} declares a document type or entities, which no MediaWiki export does: it is not read")
+    text = head.decode("utf-8", "replace")
+    if "<mediawiki" not in text:
+        raise UsageError(f"{path} is no MediaWiki export (no <mediawiki> in its first megabyte): give a pages-articles dump")
+    names = re.findall(r'<namespace key="(-?\d+)"[^>]*>([^<]*)</namespace>', text)
+    namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
+    base = _element(text, "base")
+    language = next(iter(re.findall(r'<mediawiki[^>]*\sxml:lang="([^"]+)"', text)), "") or _host_language(base)
+    return Site(_dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces)
+
+
+def _element(text: str, name: str) -> str:
+    match = re.search(f"<{name}>([^<]*)</{name}>", text)
+    return _unescape(match.group(1)).strip() if match else ""
+
+
+def _unescape(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
+
+
+def _host_language(base: str) -> str:
+    """Return ``de`` of ``https://de.wikipedia.org/…``; nothing for what is no such address."""
+    try:
+        name, dot, _ = (urllib.parse.urlsplit(base).hostname or "").partition(".")
+    except ValueError:  # such as ``http://[``
+        return ""
+    return name if dot else ""
+
+
+def _dbname(text: str, base: str, path: str) -> str:
+    """Name the wiki by its header, else by the file: in letters that an id may have, for this name begins every page's."""
+    file = re.split(r"[-.]", Path(path).name, maxsplit=1)[0]
+    language = _host_language(base)
+    return _plain(_element(text, "dbname") or (f"{language}wiki" if language else file)) or _plain(file) or "wiki"
+
+
+def _plain(name: str) -> str:
+    """Keep the ASCII letters, digits and ``_.-`` of a name; return nothing if that is no name or a long one."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "", name)
+    return name if len(name) <= _LONGEST_NAME and re.search("[A-Za-z0-9]", name) else ""

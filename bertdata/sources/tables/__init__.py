@@ -1,0 +1,67 @@
+"""Tables of texts: JSON lines, Parquet and Arrow, also as `datasets` and the Hub store them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import UsageError
+from ...records import Piece, Reject
+from .. import TABLES
+from ..compressed import Stream
+from ..ranges import split_lines
+from . import arrow, parquet
+from .batches import is_text
+from .columns import Columns, Row
+from .json_lines import read_json_lines
+
+__all__ = ["Columns", "Row", "is_table", "read_table", "split_table"]
+
+
+def is_table(name: str) -> bool:
+    """Tell by a file's name whether it is a table."""
+    return name.lower().endswith(TABLES)
+
+
+def split_table(path: str, size: int, target: int, columns: Columns) -> list[tuple[int, int]]:
+    """Cut a table into ranges of about `target` bytes: of whole lines, row groups or record batches.
+
+    Raise UsageError for a table that lacks one of the columns asked for.  One that can't be read is not cut: who reads it
+    says what is wrong.
+    """
+    name = path.lower()
+    if name.endswith(".jsonl"):
+        return split_lines(path, size, target)
+    if not name.endswith((".parquet", ".arrow")):
+        Stream(path).read(1)  # what it takes to unpack it is at hand, or this says so
+        return [(0, size)]
+    read_schema, cut = (parquet.read_schema, parquet.cut) if name.endswith(".parquet") else (arrow.read_schema, arrow.cut)
+    try:
+        kinds = {field.name: field.type for field in read_schema(path)}
+    except parquet.BROKEN:
+        return [(0, size)]
+    _check(path, kinds, columns)
+    return cut(path, size, target)
+
+
+def read_table(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read the rows of a piece; `source` begins their ids."""
+    name = piece.name.lower()
+    if name.endswith(".parquet"):
+        return parquet.read_parquet(piece, source, columns, max_bytes)
+    if name.endswith(".arrow"):
+        return arrow.read_arrow(piece, source, columns, max_bytes)
+    return read_json_lines(piece, source, columns, max_bytes)
+
+
+def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
+    asked = {"--text-column": columns.text, "--id-column": columns.id, "--title-column": columns.title}
+    if columns.title == Columns().title:
+        del asked["--title-column"]  # a table need not have titles, unless they are asked for
+    for option, name in asked.items():
+        if name and name not in kinds:
+            raise UsageError(f"{path} has no column {name!r}: give {option} one of {', '.join(map(repr, kinds)) or 'none'}")
+    if not is_text(kinds[columns.text]):
+        texts = ", ".join(repr(name) for name, kind in kinds.items() if is_text(kind)) or "none has"
+        raise UsageError(
+            f"{path}: the column {columns.text!r} holds {kinds[columns.text]}, not text: give --text-column one of {texts}"
+        )

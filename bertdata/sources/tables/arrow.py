@@ -1,0 +1,199 @@
+"""Arrow files, stream or file form: a piece is a range of whole record batches, found by walking from message to message.
+
+Both forms are the same sequence of messages (a length, a header, a body); the file form begins with a magic word and ends with
+an index that nothing here needs.  So a batch that is broken costs itself, and no more.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ...files import is_local, opened, place, storage_errors
+from ...records import Piece, Reject
+from .batches import read_batch
+from .columns import Columns, Place, Row
+
+__all__ = ["Broken", "cut", "read_arrow", "read_schema"]
+
+_MAGIC = b"ARROW1\0\0"
+_TAIL = struct.Struct("<i6s")  # ends the file form: the bytes of the index, and the magic word again
+_CONTINUES = 0xFFFFFFFF  # stands before the length of a header since Arrow 0.15
+_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
+_PADDING = 64  # bytes that may stand before the index
+_LONGEST_HEADER = 64 << 20
+
+
+class Broken(ValueError):
+    """Refuse bytes that are no message."""
+
+
+class _Message(NamedTuple):
+    start: int
+    kind: int
+    end: int
+
+
+def read_schema(path: str) -> pa.Schema:
+    """Read the schema; raise `Broken` where there is none."""
+    with _opened(path) as file:
+        return _schema(file)
+
+
+def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
+    """Cut a file of `size` bytes into ranges of about `target` bytes that begin where a record batch does.
+
+    A file whose batches share dictionaries is not cut, nor one from where it is broken on.
+    """
+    with _opened(path) as file:
+        starts = [0]
+        try:
+            for message in _messages(file, 0):
+                if message.kind == _DICTIONARY:
+                    return [(0, size)]
+                if message.kind == _BATCH and message.start - starts[-1] >= target:
+                    starts.append(message.start)
+        except Broken:
+            pass  # who reads the last range will say so
+    return list(zip(starts, [*starts[1:], size], strict=True))
+
+
+def read_arrow(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read the rows of a piece's record batches; reasons, beside those of `make_row`: ``damaged``, ``truncated``."""
+    at = piece.start
+    with _opened(piece.path) as file:
+        size = min(piece.end, file.size())
+        try:
+            schema = _schema(file)
+            if any(map(pa.types.is_dictionary, schema.types)):
+                yield from _from_stream(file, piece, source, columns, max_bytes)
+                return
+            for message in _messages(file, piece.start):
+                at = message.end
+                if message.start >= piece.end:
+                    return
+                if message.kind == _BATCH:
+                    yield from _rows(file, schema, message, piece, source, columns, max_bytes)
+        except Broken as error:
+            reason = "truncated" if at >= size or "ends" in str(error) else "damaged"
+            yield Place(source, piece.name, at, f"byte {at}").reject(reason, str(error), max(size - at, 0))
+
+
+def _opened(path: str) -> Any:
+    """Open a file; one that is here is mapped, so that no batch is held in memory of its own."""
+    with storage_errors(f"cannot read {path}"):
+        return pa.memory_map(str(place(path))) if is_local(path) else pa.PythonFile(opened(path), "r")
+
+
+def _messages(file: Any, start: int) -> Iterator[_Message]:
+    """Walk from message to message, from `start` on; raise `Broken` unless the last one is the mark of the end."""
+    size, first = file.size(), start == 0
+    if first:
+        file.seek(0)
+        start = len(_MAGIC) if file.read(len(_MAGIC)) == _MAGIC else 0
+    while True:
+        file.seek(start)
+        length = _length(file)
+        begin = file.tell()
+        if length == 0:
+            _check_end(file, begin, size)
+            return
+        if length is None or begin + length > size:
+            raise Broken(f"the file ends at byte {size}, in a message or without the mark of its end")
+        if length > _LONGEST_HEADER:
+            raise Broken(f"a header of {length} bytes")
+        kind, body = _header(file.read(length))
+        end = begin + length + body
+        if body < 0 or end > size:
+            raise Broken(f"a message of {body} bytes, and the file ends at byte {size}")
+        if kind != (_SCHEMA if first else _BATCH) and (first or kind != _DICTIONARY):
+            raise Broken(f"a message of kind {kind} at byte {start}")
+        yield _Message(start, kind, end)
+        start, first = end, False
+
+
+def _check_end(file: Any, at: int, size: int) -> None:
+    """Raise `Broken` unless what follows the mark of the end is the index of the file form, or nothing."""
+    file.seek(0)
+    follows = size - at
+    if file.read(len(_MAGIC)) == _MAGIC:
+        file.seek(max(0, size - _TAIL.size))
+        index, magic = _TAIL.unpack(file.read(_TAIL.size))
+        if magic != _MAGIC[:6]:
+            raise Broken(f"the file ends at byte {size}, without its index")
+        if not 0 <= follows - index - _TAIL.size < _PADDING:
+            raise Broken(f"a mark of the end at byte {at}, and {follows} bytes follow")
+    elif follows:
+        raise Broken(f"{follows} bytes follow the mark of the end at byte {at}")
+
+
+def _length(file: Any) -> int | None:
+    """Read the length of the header that follows, 0 for the mark of the end, None where the file ends."""
+    word = file.read(4)
+    if word == _CONTINUES.to_bytes(4, "little"):
+        word = file.read(4)
+    return int.from_bytes(word, "little") if len(word) == 4 else None
+
+
+def _header(data: bytes) -> tuple[int, int]:
+    """Return a message's kind and the length of its body: fields 1 and 3 of its FlatBuffers table."""
+    try:
+        (root,) = struct.unpack_from("<I", data, 0)
+        fields = root - struct.unpack_from("<i", data, root)[0]
+        (size,) = struct.unpack_from("<H", data, fields)
+        kind, body = (struct.unpack_from("<H", data, fields + 4 + 2 * n)[0] if 4 + 2 * n < size else 0 for n in (1, 3))
+        return data[root + kind] if kind else 0, struct.unpack_from("<q", data, root + body)[0] if body else 0
+    except (struct.error, IndexError) as error:
+        raise Broken(f"no header of a message: {error}") from None
+
+
+def _schema(file: Any) -> pa.Schema:
+    try:
+        first = next(_messages(file, 0), None)
+        if first is None:
+            raise Broken("there is no schema")
+        file.seek(first.start)
+        return pa.ipc.read_schema(file.read_buffer(first.end - first.start))
+    except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
+        raise Broken(f"this is no Arrow file, or its beginning is damaged: {error}") from None
+
+
+def _rows(
+    file: Any, schema: pa.Schema, message: _Message, piece: Piece, source: str, columns: Columns, max_bytes: int
+) -> Iterator[Row | Reject]:
+    whole = Place(source, piece.name, message.start, f"record batch at byte {message.start}")
+    try:
+        file.seek(message.start)
+        batch = pa.ipc.read_record_batch(file.read_buffer(message.end - message.start), schema)
+    except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
+        yield whole.reject("damaged", str(error), message.end - message.start)
+        return
+    yield from read_batch(batch, whole, columns, max_bytes, size=message.end - message.start)
+
+
+def _from_stream(file: Any, piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read a file whose batches need the dictionaries before them."""
+    file.seek(0)
+    file.seek(len(_MAGIC) if file.read(len(_MAGIC)) == _MAGIC else 0)
+    ended = False
+    try:
+        reader = pa.ipc.open_stream(file)
+        number = 0
+        while True:
+            at = file.tell()
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                ended = True
+                break
+            place = Place(source, piece.name, f"batch {number}", f"record batch {number}")
+            yield from read_batch(batch, place, columns, max_bytes, size=file.tell() - at)
+            number += 1
+        for message in _messages(file, 0):
+            at = message.end
+    except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
+        reason = "truncated" if ended else "damaged"
+        yield Place(source, piece.name, at, f"byte {at}").reject(reason, str(error), 0 if ended else piece.end - at)

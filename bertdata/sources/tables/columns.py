@@ -1,0 +1,84 @@
+"""A row of a table becomes a text with its id, title, language and address, or a named reject."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from ...records import Reject
+
+__all__ = ["Columns", "Place", "Row", "make_row"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no encoding can write
+
+
+class Columns(NamedTuple):
+    """The names of the columns that hold text, title and id; the id may be "" for none."""
+
+    text: str = "text"
+    title: str = "title"
+    id: str = ""
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that are looked at, where they are there."""
+        return [name for name in (self.text, self.title, self.id, "language", "url") if name]
+
+
+class Place(NamedTuple):
+    """Where a row stands: the source, the file's name, its place there, and that in words."""
+
+    source: str
+    name: str
+    at: int | str
+    words: str
+
+    @property
+    def id(self) -> str:
+        """The id of a row that has none of its own."""
+        return f"{self.source}:{self.name}:{self.at}"
+
+    def reject(self, reason: str, problem: str, lost: int = 0) -> Reject:
+        """Refuse what stands here."""
+        return Reject(self.id, reason, f"{self.name}: {self.words}: {problem}", lost)
+
+
+class Row(NamedTuple):
+    """A text as a table has it: where that is a list, its strings are paragraphs."""
+
+    id: str
+    title: str
+    language: str
+    url: str
+    text: str
+
+
+def make_row(values: dict[str, Any], place: Place, columns: Columns, max_bytes: int) -> Row | Reject:
+    """Take a row's columns; reasons: ``no-text``, ``no-id``, ``empty``, ``too-large``, ``bad-utf-8``.
+
+    >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, Place("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
+    Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.')
+    """
+    value = values.get(columns.text)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = "\n\n".join(value)
+    if not isinstance(value, str):
+        what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
+        return place.reject("no-text", f"{what} the column {columns.text!r} where text should be")
+    if not value.strip():
+        return place.reject("empty", "no words")
+    name = values.get(columns.id) if columns.id else None
+    named = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
+    if columns.id and not named:
+        return place.reject("no-id", f"nothing in the column {columns.id!r} that could be an id")
+    id = f"{place.source}:{place.name}:{name}" if named else place.id
+    title, language, url = (_text(values.get(key)) for key in (columns.title, "language", "url"))
+    if any(map(_SURROGATE.search, (id, value, title, language, url))):
+        return place.reject("bad-utf-8", "a surrogate (half a character) is no text")
+    if len(value) > max_bytes or len(value.encode()) > max_bytes:
+        return place.reject("too-large", f"a text of more than {max_bytes} bytes")
+    return Row(id, title, language, url, value)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,348 @@
+"""A hundred malformed inputs, read together with good ones: each ends in a counted reject or a clear error."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from conftest import COMMAND, Build, read_manifest, read_rows
+from made import SENTENCES, book, epub, package, page, plain_epub, table, tar, write_arrow, write_parquet
+
+from bertdata.errors import BertDataError, NoInputError, TooManyRejectsError, UsageError
+
+MOST = 100_000  # bytes of a document
+GOOD = json.dumps({"text": SENTENCES[0]}).encode()
+
+
+def arrow(data: pa.Table, rows: int = 5, **options: Any) -> bytes:
+    return write_arrow(Path(TEMPORARY), data, rows, **options).read_bytes()
+
+
+def parquet(data: pa.Table, **options: Any) -> bytes:
+    return write_parquet(Path(TEMPORARY), data, 5, **options).read_bytes()
+
+
+def flipped(data: bytes, at: int, to: int = 0xFF) -> bytes:
+    at %= len(data)
+    return data[:at] + bytes([data[at] ^ to]) + data[at + 1 :]
+
+
+def header(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, target: str = "") -> bytes:
+    info = tarfile.TarInfo(name)
+    info.type, info.size, info.linkname = kind, size, target
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def zipped(packing: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(plain_epub())) as old, zipfile.ZipFile(buffer, "w", packing) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    return buffer.getvalue()
+
+
+TEMPORARY = "/dev/null"
+OFFSETS, OUTSIDE = b"\0\0\0\0\x0c\0\0\0\x11\0\0\0", b"\0\0\0\0\xff\xff\xff\x7f\x11\0\0\0"
+GREEK = "Το παλιό σπίτι στεκόταν στην άκρη του χωριού. "  # no encoding of one byte is told for it
+END = bytes(1024)
+ONE = page(f"<p>{SENTENCES[0]}</p>")
+BOMB = gzip.compress(b"tea " * (1 << 20))
+BOOKS: dict[str, tuple[str, Callable[[], bytes]]] = {  # name -> the reason of its reject, and its bytes
+    # plain files
+    "zero.txt": ("empty", lambda: b""),
+    "blank.txt": ("empty", lambda: b" \r\n\t\n \x0c\n"),
+    "heading.txt": ("empty", lambda: b"CHAPTER I\n"),
+    "png.txt": ("binary", lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+    "elf.txt": ("binary", lambda: b"\x7fELF\2\1\1" + bytes(99)),
+    "zip.txt": ("binary", plain_epub),
+    "control.txt": ("binary", lambda: b"\x01\x02\x03\x04\x05" * 100),
+    "utf-16-without-mark.txt": ("binary", lambda: SENTENCES[0].encode("utf-16-le")),
+    "utf-16-odd.txt": ("undecodable", lambda: SENTENCES[0].encode("utf-16") + b"\xd8"),
+    "utf-32-cut.txt": ("undecodable", lambda: SENTENCES[0].encode("utf-32")[:-2]),
+    "utf-16-with-nul.txt": ("binary", lambda: "Tea\0.".encode("utf-16")),
+    "greek.txt": ("undecodable", lambda: (GREEK * 9).encode("iso8859-7")),
+    "windows-1253.txt": ("undecodable", lambda: (GREEK * 9).encode("cp1253")),
+    "random.txt": ("binary", lambda: bytes(range(256)) * 40),
+    "large.txt": ("too-large", lambda: b"A word and a word. " * 9000),
+    "one-long-line.txt": ("too-large", lambda: b"x" * (MOST + 1)),
+    # the first BookCorpus
+    "lines/books_large_p1.txt": ("bad-utf-8", lambda: b"the kettle sang .\nthe caf\xe9 was shut .\n"),
+    "lines/books_large_p2.txt": ("binary", lambda: b"the kettle sang .\n\0\0\0\n"),
+    "lines/books_large_p3.txt": ("too-large", lambda: b"the kettle sang .\n" + b"x" * (MOST + 1)),
+    "lines/books_large_p4.txt": ("empty", lambda: b""),
+    # EPUB
+    "zero.epub": ("empty", lambda: b""),
+    "text.epub": ("damaged", lambda: book()),
+    "cut-head.epub": ("damaged", lambda: plain_epub()[100:]),
+    "cut-tail.epub": ("damaged", lambda: plain_epub()[:-30]),
+    "half.epub": ("damaged", lambda: plain_epub()[: len(plain_epub()) // 2]),
+    "no-container.epub": ("damaged", lambda: plain_epub().replace(b"META-INF/container.xml", b"META-INF/contained.xml")),
+    "no-package.epub": ("damaged", lambda: plain_epub().replace(b"OEBPS/content.opf", b"OEBPS/context.opf")),
+    "no-spine.epub": ("damaged", lambda: epub({"a.xhtml": ONE}, opf="<package><manifest/></package>")),
+    "no-page.epub": ("damaged", lambda: epub({"a.xhtml": ONE}, opf=package(["b.xhtml"]))),
+    "outside.epub": ("damaged", lambda: epub({"a.xhtml": ONE}, opf=package(["../../../../etc/passwd"]))),
+    "absolute.epub": ("damaged", lambda: epub({"a.xhtml": ONE}, opf=package(["/etc/passwd"]))),
+    "file-url.epub": ("damaged", lambda: epub({"a.xhtml": ONE}, opf=package(["file:///etc/passwd"]))),
+    "binary-page.epub": ("damaged", lambda: epub({"a.xhtml": b"\0\1\2\3" * 99})),
+    "undecodable-page.epub": ("damaged", lambda: epub({"a.xhtml": (f"<p>{GREEK}</p>" * 9).encode("iso8859-7")})),
+    "wrong-crc.epub": ("damaged", lambda: zipped(zipfile.ZIP_STORED).replace(b"kettle began", b"kettle bigan")),
+    "bzip2.epub": ("damaged", lambda: zipped(zipfile.ZIP_BZIP2)),
+    "lzma.epub": ("damaged", lambda: zipped(zipfile.ZIP_LZMA)),
+    "bomb.epub": ("too-large", lambda: epub({"a.xhtml": b"<p>" + b"tea " * (1 << 20)})),
+    "many-pages.epub": ("too-large", lambda: epub({f"{n}.xhtml": page("<p>" + "tea " * 4000 + "</p>") for n in range(9)})),
+    "package-bomb.epub": ("too-large", lambda: epub({"a.xhtml": ONE}, opf="<package>" + "<item/>" * 99999)),
+    "entity-bomb.epub": ("empty", lambda: epub({"a.xhtml": "<!DOCTYPE a [<!ENTITY b 'c'>]><p>&b;&b;</p>".replace("&b;", "***")})),
+    "drm.epub": (
+        "encrypted",
+        lambda: epub({"a.xhtml": ONE}, more={"META-INF/encryption.xml": "<CipherReference URI='OEBPS/text/a.xhtml'/>"}),
+    ),
+    "only-cover.epub": ("empty", lambda: epub({"a.xhtml": page("<p>Tea</p>", body_type="cover")})),
+    "no-prose.epub": ("empty", lambda: epub({"a.xhtml": page("<h1>Tea</h1><table><tr><td>1</td></tr></table>")})),
+    # tar
+    "zero.tar": ("empty", lambda: b""),
+    "text.tar": ("damaged", lambda: book() * 9),
+    "short.tar": ("truncated", lambda: b"tea"),
+    "cut-header.tar": ("truncated", lambda: tar([("1.txt", book()), ("2.txt", book())])[:1100]),
+    "cut-member.tar": ("truncated", lambda: tar([("1.txt", book() * 9)])[:1024]),
+    "no-end.tar": ("truncated", lambda: header("1.jpg")),
+    "wrong-sum.tar": ("damaged", lambda: tar([("1.txt", book())]) and flipped(tar([("1.txt", book())]), 5)),
+    "second-wrong-sum.tar": ("damaged", lambda: header("1.jpg") + flipped(header("2.txt"), 5) + END),
+    "parent.tar": ("unsafe-name", lambda: tar([("../1.txt", book())])),
+    "deep-parent.tar": ("unsafe-name", lambda: tar([("a/b/../../../1.txt", book())])),
+    "absolute.tar": ("unsafe-name", lambda: tar([("/tmp/bertdata-1.txt", book())])),
+    "backslash.tar": ("unsafe-name", lambda: tar([("..\\1.txt", book())])),
+    "symlink.tar": ("link", lambda: header("1.txt", tarfile.SYMTYPE, 0, "/etc/passwd") + END),
+    "hard-link.tar": ("link", lambda: header("1.txt", tarfile.LNKTYPE, 0, "../../etc/passwd") + END),
+    "pipe.tar": ("device", lambda: header("1.txt", tarfile.FIFOTYPE) + END),
+    "device.tar": ("device", lambda: header("1.txt", tarfile.CHRTYPE) + END),
+    "disk.tar": ("device", lambda: header("1.txt", tarfile.BLKTYPE) + END),
+    "huge-member.tar": ("too-large truncated", lambda: header("1.txt", size=1 << 33) + END),
+    "negative.tar": ("damaged", lambda: header("1.txt", size=-512) + END),
+    "huge-header.tar": ("damaged", lambda: header("x", tarfile.XHDTYPE, 1 << 40) + END),
+    "long-name-only.tar": ("damaged", lambda: header("x", tarfile.GNUTYPE_LONGNAME, 5) + b"a.txt".ljust(512, b"\0") + END),
+    "only-extension.tar": ("damaged", lambda: header("x", tarfile.XHDTYPE, 9) + b"6 a=b\n".ljust(512, b"\0") + END),
+    "bad-book.tar": ("binary", lambda: tar([("1.txt", b"\0\1\2")])),
+    "bad-epub.tar": ("damaged", lambda: tar([("1.epub", plain_epub()[:99])])),
+    "no-gzip.tar.gz": ("damaged", lambda: b"no gzip at all"),
+    "cut.tar.gz": ("truncated", lambda: gzip.compress(tar([("1.txt", book())]))[:-20]),
+    "wrong-crc.tar.gz": ("damaged", lambda: flipped(gzip.compress(tar([("1.txt", book())])), -8)),
+    "garbage.tar.gz": ("damaged", lambda: gzip.compress(tar([("1.txt", book())])) + b"garbage"),
+    "not-tar.tar.gz": ("damaged", lambda: gzip.compress(book() * 9)),
+    "bomb.tar.gz": ("too-large", lambda: gzip.compress(tar([("1.txt", b"tea " * (1 << 22))]))),
+    "cut.tar.bz2": ("truncated", lambda: bz2.compress(tar([("1.txt", book())]))[:-20]),
+    "flipped.tar.bz2": ("damaged", lambda: flipped(bz2.compress(tar([("1.txt", book())])), 40)),
+    "cut.tar.xz": ("truncated", lambda: lzma.compress(tar([("1.txt", book())]))[:-40]),
+    "flipped.tar.xz": ("damaged", lambda: flipped(lzma.compress(tar([("1.txt", book())])), 60)),
+}
+ROWS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    **{
+        f"row-{number:02}.jsonl": (reason, lambda line=line: line + b"\n" + GOOD + b"\n")  # type: ignore[misc]
+        for number, (reason, line) in enumerate(
+            [
+                ("malformed-json", b'{"text": "a"'),
+                ("malformed-json", b'{"text": "a"}}'),
+                ("malformed-json", b"{'text': 'a'}"),
+                ("malformed-json", b'{"text": "a",}'),
+                ("malformed-json", b'{"text": "a\tb"}'),
+                ("malformed-json", b'{"text": "\\x"}'),
+                ("malformed-json", b'[{"text": "a"}]'),
+                ("malformed-json", b"null"),
+                ("malformed-json", b"tea"),
+                ("malformed-json", b"[" * 9999),
+                ("malformed-json", b'{"a":' * 9999),
+                ("malformed-json", b'{"text": ' + b"9" * 9999 + b"}"),
+                ("malformed-json", b"\0\0\0"),
+                ("malformed-json", '{"text": "a"}'.encode("utf-16-be").replace(b"\n", b"")),
+                ("no-text", b'{"title": "a"}'),
+                ("no-text", b'{"text": null}'),
+                ("no-text", b'{"text": NaN}'),
+                ("no-text", b'{"text": {"a": 1}}'),
+                ("no-text", b'{"text": ["a", null]}'),
+                ("empty", b'{"text": ""}'),
+                ("empty", b'{"text": " \\n\\u2028"}'),
+                ("bad-utf-8", b'{"text": "caf\xe9"}'),
+                ("bad-utf-8", b'{"text": "\\ud800"}'),
+                ("bad-utf-8", b'{"text": "a", "title": "\\udfff"}'),
+                ("too-large", b'{"text": "' + b"x" * MOST + b'"}'),
+            ]
+        )
+    },
+    "zero.jsonl": ("empty", lambda: b""),
+    "cut-row.jsonl": ("malformed-json", lambda: GOOD + b"\n" + GOOD[:-9]),
+    "no-gzip.jsonl.gz": ("damaged", lambda: GOOD),
+    "cut.jsonl.gz": ("truncated", lambda: gzip.compress(GOOD)[:-12]),
+    "garbage.jsonl.gz": ("damaged", lambda: gzip.compress(GOOD) + b"garbage"),
+    "bomb.jsonl.gz": ("too-large", lambda: gzip.compress(GOOD + b"\n") + BOMB),
+    "flipped.jsonl.bz2": ("damaged", lambda: flipped(bz2.compress(GOOD), 40)),
+    "cut.jsonl.xz": ("truncated", lambda: lzma.compress(GOOD)[:-40]),
+    "no-zstd.jsonl.zst": ("damaged", lambda: GOOD),
+    "zero.parquet": ("empty", lambda: b""),
+    "text.parquet": ("damaged", lambda: GOOD),
+    "cut-head.parquet": ("damaged", lambda: parquet(table())[50:]),
+    "cut-tail.parquet": ("damaged", lambda: parquet(table())[:-1]),
+    "half.parquet": ("damaged", lambda: parquet(table())[:700]),
+    "footer.parquet": ("damaged", lambda: flipped(parquet(table()), -6)),
+    "flipped.parquet": ("damaged", lambda: flipped(parquet(table(), write_page_checksum=True, use_dictionary=False), 100)),
+    "null.parquet": ("no-text", lambda: parquet(pa.table({"text": [None, "Tea."]}))),
+    "latin.parquet": ("bad-utf-8", lambda: parquet(pa.table({"text": pa.array([b"caf\xe9", b"Tea."]).view(pa.string())}))),
+    "zero.arrow": ("empty", lambda: b""),
+    "text.arrow": ("truncated", lambda: GOOD),
+    "no-end.arrow": ("truncated", lambda: arrow(table(), end=False)),
+    "cut-batch.arrow": ("truncated", lambda: arrow(table())[:-700]),
+    "cut-file.arrow": ("truncated", lambda: arrow(table(), stream=False)[:-1]),
+    "flipped-length.arrow": ("truncated", lambda: flipped(arrow(table()), 5)),
+    "after-end.arrow": ("damaged", lambda: arrow(table()) + b"more"),
+    "latin.arrow": ("bad-utf-8", lambda: arrow(pa.table({"text": pa.array([b"caf\xe9", b"Tea."]).view(pa.string())}))),
+    "offsets.arrow": ("damaged", lambda: arrow(pa.table({"text": ["Tea and tea.", "Cake."]})).replace(OFFSETS, OUTSIDE)),
+}
+PLAIN = ["zero.txt", "blank.txt", "png.txt", "utf-16-odd.txt", "greek.txt", "large.txt"]  # which --text reads as well
+
+
+def test_there_are_a_hundred() -> None:
+    assert len(BOOKS) + len(ROWS) + len(PLAIN) >= 100
+
+
+@pytest.fixture(scope="module")
+def rejects(build: Build, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """All of them through `build-corpus` in one run, between good ones; the rejects of each file."""
+    global TEMPORARY
+    root = tmp_path_factory.mktemp("malformed")
+    TEMPORARY = str(root / "temporary")
+    files = [("books", BOOKS), ("text", {**ROWS, **{name: BOOKS[name] for name in PLAIN}})]
+    for kind, inputs in files:
+        for name, (_, make) in inputs.items():
+            (root / kind / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / kind / name).write_bytes(make())
+    (root / "books" / "good.txt").write_bytes(book())
+    (root / "text" / "good.jsonl").write_bytes(GOOD)
+    options = ("--max-page-bytes", MOST, "--max-rejects", 1, "--dedup", "none", "--max-repeated", 1)
+    corpus = build("build-corpus", root / "corpus", "--books", root / "books", "--text", root / "text", *options)
+    lines = [json.loads(line) for path in (corpus / "rejects").iterdir() for line in path.read_text("utf-8").splitlines()]
+    counted = sum(sum(stage["rejected"].values()) for stage in read_manifest(corpus)["counts"])
+    assert counted == len(lines) >= 100
+    assert str(root) not in json.dumps(lines)
+    assert {"books:good", "text:good.jsonl:0"} <= {row["id"] for row in read_rows(corpus)}
+    found: dict[str, list[dict[str, Any]]] = {"documents": read_rows(corpus)}
+    for kind, inputs in files:
+        for name in inputs:
+            ids = f"{kind}:{name}", f"{kind}:{name.removesuffix('.txt')}"
+            found[f"{kind}/{name}"] = [
+                line for line in lines if line["id"] in ids or line["id"].startswith((f"{ids[0]}/", f"{ids[0]}:"))
+            ]
+    return found
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_malformed_book_is_a_reject(name: str, rejects: dict[str, list[dict[str, Any]]]) -> None:
+    assert [line["reason"] for line in rejects[f"books/{name}"]] == BOOKS[name][0].split()
+    assert name in rejects[f"books/{name}"][0]["where"]
+
+
+@pytest.mark.parametrize("name", [*ROWS, *PLAIN])
+def test_a_malformed_text_is_a_reject(name: str, rejects: dict[str, list[dict[str, Any]]]) -> None:
+    reason = {**BOOKS, **ROWS}[name][0]
+    assert {line["reason"] for line in rejects[f"text/{name}"]} == {reason}
+    assert name in rejects[f"text/{name}"][0]["where"]
+    if name.startswith("row-"):  # and the next row is read
+        assert [row["sentences"] for row in rejects["documents"] if row["id"].startswith(f"text:{name}:")] == [SENTENCES[:1]]
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "data", "error", "says"),
+    [
+        ("--books", "none.txt", None, NoInputError, "no file of this name"),
+        ("--books", "a.mobi", b"tea", UsageError, "not this kind of file"),
+        ("--books", "a.tar.7z", b"tea", UsageError, "pack it anew|unpack it"),
+        ("--books", "a.epub.zip", b"tea", UsageError, "unpack it"),
+        ("--text", "a.json", b"[]", UsageError, "not this kind of file"),
+        ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
+        ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "holds int64, not text"),
+        ("--books", "a.arrow", lambda: arrow(pa.table({"number": [1]})), UsageError, "no column 'text'"),
+        ("--text", "a.jsonl", b"tea\ntea\n", TooManyRejectsError, "2 of 2 records were rejected .malformed-json 2"),
+        ("--books", "a.tar.gz", b"tea", TooManyRejectsError, "damaged 1"),
+    ],
+)
+def test_what_can_not_be_read_at_all_is_a_clear_error(
+    option: str, name: str, data: Any, error: type[BertDataError], says: str, build: Build, tmp_path: Path
+) -> None:
+    global TEMPORARY
+    TEMPORARY = str(tmp_path / "temporary")
+    if data is not None:
+        (tmp_path / name).write_bytes(data() if callable(data) else data)
+    with pytest.raises(error, match=says):
+        build("build-corpus", tmp_path / "corpus", option, tmp_path / name)
+
+
+LINE = 1 << 28  # bytes
+MEASURE = """
+import resource, runpy, sys
+sys.argv = sys.argv[1:]
+try: runpy.run_module('bertdata', run_name='__main__')
+finally: print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("documents", ["file", "blank-lines"])
+def test_a_line_of_a_quarter_gigabyte_takes_no_memory(documents: str, tmp_path: Path) -> None:
+    """The peak of a process that reads such lines, each in a file of another form, beside one that reads short ones."""
+    peaks = []
+    for size in (1 << 11, LINE):
+        root = tmp_path / f"{size}"
+        for kind, name in LONG_LINES[documents]:
+            (root / kind).mkdir(parents=True, exist_ok=True)
+            _write_line(root / kind / name, size)
+        (root / "text" / "good.jsonl").write_bytes((GOOD + b"\n") * 3)
+        arguments = [item for kind in {kind: 0 for kind, _ in LONG_LINES[documents]} for item in (f"--{kind}", root / kind)]
+        arguments += ["--text-documents", documents, "--max-page-bytes", 1024, "--max-rejects", 1, "--dedup", "none"]
+        arguments += ["--workers", 1, "--output", root / "corpus"]
+        command = [COMMAND[0], "-c", MEASURE, "bertdata", "build-corpus", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=280)
+        peaks.append(int(done.stdout.split("PEAK")[1]) >> (20 if sys.platform == "darwin" else 10))
+        made = read_manifest(root / "corpus")
+        rejected = sum(sum(stage["rejected"].values()) for stage in made["counts"])
+        assert (made["rows"], rejected) == (3, len(LONG_LINES[documents]))
+    print(f"{peaks[0]} MB for lines of two kilobytes, {peaks[1]} MB for lines of {LINE >> 20} MB")
+    assert peaks[1] < peaks[0] + 32
+
+
+LONG_LINES = {
+    "file": [
+        ("text", "a.txt"),
+        ("text", "b.jsonl"),
+        ("text", "c.jsonl.gz"),
+        ("books", "books_large_p1.txt"),
+        ("books", "d.tar.gz"),
+    ],
+    "blank-lines": [("text", "a.txt")],
+}
+
+
+def _write_line(path: Path, size: int) -> None:
+    """Write a line of zeros, of which a file system keeps no more than their count, or the same as packed."""
+    if path.suffix == ".gz":
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            if ".tar" in path.name:
+                info = tarfile.TarInfo("a.txt")
+                info.size = size
+                file.write(info.tobuf())
+            for _ in range(max(1, size >> 20)):
+                file.write(b"x" * min(size, 1 << 20))
+            file.write(END if ".tar" in path.name else b"\n")
+        return
+    with path.open("wb") as file:
+        file.truncate(size)
+        file.seek(0, io.SEEK_END)
+        file.write(b"\n")
