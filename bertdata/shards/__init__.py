@@ -1,7 +1,18 @@
 """Shards: the Arrow schemas (`schema`), files of record batches (`store`) and rows gathered from them (`mapped`)."""
 
-from .mapped import padded
-from .schema import DOCUMENT, DocumentBatch, pair_batch, pair_schema
+from .mapped import Shards, padded
+from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, pair_batch, pair_schema
 from .store import name, read_batches, write
 
-__all__ = ["DOCUMENT", "DocumentBatch", "name", "padded", "pair_batch", "pair_schema", "read_batches", "write"]
+__all__ = [
+    "BATCH_BYTES",
+    "DOCUMENT",
+    "DocumentBatch",
+    "Shards",
+    "name",
+    "padded",
+    "pair_batch",
+    "pair_schema",
+    "read_batches",
+    "write",
+]

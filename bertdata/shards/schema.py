@@ -15,7 +15,9 @@ import pyarrow as pa
 
 from ..records import Document
 
-__all__ = ["DOCUMENT", "DocumentBatch", "pair_batch", "pair_schema"]
+__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "pair_batch", "pair_schema"]
+
+BATCH_BYTES = 2 << 20  # text in one record batch of documents; it is in memory until the batch is written
 
 
 def _with_features(schema: pa.Schema) -> pa.Schema:

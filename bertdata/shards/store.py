@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import VerificationError
-from ..files import digest, replacing
+from ..files import digest, is_local, opened, replacing
 
-__all__ = ["name", "read_batches", "write"]
+__all__ = ["check_end", "name", "read_batches", "write"]
+
+_AHEAD = 1 << 16  # bytes that a request to a store asks for, of a file that is read here and there
 
 
 def name(split: str, index: int, count: int, format: str) -> str:
@@ -35,6 +37,8 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
             writer = (pa.ipc.new_stream if format == "arrow-stream" else pa.ipc.new_file)(file, schema)
         with writer:
             for batch in batches:
+                if format == "parquet" and not batch.num_rows:
+                    continue  # `datasets` fails on an empty row group, and reads a file that has none
                 writer.write_batch(batch)
                 rows, count = rows + batch.num_rows, count + 1
                 del batch  # or it stays while the next one is made
@@ -44,9 +48,9 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
     return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
 
 
-def _check_end(path: Path) -> None:
+def check_end(path: Path) -> None:
     """Raise OSError unless a stream ends with its end marker: cut where a batch ends, Arrow reads it as a shorter one."""
-    with open(path, "rb") as file:
+    with opened(path, ahead=8) as file:
         file.seek(-8, os.SEEK_END)
         if file.read() != b"\xff\xff\xff\xff\x00\x00\x00\x00":
             raise OSError("its end is missing")
@@ -58,13 +62,12 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
     Raise VerificationError for a file that is cut or damaged.
     """
     try:
-        if format == "parquet":
-            with pq.ParquetFile(path) as file:
+        with _source(path, format) as source:
+            if format == "parquet":
+                file = pq.ParquetFile(source)
                 for group in range(start, file.num_row_groups if end is None else end):
                     yield from file.read_row_group(group).combine_chunks().to_batches()
-            return
-        with pa.OSFile(str(path)) as source:  # pages of a mapped file would stay with the process
-            if format == "arrow-file":
+            elif format == "arrow-file":
                 reader = pa.ipc.open_file(source)
                 for index in range(start, reader.num_record_batches if end is None else end):
                     yield reader.get_batch(index)
@@ -74,6 +77,12 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
         raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error
 
 
+def _source(path: Path, format: str) -> pa.NativeFile:
+    if is_local(path):
+        return pa.OSFile(str(path))  # pages of a mapped file would stay with the process
+    return pa.PythonFile(opened(path, _AHEAD) if format == "arrow-file" else opened(path), "r")
+
+
 def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
     """Read the record batches ``[start, end)`` of a stream; of one read to its end, the end mark is checked."""
     index = 0
@@ -81,7 +90,7 @@ def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | Non
         try:
             batch = reader.read_next_batch()
         except StopIteration:
-            _check_end(path)
+            check_end(path)
             return
         if index >= start:
             yield batch

@@ -1,0 +1,109 @@
+"""Pretrain BERT with a module that carries its data and its steps, as Lightning and frameworks like it want it.
+
+    python examples/lightning_style.py pairs-128 --steps 1000
+
+`Pretraining` has the methods that a `LightningModule` has, and `fit` calls them as a trainer does; derive the class from
+`lightning.LightningModule` and hand it to `lightning.Trainer(use_distributed_sampler=False)`: the batches are shared among the
+ranks already.  If the pairs have a validation split, its loss is told at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers as _transformers
+from torch.utils.data import DataLoader
+
+import bertdata
+from bertdata import loader
+from bertdata.errors import UsageError
+
+transformers: Any = _transformers  # it is typed in part
+Batch = dict[str, torch.Tensor]
+
+
+class Pretraining(torch.nn.Module):
+    """BERT with both of its heads, and the batches it is trained on."""
+
+    global_step = 0  # the trainer counts it
+    global_rank, world_size = 0, 1  # and sets these
+
+    def __init__(self, pairs: Path, batch_size: int, steps: int, hidden: int = 768, rate: float = 1e-4) -> None:
+        super().__init__()
+        self.pairs, self.batch_size, self.steps, self.rate = pairs, batch_size, steps, rate
+        self.shards = bertdata.Shards(pairs)
+        size = {"hidden_size": hidden, "num_hidden_layers": max(2, hidden // 64), "num_attention_heads": max(2, hidden // 64)}
+        config = transformers.BertConfig(vocab_size=self.shards.vocab_size, intermediate_size=4 * hidden, **size)
+        self.model = transformers.BertForPreTraining(config)
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        """Return the batches that are still to come."""
+        left = self.steps - self.global_step
+        return self._batches(self.shards, start_step=self.global_step, steps=left, workers=2)
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        """Return every row of the validation split once, masked alike each time."""
+        return self._batches(bertdata.Shards(self.pairs, split="validation"), whole=True)
+
+    def _batches(self, shards: bertdata.Shards, **options: Any) -> DataLoader[Batch]:
+        rank, world_size = self.global_rank, self.world_size
+        return loader.batches(shards, self.batch_size, rank=rank, world_size=world_size, dense_labels=True, **options)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+        """Return the loss of a batch."""
+        loss: torch.Tensor = self.model(**batch).loss
+        return loss
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+        """Return the loss of a batch of the validation split."""
+        return self.training_step(batch, batch_idx)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """Return what updates the weights."""
+        return torch.optim.AdamW(self.parameters(), lr=self.rate)
+
+
+def fit(module: Pretraining) -> None:
+    """Do what a trainer does, in its smallest form."""
+    optimizer = module.configure_optimizers()
+    module.train()
+    for number, batch in enumerate(module.train_dataloader()):
+        optimizer.zero_grad()
+        loss = module.training_step(batch, number)
+        torch.autograd.backward(loss)
+        optimizer.step()
+        module.global_step += 1
+        print(f"step {module.global_step}  loss {loss.item():.4f}", flush=True)
+
+
+@torch.no_grad()
+def validate(module: Pretraining) -> float:
+    """Return the mean loss of the validation split's batches."""
+    module.eval()
+    losses = [float(module.validation_step(batch, number)) for number, batch in enumerate(module.val_dataloader())]
+    return sum(losses) / len(losses)
+
+
+def main() -> None:
+    """Train for some steps, then validate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path, help="a directory that make-pairs wrote")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    module = Pretraining(options.pairs, options.batch_size, options.steps, options.hidden, options.learning_rate)
+    fit(module)
+    try:
+        print(f"validation loss {validate(module):.4f}")
+    except UsageError as error:
+        print(f"not validated: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Pretrain BERT in a loop of your own: bertdata gives the batches, everything else is yours.
+
+    python examples/train_loop.py pairs-128 --steps 1000 --checkpoint bert.pt
+    torchrun --nproc-per-node 8 examples/train_loop.py pairs-128 --steps 100000 --batch-size 256 --checkpoint bert.pt
+
+Stopped and started again, with any number of workers and processes, it goes on with the very next batch: the step number is all
+that there is to know of the data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers as _transformers
+
+import bertdata
+from bertdata import loader
+
+transformers: Any = _transformers  # it is typed in part
+
+
+def main() -> None:
+    """Train for some steps, beginning where the checkpoint ends."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path, nargs="+", help="directories that make-pairs wrote")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--batch-size", type=int, default=32, help="of all processes together")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    options = parser.parse_args()
+    rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    if world_size > 1:
+        torch.distributed.init_process_group()
+
+    # The data.
+    shards = bertdata.Shards(options.pairs)
+    model, optimizer, first = restore(options.checkpoint, shards, options.hidden, options.learning_rate)
+    batches = loader.batches(
+        shards,
+        options.batch_size,
+        rank=rank,
+        world_size=world_size,
+        start_step=first,
+        steps=max(0, options.steps - first),
+        workers=options.workers,
+        dense_labels=True,
+    )
+
+    # The training.
+    network = torch.nn.parallel.DistributedDataParallel(model) if world_size > 1 else model
+    for step, batch in enumerate(batches, first):
+        loss = network(**batch).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        if rank == 0:
+            print(f"step {step}  loss {loss.item():.4f}", flush=True)
+    if rank == 0:
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": options.steps, "data": shards.identity}
+        torch.save(state, options.checkpoint)
+
+
+def restore(checkpoint: Path, shards: bertdata.Shards, hidden: int, rate: float) -> tuple[Any, torch.optim.Optimizer, int]:
+    """Return model, optimizer and the step to begin with: of the checkpoint if there is one."""
+    torch.manual_seed(0)
+    size = {"hidden_size": hidden, "num_hidden_layers": max(2, hidden // 64), "num_attention_heads": max(2, hidden // 64)}
+    config = transformers.BertConfig(vocab_size=shards.vocab_size, intermediate_size=4 * hidden, **size)
+    model = transformers.BertForPreTraining(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    if not checkpoint.exists():
+        return model, optimizer, 0
+    state = torch.load(checkpoint, weights_only=True)
+    if state["data"] != shards.identity:
+        raise SystemExit(f"{checkpoint} was trained on other pairs than these: give it those, or another --checkpoint")
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    return model, optimizer, int(state["step"])
+
+
+if __name__ == "__main__":
+    main()
