@@ -1,0 +1,158 @@
+"""What a training run does: model, optimizer, phases and the rest, read from TOML; the defaults are the BERT paper's.
+
+>>> config = parse_training("run.toml", 'phases = [{ shards = "pairs-128", steps = 90 }]')
+>>> config.total_steps, config.batch_size, config.model.hidden_size, config.optimizer.warmup_steps
+(90, 256, 768, 10000)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from .base import FREE, Config
+from .tables import from_table
+from .toml import parse_toml, read_toml
+
+__all__ = [
+    "ACTIVATIONS",
+    "PRECISIONS",
+    "ModelConfig",
+    "OptimizerConfig",
+    "Phase",
+    "TrainConfig",
+    "parse_training",
+    "read_training",
+]
+
+PRECISIONS = ("fp32", "bf16", "fp16")
+ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig(Config):
+    """BERT-Base, under the names of its bert_config.json; `vocab_size` 0 stands for the shards'."""
+
+    vocab_size: int = 0
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+
+    def __post_init__(self) -> None:
+        for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
+            self._require(getattr(self, name) >= 1, f"model.{name}: use at least 1")
+        self._require(self.type_vocab_size >= 2, "model.type_vocab_size: use at least 2, for A and B")
+        self._require(self.hidden_size % self.num_attention_heads == 0, "model.num_attention_heads must divide model.hidden_size")
+        self._require(self.hidden_act in ACTIVATIONS, f"model.hidden_act: use one of {', '.join(ACTIVATIONS)}")
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a share from 0 to below 1")
+        for name in ("initializer_range", "layer_norm_eps"):
+            self._require(0 < getattr(self, name) < math.inf, f"model.{name}: use a number over 0")
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters; what the decoder shares with the embeddings counts once."""
+        h, i = self.hidden_size, self.intermediate_size
+        layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
+        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
+        heads = h * (h + 1) + (h * (h + 1) + 2 * h + self.vocab_size) + 2 * (h + 1)
+        return rows * h + 2 * h + self.num_hidden_layers * layer + heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig(Config):
+    """Adam with weight decay: the paper's section A.2, `epsilon` and `clip_norm` (0: none) as in its code, optimization.py."""
+
+    learning_rate: float = 1e-4
+    warmup_steps: int = 10000
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-6
+    weight_decay: float = 0.01
+    bias_correction: bool = False
+    clip_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("learning_rate", "epsilon"):
+            self._require(0 < getattr(self, name) < math.inf, f"optimizer.{name}: use a number over 0")
+        for name in ("warmup_steps", "weight_decay", "clip_norm"):
+            self._require(0 <= getattr(self, name) < math.inf, f"optimizer.{name}: use a number of 0 or more")
+        for name in ("beta_1", "beta_2"):
+            self._require(0 <= getattr(self, name) < 1, f"optimizer.{name}: use 0 to below 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase(Config):
+    """Steps on one data set: directories of pairs and their weights, the widths rows are padded to, micro-batches a step."""
+
+    shards: tuple[str, ...] = field(metadata=FREE)  # what they hold is in the identity of a run, not where they lie
+    steps: int
+    weights: tuple[float, ...] = ()
+    widths: tuple[int, ...] = ()
+    accumulation: int = field(default=1, metadata=FREE)
+
+    def __post_init__(self) -> None:
+        self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
+        self._require(self.steps >= 1, "phases.steps: use at least 1")
+        self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(Config):
+    """A whole run; a resumed one may change what is marked FREE, as that tells where and how it runs and not what it does."""
+
+    phases: tuple[Phase, ...]
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    batch_size: int = 256
+    seed: int = 12345
+    masked_lm_prob: float = 0.15
+    max_predictions: int = 0
+    unit: str = "piece"
+    precision: str = "fp32"
+    output: str = field(default="", metadata=FREE)
+    compile: bool = field(default=False, metadata=FREE)
+    gradient_checkpointing: bool = field(default=False, metadata=FREE)
+    workers: int = field(default=2, metadata=FREE)
+    log_every: int = field(default=100, metadata=FREE)
+    evaluate_every: int = field(default=10000, metadata=FREE)
+    evaluate_batches: int = field(default=100, metadata=FREE)
+    save_every: int = field(default=10000, metadata=FREE)
+    keep: int = field(default=3, metadata=FREE)
+    tensorboard: bool = field(default=False, metadata=FREE)
+
+    def __post_init__(self) -> None:
+        self._require(bool(self.phases), "phases: give at least one [[phases]] with shards and steps")
+        for name in ("batch_size", "log_every", "evaluate_every", "evaluate_batches", "save_every", "keep"):
+            self._require(getattr(self, name) >= 1, f"{name}: use at least 1")
+        for name in ("workers", "max_predictions"):
+            self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
+        self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a share over 0, and 1 at most")
+        self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
+        for phase in self.phases:
+            self._require(self.batch_size % phase.accumulation == 0, "phases.accumulation must divide batch_size")
+
+    @property
+    def total_steps(self) -> int:
+        """The steps of all phases; the schedule runs over them."""
+        return sum(phase.steps for phase in self.phases)
+
+
+def read_training(path: str | Path) -> TrainConfig:
+    """Read a TOML file; raise UsageError, with the key's name, for an unknown key or a value of another type."""
+    return cast(TrainConfig, from_table(TrainConfig, read_toml(Path(path)), str(path)))
+
+
+def parse_training(name: str, text: str) -> TrainConfig:
+    """Read the text of a TOML file, as `read_training` does."""
+    return cast(TrainConfig, from_table(TrainConfig, parse_toml(name, text), name))

@@ -1,0 +1,137 @@
+"""The loop: a step number is the whole state of data, masks and dropout, so a resumed run goes on to the bit."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..config.train import TrainConfig
+from ..errors import BertDataError, UsageError
+from ..loader import batches
+from ..output import claimed
+from ..recipe import Part, Recipe, prepare
+from ..report import curve
+from ..report.metrics import NAME, Metrics, Record, Window, describe, read_metrics
+from ..shards import Shards
+from .checkpoint import checkpoints, restore, save
+from .learner import Learner
+from .optimizer import rate
+from .world import World, joined
+
+__all__ = ["Done", "train"]
+
+
+class Done(NamedTuple):
+    """The last checkpoint, the steps it has, whether these are all, and the last evaluation: None without a validation split."""
+
+    checkpoint: Path
+    step: int
+    complete: bool
+    evaluation: Record | None
+
+
+def train(
+    config: TrainConfig,
+    output: str | Path = "",
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Callable[[Record], None] = lambda record: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Done:
+    """Train, writing checkpoints, metrics.jsonl and curve.svg into `output`; `report` gets each line of metrics.
+
+    After the step in which `stop` is true, on any process, a checkpoint is written and training ends.  A loss that is not finite
+    raises BertDataError, with step and rows.  Torch's global generator is seeded anew at each step.
+    """
+    path = Path(output or config.output)
+    if not (output or config.output) or "://" in str(output or config.output):
+        raise UsageError(f"there is no place to train in ({path}): give --output, a directory of this machine")
+    with joined() as world, contextlib.ExitStack() as stack:
+        recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
+        if world.rank == 0:
+            ours = (NAME, curve.NAME, "tensorboard", "checkpoint-")
+            stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
+        world.wait()
+        return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
+
+
+class _Run:
+    def __init__(
+        self, recipe: Recipe, output: Path, world: World, report: Callable[[Record], None], stop: Callable[[], bool]
+    ) -> None:
+        self.recipe, self.output, self.world, self.report, self.stop = recipe, output, world, report, stop
+        self.rank: dict[str, Any] = {"rank": world.rank, "world_size": world.size, "pin_memory": world.device.type == "cuda"}
+        self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
+
+    def go(self, saved: list[Path]) -> Done:
+        """Train from a checkpoint, or from the start."""
+        state: dict[str, Any] = restore(saved[0], self.learner, self.recipe.identity) if saved else {"step": 0, "window": None}
+        self.step, self.window = state["step"], Window(state["window"])
+        self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
+        for part in self.recipe.parts:
+            if part.first <= self.step < part.end and not self._train(part):
+                break
+        last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
+        if self.metrics:
+            curve.draw(self.output)
+        return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
+
+    def _train(self, part: Part) -> bool:
+        """Train to the end of a phase; return False if it was stopped before."""
+        config = self.config
+        steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
+        loader = batches(part.shards, config.batch_size, workers=config.workers, **steps, **self.rank, **part.options)
+        for batch in loader:
+            found = self.learner.step(self.step, batch, part.phase.accumulation, self.stop())
+            if not found.finite:
+                self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())  # type: ignore[attr-defined]
+            self.window.add(found.sums)
+            self.step += 1
+            last = self.step == part.end
+            if self.step % config.log_every == 0 or last:
+                self._log(found.norm)
+            since = time.perf_counter()
+            if part.validation is not None and (self.step % config.evaluate_every == 0 or last):
+                self._evaluate(part, part.validation)
+            if self.step % config.save_every == 0 or last or found.stop:
+                self._save()
+            self.window.pause(time.perf_counter() - since)
+            if found.stop:
+                break
+        return bool(self.step == part.end)
+
+    def _log(self, norm: float) -> None:
+        learning_rate = rate(self.config.optimizer, self.step - 1, self.config.total_steps)
+        told = self.window.close(self.config.total_steps - self.step)
+        self._tell("train", **told, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
+
+    def _evaluate(self, part: Part, rows: Shards) -> None:
+        """Evaluate on the first batches of the validation split: the same rows and masks each time."""
+        size, parts = self.config.batch_size, part.phase.accumulation
+        loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
+        sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
+        self._tell("evaluation", **describe(sums), unigram_entropy=entropy)
+
+    def _save(self) -> None:
+        if self.metrics:
+            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums}
+            save(self.output, self.learner, self.recipe, state)
+        self.world.wait()
+
+    def _tell(self, kind: str, **values: Any) -> None:
+        if self.metrics:
+            self.metrics.write(record := {"kind": kind, "step": self.step, "of": self.config.total_steps, **values})
+            self.report(record)
+
+    def _fail(self, rows: list[int]) -> None:
+        self._tell("error", problem="the loss or its gradient is not finite", rows=rows)
+        raise BertDataError(
+            f"step {self.step}: the loss or its gradient is not finite; its rows are {', '.join(map(str, rows[:8]))}, … (all "
+            f"{len(rows)} in {self.output / NAME}): look at them, or use a lower learning_rate; checkpoints stand as they are"
+        )

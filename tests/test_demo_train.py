@@ -1,0 +1,35 @@
+"""`bertdata demo --train`: what the sample teaches a very small BERT."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from bertdata.cli import cli, demo
+from bertdata.report.metrics import read_metrics
+
+
+@pytest.mark.slow
+def test_it_learns_words_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of its steps: words better than by their frequency, and more pairs than by chance, of documents held out."""
+    monkeypatch.setattr(demo, "_RECIPE", demo._RECIPE.replace("steps = 2000", "steps = 600"))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        done = CliRunner().invoke(cli, ["demo", "--output", str(tmp_path / 'my "demo"'), "--n", "1", "--train"])
+    finally:
+        torch.set_num_threads(threads)
+    assert done.exit_code == 0, done.output
+    run = tmp_path / 'my "demo"' / "train-run"
+    told = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"]
+    assert [record["step"] for record in told] == [200, 400, 600]
+    assert told[-1]["mlm_loss"] < told[0]["mlm_loss"]
+    assert told[-1]["mlm_loss"] < told[-1]["unigram_entropy"] - 0.2
+    assert told[-1]["nsp_accuracy"] > 0.55
+    assert (run / "curve.svg").is_file()
+    assert (run / "checkpoint-600" / "model.safetensors").is_file()
+    assert re.search(r"It tells \d\d% of their pairs", done.output)

@@ -1,0 +1,116 @@
+"""Configurations: the paper's numbers in the examples, and a clear word on whatever is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import REPOSITORY
+
+from bertdata.config.train import ModelConfig, OptimizerConfig, parse_training, read_training
+from bertdata.errors import UsageError
+
+EXAMPLES = REPOSITORY / "examples"
+PHASE = '[[phases]]\nshards = "pairs"\nsteps = 10\n'
+
+
+def test_the_papers_recipe() -> None:
+    config = read_training(EXAMPLES / "bert-base.toml")
+    assert (config.batch_size, config.total_steps, config.masked_lm_prob) == (256, 1_000_000, 0.15)
+    assert [(phase.shards, phase.steps) for phase in config.phases] == [(("pairs-128",), 900_000), (("pairs-512",), 100_000)]
+    assert config.optimizer == OptimizerConfig(
+        learning_rate=1e-4,
+        warmup_steps=10_000,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-6,
+        weight_decay=0.01,
+        bias_correction=False,
+        clip_norm=1.0,
+    )
+    assert config.model == ModelConfig(
+        hidden_size=768,
+        num_hidden_layers=12,
+        num_attention_heads=12,
+        intermediate_size=3072,
+        hidden_act="gelu",
+        hidden_dropout_prob=0.1,
+        attention_probs_dropout_prob=0.1,
+        max_position_embeddings=512,
+        type_vocab_size=2,
+        initializer_range=0.02,
+        layer_norm_eps=1e-12,
+    )
+
+
+def test_sizes() -> None:
+    """110 and 340 million parameters by section 3; of the released vocabulary, with the heads for pretraining."""
+    sizes = {}
+    for name in ("base", "large"):
+        model = read_training(EXAMPLES / f"bert-{name}.toml").model
+        shape = model.num_hidden_layers, model.hidden_size, model.num_attention_heads, model.intermediate_size
+        sizes[name] = shape, ModelConfig(**{**model.identity(), "vocab_size": 30522}).parameters
+    assert sizes == {"base": ((12, 768, 12, 3072), 110_106_428), "large": ((24, 1024, 16, 4096), 336_226_108)}
+    base, large = (read_training(EXAMPLES / f"bert-{name}.toml") for name in ("base", "large"))
+    assert (base.phases, base.optimizer, base.batch_size) == (large.phases, large.optimizer, large.batch_size)
+    assert large.gradient_checkpointing
+
+
+def test_every_number_of_the_paper_has_its_source() -> None:
+    text = (EXAMPLES / "bert-base.toml").read_text(encoding="utf-8")
+    numbers = [line for line in text[text.index("[optimizer]") : text.index("[[phases]]")].splitlines() if " = " in line]
+    assert len(numbers) == 8
+    assert all("# section" in line or "optimization.py" in line for line in numbers)
+
+
+def test_tiny() -> None:
+    config = read_training(EXAMPLES / "bert-tiny.toml")
+    assert (config.model.num_hidden_layers, config.model.hidden_size) == (2, 128)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("batch = 3\n" + PHASE, "there is no key batch: use some of phases, model, optimizer, batch_size"),
+        (PHASE + "step = 1", "there is no key phases.step:"),
+        (PHASE + "[model]\nlayers = 2", "there is no key model.layers:"),
+        ("batch_size = 1.5\n" + PHASE, "batch_size is 1.5: give a whole number"),
+        ("batch_size = true\n" + PHASE, "batch_size is True: give a whole number"),
+        ("compile = 1\n" + PHASE, "compile is 1: give true or false"),
+        ("precision = 16\n" + PHASE, "precision is 16: give a string"),
+        ('[optimizer]\nlearning_rate = "1e-4"\n' + PHASE, "optimizer.learning_rate is '1e-4': give a number"),
+        ('phases = "pairs"', "phases is 'pairs': give a list"),
+        ("model = 3\n" + PHASE, "model must be a table"),
+        ("phases = [3]", "phases must be a table"),
+        ('[[phases]]\nshards = "pairs"', "phases.steps is missing"),
+        ("batch_size = 8", "phases is missing"),
+        ("phases = []", "give at least one"),
+        ("batch_size = 0\n" + PHASE, "batch_size: use at least 1"),
+        ('precision = "fp8"\n' + PHASE, "precision: use one of fp32, bf16, fp16"),
+        ("[model]\nhidden_size = 30\nnum_attention_heads = 4\n" + PHASE, "must divide"),
+        ("[model]\nhidden_dropout_prob = 1\n" + PHASE, "from 0 to below 1"),
+        ('[model]\nhidden_act = "relu6"\n' + PHASE, "hidden_act: use one of gelu, gelu_new"),
+        ("[optimizer]\nbeta_2 = 1\n" + PHASE, "beta_2"),
+        ("[optimizer]\nlearning_rate = 0\n" + PHASE, "learning_rate"),
+        ("[optimizer]\nlearning_rate = inf\n" + PHASE, "run.toml: optimizer.learning_rate: use a number over 0"),
+        ("[optimizer]\nclip_norm = nan\n" + PHASE, "run.toml: optimizer.clip_norm: use a number of 0 or more"),
+        ("[model]\ninitializer_range = 0.0\n" + PHASE, "run.toml: model.initializer_range: use a number over 0"),
+        ("[model]\nlayer_norm_eps = -1.0\n" + PHASE, "run.toml: model.layer_norm_eps: use a number over 0"),
+        ("masked_lm_prob = 0.0\n" + PHASE, "run.toml: masked_lm_prob: use a share over 0"),
+        ("max_predictions = -1\n" + PHASE, "run.toml: max_predictions: use 0 or more"),
+        (PHASE + "accumulation = 3", "accumulation must divide batch_size"),
+        ("phases = [", "is no TOML"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as failed:
+        parse_training("run.toml", text)
+    assert failed.value.exit_code == 2
+
+
+def test_one_directory_or_several() -> None:
+    one = parse_training("run.toml", PHASE)
+    two = parse_training("run.toml", 'phases = [{ shards = ["a", "b"], weights = [1, 0.5], steps = 3, widths = [32, 64] }]')
+    assert one.phases[0].shards == ("pairs",)
+    assert (two.phases[0].shards, two.phases[0].weights, two.phases[0].widths) == (("a", "b"), (1.0, 0.5), (32, 64))
+    assert one.total_steps == 10
