@@ -7,13 +7,13 @@ BIN := $(VENV)/bin
 .PHONY: help demo test quick lint clean
 
 help:
-	@echo "make demo   set up, then run the whole job on the sample and show pairs"
+	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make quick  the same without the slow tests"
 	@echo "make clean  remove the virtual environment and what the demo made"
 
 demo: $(VENV)/.installed
-	$(BIN)/bertdata demo
+	$(BIN)/bertdata demo --train
 
 test: lint
 	$(BIN)/python -m pytest -n auto
@@ -31,7 +31,7 @@ clean:
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable . --constraint constraints.txt
+	$(BIN)/pip install --quiet --editable '.[train]' --constraint constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
