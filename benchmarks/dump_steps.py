@@ -15,28 +15,29 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-from bertdata.pipelines import build_corpus, documents
+from bertdata.pipelines import build_corpus
+from bertdata.pipelines.extraction import documents, extract
 
 from bertdata.config import CorpusConfig
 from bertdata.manifest import Tally
 from bertdata.shards import DocumentBatch
-from bertdata.sources import wikipedia
-from bertdata.sources.pages import PageCutter
+from bertdata.sources.dumps import read
+from bertdata.sources.dumps.pages import PageCutter
 
 __all__ = ["STEPS", "profile"]
 
 # A step, and what does it: a module or class, and names in it.
 STEPS: list[tuple[str, Any, list[str]]] = [
-    ("check input", build_corpus, ["digest"]),
-    ("check input", build_corpus.checksums, ["check"]),
-    ("check input", build_corpus.multistream, ["read_index"]),
-    ("decompress", wikipedia, ["blocks"]),
+    ("check input", extract, ["digest"]),
+    ("check input", extract.checksums, ["check"]),
+    ("check input", extract.multistream, ["read_index"]),
+    ("decompress", read, ["blocks"]),
     ("find pages", PageCutter, ["feed", "finish"]),
-    ("parse XML", wikipedia, ["read_fields"]),
+    ("parse XML", read, ["read_fields"]),
     ("extract prose", documents, ["extract_paragraphs", "is_redirect", "is_disambiguation"]),
     ("split sentences", documents, ["split_sentences"]),
     ("gather columns", DocumentBatch, ["add", "take"]),
-    ("write, digest", build_corpus.shards, ["write"]),
+    ("write, digest", extract.shards, ["write"]),
 ]
 REST = "everything else"
 
@@ -103,7 +104,7 @@ def _take(dump: Path, work: Path) -> tuple[float, str]:
     """Take a dump to documents; return the processor seconds and the table of steps."""
     config = CorpusConfig()
     plan = build_corpus.plan(config, {"wikipedia": [(dump.name, str(dump.resolve()))]})
-    run = build_corpus.Extract(str(work), config, plan.shards)
+    run = extract.Extract(str(work), config, plan.shards)
     clock = Clock()
     with ExitStack() as watched:
         for step, owner, names in STEPS:

@@ -87,7 +87,7 @@ def _measure_all(dumps: list[Path], books: list[Path], work: Path, copies: int, 
     size = sum(grow_dump(path, wiki, copies) for path in dumps) + sum(grow_book(path, shelf, copies) for path in books)
     sources = [*(["--wikipedia", str(wiki)] if dumps else []), *(["--books", str(shelf)] if books else [])]
     corpus, vocab, pairs = (str(work / name) for name in ("corpus", "vocab", "pairs"))
-    build = _measure(["build-corpus", *sources, "--output", corpus], size)
+    build = _measure(["build-corpus", *sources, "--dedup", "none", "--output", corpus], size)  # grown input repeats its text
     manifest = json.loads((work / "corpus" / "manifest.json").read_text(encoding="utf-8"))
     text = sum(shard["text_bytes"] for shard in manifest["shards"])
     train = _measure(["train-vocab", corpus, "--size", str(options.size), "--output", vocab], text)

@@ -6,6 +6,7 @@
     ├── EmptyResultError                   3   the run would have written nothing
     │   └── TooManyRejectsError            3   more records were refused than the run allows
     ├── StorageError                       4   no space, no permission, a file system that fails
+    ├── TransferError                      4   a server that cannot be reached, refuses or does not send all
     ├── OutputExistsError                  5   the output directory holds something already
     │   ├── OutputLockedError              5   another run is writing there
     │   └── ResumeError                    5   the unfinished run there was of another input, option or seed
@@ -25,6 +26,7 @@ __all__ = [
     "ResumeError",
     "StorageError",
     "TooManyRejectsError",
+    "TransferError",
     "UsageError",
     "VerificationError",
 ]
@@ -58,6 +60,12 @@ class TooManyRejectsError(EmptyResultError):
 
 class StorageError(BertDataError):
     """Report a file system that has no space, gives no permission or fails."""
+
+    exit_code = 4
+
+
+class TransferError(BertDataError):
+    """Report a server that cannot be reached, refuses or does not send what was asked for."""
 
     exit_code = 4
 

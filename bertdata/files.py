@@ -1,7 +1,10 @@
-"""Write files so that a crash leaves the old file, the new file or nothing, never a half.
+"""Write files so that a crash leaves the old file, the new file or nothing, never a half; on disks and in stores alike.
 
 Every file bertdata writes goes through `replacing`: a hidden, unique name in the same directory, flushed to the disk, then
 renamed.  A reader that skips dot names can never see a part of a file, and two attempts at one file cannot mix.
+
+A name with ``://`` is a URL of a store (``s3://bucket/corpus``), which fsspec knows how to reach.  An object store has no
+rename, and a key is there whole or not at all: a file is made on this machine, and then sent under its own name.
 """
 
 from __future__ import annotations
@@ -9,24 +12,37 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import json
 import os
+import re
 import shutil
+import sys
+import tempfile
+import urllib.request
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from .errors import OutputLockedError, StorageError
+from .errors import BertDataError, StorageError, UsageError
 
 __all__ = [
+    "OBJECT_STORES",
     "TEMPORARY",
     "digest",
     "file_entry",
-    "lock",
+    "is_local",
+    "is_private",
+    "move",
+    "opened",
+    "place",
     "read_json",
+    "remove",
     "remove_temporary",
     "replacing",
+    "replacing_directory",
+    "size",
     "storage_errors",
     "sync_directory",
     "write_json",
@@ -35,46 +51,197 @@ __all__ = [
 
 TEMPORARY = ".tmp-"  # every temporary name starts so; nothing else does
 _BLOCK = 1 << 20  # bytes read at a time
+_RANGE = 2 << 20  # bytes that a request to a store asks for
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of two letters at least: ``C://`` is a drive
+OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "memory"))  # have no rename
+_PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras with what reaches a store
+_CLIENTS = frozenset(
+    ("botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "huggingface_hub", "requests", "httpx", "httpx2", "fsspec")
+)  # whose errors tell of a store or of the way to it
+_HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
+
+
+def place(name: str | Path) -> Path:
+    """Return the path that a name stands for; for a URL of a store, an object with the same methods.
+
+    Raise UsageError for a store that no installed package reaches.
+
+    >>> place("books/emma.txt"), place("file:///books/emma%20II.txt"), place("./odd://name")
+    (PosixPath('books/emma.txt'), PosixPath('/books/emma II.txt'), PosixPath('odd:/name'))
+    """
+    if not isinstance(name, str):
+        return name
+    if not _URL.match(name):
+        return Path(name)
+    scheme, _, rest = name.partition("://")
+    scheme = scheme.lower()
+    if scheme == "file":
+        return Path(urllib.request.url2pathname(rest.removeprefix("localhost")))
+    if scheme == "hf" and not _HUB.match(rest):
+        raise UsageError(f"{name} is no name of a data set: write hf://datasets/OWNER/NAME")
+    try:
+        from upath import UPath
+    except ImportError:
+        extra = _PACKAGES.get(scheme, "remote")
+        raise UsageError(f"{name}: URLs are read with a package of its own: pip install 'bertdata[{extra}]'") from None
+    try:
+        options: dict[str, Any] = {"use_listings_cache": False} if scheme in OBJECT_STORES else {}  # others write there as well
+        path = UPath(name, **options)
+        _ = path.fs  # looks for the package that reaches it
+    except ImportError as error:
+        extra = f"pip install 'bertdata[{_PACKAGES[scheme]}]'" if scheme in _PACKAGES else "install what it names"
+        raise UsageError(f"{name}: {error}: {extra}") from error
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}: a local name that has :// in it is written ./{name}") from error
+    return cast("Path", path)
+
+
+def is_local(path: str | Path) -> bool:
+    """Tell whether a path is in this machine's file system, not in a store."""
+    return isinstance(place(path), Path)
+
+
+def is_private(path: str | Path) -> bool:
+    """Tell whether a path is in the memory of this process (``memory://``), where no other process can see it."""
+    return not is_local(path) and place(path).protocol == "memory"  # type: ignore[attr-defined]
+
+
+def opened(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
+    """Open a file for reading; a request to a store asks for `ahead` bytes at least, which are kept for the next read.
+
+    A disk or a store that does not give the file, or fails while it is read, is a StorageError: no reader takes that for a
+    broken file.
+    """
+    path = place(path)
+    with storage_errors(f"cannot read {path}"):
+        if isinstance(path, Path):
+            return io.BufferedReader(_Watched(open(path, "rb", buffering=0), path))
+        if is_private(path):
+            return io.BytesIO(path.read_bytes())  # all who open one file there share one position in it
+        return io.BufferedReader(_Watched(path.open("rb", cache_type="none"), path), ahead)
+
+
+class _Watched(io.RawIOBase):
+    """A file that tells of a disk or a store that fails."""
+
+    def __init__(self, file: Any, path: Path) -> None:
+        super().__init__()
+        self._file, self._path = file, path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with storage_errors(f"cannot read {self._path}"):
+            return int(self._file.readinto(buffer))
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def size(path: str | Path) -> int:
+    """Return how many bytes a file has."""
+    return place(path).stat().st_size
 
 
 @contextlib.contextmanager
-def storage_errors(doing: str) -> Iterator[None]:
-    """Turn the operating system's complaint into a StorageError that says what to do."""
+def storage_errors(doing: str = "") -> Iterator[None]:
+    """Turn the complaint of the operating system, or of a store, into a StorageError that says what to do.
+
+    `doing` says what failed; if not given, the error tells of the file that it names.
+    """
     try:
         yield
-    except OSError as error:
-        if isinstance(error, StorageError):
+    except BertDataError:
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        if type(error).__module__.partition(".")[0] in _CLIENTS:  # some of these are OSErrors as well
+            advice = "check the address, the network and the credentials, then run again with --resume"
+            raise StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}") from error
+        if not isinstance(error, OSError):
             raise
-        advice = {
-            errno.ENOSPC: "free some space, then run again with --resume",
-            errno.EDQUOT: "the disk quota is used up; free some space, then run again with --resume",
-            errno.EFBIG: "the file size limit is reached (ulimit -f); raise it, then run again with --resume",
-            errno.EACCES: "check the permissions, or choose another directory",
-            errno.EPERM: "check the permissions, or choose another directory",
-            errno.EROFS: "the file system is read-only; choose another directory",
-            errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
-            errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
-            errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
-        }.get(error.errno or 0, "look at the file system, then run again with --resume")
-        raise StorageError(f"{doing}: {error.strerror or error}: {advice}") from error
+        number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
+        advice = _ADVICE.get(number, "look at the file system, then run again with --resume")
+        where = str(error.filename or "")
+        told = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where}"
+        raise StorageError(f"{told}: {error.strerror or said}: {advice}") from error
+
+
+_ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES}  # stores tell no number
+_ADVICE = {
+    errno.ENOENT: "check the name",
+    errno.ENOSPC: "free some space, then run again with --resume",
+    errno.EDQUOT: "the disk quota is used up; free some space, then run again with --resume",
+    errno.EFBIG: "the file size limit is reached (ulimit -f); raise it, then run again with --resume",
+    errno.EACCES: "check the permissions, or choose another directory",
+    errno.EPERM: "check the permissions, or choose another directory",
+    errno.EROFS: "the file system is read-only; choose another directory",
+    errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
+    errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
+    errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
+}
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name, whole and on the disk, when the block ends well."""
+    """Open a file, on this machine, that appears under its name, whole and on the disk, when the block ends well."""
+    temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
+    with storage_errors(f"cannot write {path}"), (_renamed if is_local(path) else _sent)(path, temporary) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def replacing_directory(path: Path) -> Iterator[Path]:
+    """Yield a directory to fill, here, that appears under its name, whole and on the disk, when the block ends well."""
     temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
     with storage_errors(f"cannot write {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with open(temporary, "xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
+            temporary.mkdir(parents=True)
+            yield temporary
+            for file in temporary.iterdir():
+                with open(file, "rb") as written:
+                    os.fsync(written.fileno())
+            sync_directory(temporary)
+            os.rename(temporary, path)
             sync_directory(path.parent)
         finally:
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _renamed(path: Path, temporary: Path) -> Iterator[IO[bytes]]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        sync_directory(path.parent)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+@contextlib.contextmanager
+def _sent(path: Any, temporary: Any) -> Iterator[IO[bytes]]:
+    """Make the file on this machine and send it: to an object store under its own name, else under another and rename it."""
+    with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
+        with open(Path(directory, path.name), "xb") as file:
+            yield file
+        if path.protocol in OBJECT_STORES:
+            path.fs.put_file(file.name, path.path)
+        else:
+            path.fs.put_file(file.name, temporary.path)
+            path.fs.mv(temporary.path, path.path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -96,11 +263,11 @@ def read_json(path: Path) -> Any:
         return None
 
 
-def digest(path: Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:
+def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:
     """Hash the bytes ``[start, end)`` of a file, with SHA-256 unless told otherwise; the whole file by default."""
     hashed = hashlib.new(algorithm, usedforsecurity=False)
-    left = (os.stat(path).st_size if end is None else end) - start
-    with open(path, "rb") as file:
+    left = sys.maxsize if end is None else end - start
+    with opened(path) as file:
         file.seek(start)
         while left > 0 and (block := file.read(min(_BLOCK, left))):
             hashed.update(block)
@@ -123,33 +290,29 @@ def sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
+def remove(path: Path) -> None:
+    """Remove a file, or a directory with all that is below it; nothing happens where there is none."""
+    if not is_local(path):
+        with contextlib.suppress(FileNotFoundError):
+            path.fs.rm(path.path, recursive=True)  # type: ignore[attr-defined]
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def move(path: Path, target: Path) -> None:
+    """Rename a file; an object store copies it and removes the first, so that at every moment one of them is whole."""
+    with storage_errors(f"cannot move {path}"):
+        if is_local(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, target)
+        else:
+            path.fs.mv(path.path, target.path)  # type: ignore[attr-defined]
+
+
 def remove_temporary(directory: Path) -> None:
     """Remove what killed attempts left behind; call it only while holding the lock."""
     for path in directory.rglob(f"{TEMPORARY}*"):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Hold a lock file for this process alone; the system frees it when the process ends, however it ends."""
-    import fcntl
-
-    with storage_errors(f"cannot lock {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(descriptor, 100).decode("utf-8", "replace").strip() or "another process"
-            raise OutputLockedError(
-                f"{path.parent.parent} is being written by {holder}: wait for it, or choose another --output"
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            remove(path)

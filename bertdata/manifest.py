@@ -6,6 +6,9 @@ depends on the machine, the time or the number of workers, so equal runs write e
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import os
 import platform
 import unicodedata
 from collections import Counter
@@ -17,9 +20,9 @@ from typing import Any
 
 from . import __version__
 from .errors import NoInputError, UsageError, VerificationError
-from .files import read_json
+from .files import digest, file_entry, read_json, write_text
 
-__all__ = ["FORMAT", "NAME", "Tally", "check_files", "check_rows", "make", "read", "versions"]
+__all__ = ["FORMAT", "NAME", "Tally", "check_files", "check_rows", "make", "read", "versions", "write_list"]
 
 FORMAT = 1  # raised when a reader of the old form would misread the new one
 NAME = "manifest.json"
@@ -66,6 +69,12 @@ class Tally:
     def from_json(cls, value: dict[str, Any]) -> Tally:
         """Read what `to_json` returned."""
         return cls(value["stage"], value["in"], value["out"], Counter(value["dropped"]), Counter(value["rejected"]))
+
+
+def write_list(root: Path, name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Write rejects or drops as lines of JSON; return the file's entry."""
+    write_text(root / name, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
+    return {"name": name, "rows": len(entries), **file_entry(root, name)}
 
 
 def make(
@@ -124,7 +133,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
 
 def check_files(directory: Path, manifest: dict[str, Any]) -> None:
     """Raise VerificationError for a file of the data set that is missing or has another size than its manifest says."""
-    for file in [*manifest["shards"], *manifest.get("rejects", []), *manifest.get("files", [])]:
+    for file in [*manifest["shards"], *manifest.get("rejects", []), *manifest.get("drops", []), *manifest.get("files", [])]:
         path = directory / file["name"]
         if not path.is_file() or path.stat().st_size != file["bytes"]:
             raise VerificationError(f"{path} is missing or cut: build it again with --overwrite")
@@ -133,6 +142,17 @@ def check_files(directory: Path, manifest: dict[str, Any]) -> None:
 def versions(optional: Sequence[str] = ()) -> dict[str, str]:
     """Return the versions that the bytes of a data set can depend on, those of `optional` packages too."""
     packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers", *optional)
-    found = {name: metadata.version(name) for name in packages}
+    found = {name: _version(name) for name in packages}
     python = ".".join(platform.python_version_tuple()[:2])
     return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **found}
+
+
+def _version(name: str) -> str:
+    """Return the version of a package or of the one that a module is of; of a module that is in none, its file's SHA-256."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        if found := metadata.packages_distributions().get(name.partition(".")[0]):
+            return metadata.version(found[0])
+        spec = importlib.util.find_spec(name)
+        return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"

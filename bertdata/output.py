@@ -6,7 +6,7 @@
     corpus/manifest.json             last of all: the data set is whole
 
 A directory that is replaced (`--overwrite`) is built beside the old one, as ``.corpus.bertdata-new``, and takes its place
-when it is whole.
+when it is whole.  A store can't rename a directory: there the old manifest goes first, and then the rest of the old data set.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import OutputExistsError, ResumeError
-from .files import TEMPORARY, digest, lock, read_json, remove_temporary, storage_errors, write_json
+from .errors import OutputExistsError, ResumeError, StorageError
+from .files import TEMPORARY, digest, is_local, read_json, remove, remove_temporary, storage_errors, write_json
+from .lock import lock
 from .manifest import NAME
 
-__all__ = ["STATE", "count_done", "is_complete", "opened", "perform", "tidy"]
+__all__ = ["STATE", "claimed", "count_done", "differences", "is_complete", "opened", "perform", "tidy"]
 
 STATE = ".bertdata"
-_OURS = {"data", "rejects", STATE, NAME, "README.md", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
+_OURS = {"data", "rejects", "dropped", STATE, NAME, "README.md", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
 
 
 @contextlib.contextmanager
@@ -35,22 +36,24 @@ def opened(directory: Path, identity: dict[str, Any], *, resume: bool = False, o
     Raise OutputExistsError for a directory that holds something, ResumeError naming the difference for an unfinished run of
     other input or options, OutputLockedError for one that another run is writing.
     """
-    directory = Path(os.path.realpath(directory))  # ".", and a link to a directory elsewhere, have a place to swap in
-    staging = directory.with_name(f".{directory.name}.bertdata-new")
-    _recover(directory, staging)
-    _refuse_foreign(directory)
-    if resume and not overwrite and (staging / STATE / "run.json").exists():
-        raise OutputExistsError(f"{staging} is to replace {directory}: finish it with --overwrite --resume, or remove it")
     with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
-        if (directory / STATE).is_dir():
+        staging = directory
+        if is_local(directory):
+            directory = Path(os.path.realpath(directory))  # ".", and a link to a directory elsewhere, have a place to swap in
+            staging = directory.with_name(f".{directory.name}.bertdata-new")
+            _recover(directory, staging)
+        _refuse_foreign(directory)
+        if resume and not overwrite and staging != directory and (staging / STATE / "run.json").exists():
+            raise OutputExistsError(f"{staging} is to replace {directory}: finish it with --overwrite --resume, or remove it")
+        if held := (directory / STATE).is_dir():
             stack.enter_context(lock(directory / STATE / "lock"))
         replace = overwrite and _holds_something(directory)
         target = staging if replace else directory
-        if target == staging or not (directory / STATE).is_dir():
+        if target != directory or not held:
             stack.enter_context(lock(target / STATE / "lock"))
         _prepare(target, identity, resume=resume, fresh=replace)
         yield target
-        if replace and is_complete(target):
+        if target != directory and is_complete(target):
             _swap(target, directory)
 
 
@@ -78,7 +81,7 @@ def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: boo
     run = target / STATE / "run.json"
     known = read_json(run)
     if known is not None and resume:
-        if changes := _differences(known, identity):
+        if changes := differences(known, identity):
             raise ResumeError(
                 f"{target} was begun with other settings, so it can't be resumed; what differs: {'; '.join(changes[:5])}: give "
                 "the old settings, or start again with --overwrite"
@@ -87,26 +90,45 @@ def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: boo
         if not fresh:
             state = "holds a finished data set" if is_complete(target) else "holds an unfinished run: finish it with --resume"
             raise OutputExistsError(f"{target} {state}; replace it with --overwrite, or choose another --output")
-        for entry in target.iterdir():
+        remove(target / NAME)  # first of all: what is left is no data set
+        for entry in [*target.iterdir(), target / STATE / "tasks", target / STATE / "work"]:
             if entry.name != STATE:
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        shutil.rmtree(target / STATE / "tasks", ignore_errors=True)
-        shutil.rmtree(target / STATE / "work", ignore_errors=True)
+                remove(entry)
     remove_temporary(target)
     if is_complete(target):
         tidy(target)  # killed between its manifest and this
     write_json(run, identity)
 
 
-def _differences(known: Any, now: Any, path: str = "") -> list[str]:
+def differences(known: Any, now: Any, path: str = "") -> list[str]:
     """Name what differs between two values of JSON."""
     if isinstance(known, dict) and isinstance(now, dict):
         names = sorted({*known, *now})
-        return [d for name in names for d in _differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
+        return [d for name in names for d in differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
     if isinstance(known, list) and isinstance(now, list) and path == "inputs":
         old, new = ({entry["name"]: entry for entry in entries} for entries in (known, now))
-        return _differences(old, new, path)
+        return differences(old, new, path)
     return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
+
+
+@contextlib.contextmanager
+def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overwrite: bool) -> Iterator[None]:
+    """Hold a directory that grows in place, as that of a training run does; `ours` tells the names that may be in it.
+
+    Raise OutputExistsError for one with other files, or with ours where they are neither to be gone on with nor replaced.
+    """
+    with storage_errors(f"cannot use {directory}"):
+        found = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    ours_found = [name for name in found if ours(name)]
+    if strange := [name for name in found if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
+        raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another --output")
+    if ours_found and not (resume or overwrite):
+        raise OutputExistsError(f"{directory} holds a run: go on with it by --resume, or replace it with --overwrite")
+    with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
+        remove_temporary(directory)
+        for name in () if resume else ours_found:
+            remove(directory / name)
+        yield
 
 
 def _old(directory: Path) -> Path:
@@ -135,14 +157,15 @@ def is_complete(directory: Path) -> bool:
 def tidy(directory: Path) -> None:
     """Remove what only an unfinished run needs."""
     for name in ("tasks", "work"):
-        shutil.rmtree(directory / STATE / name, ignore_errors=True)
+        with contextlib.suppress(OSError):  # an engine may commit twice at a time
+            remove(directory / STATE / name)
 
 
 def count_done(directory: Path, step: str) -> int:
     """Count the finished tasks of a step."""
     try:
-        return sum(not name.startswith(".") for name in os.listdir(directory / STATE / "tasks" / step))
-    except FileNotFoundError:
+        return sum(not path.name.startswith(".") for path in (directory / STATE / "tasks" / step).iterdir())
+    except (FileNotFoundError, NotADirectoryError):
         return 0
 
 
@@ -153,7 +176,7 @@ def perform(
 
     `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose ``inputs``, where there are any,
     are ``{"name", "start", "end", "sha256"}``; `paths` tells where they are now, by name.
-    Raise ResumeError when an input has changed since.
+    Raise ResumeError when an input has changed since, StorageError where `root` is not what the driver sees under this name.
     """
     path = root / STATE / "tasks" / step / f"{index:05d}.json"
     record = read_json(path)
@@ -161,11 +184,16 @@ def perform(
         for entry in record["report"].get("inputs", []):
             path_now = (paths or {}).get(entry.get("name", ""), entry["path"])
             with storage_errors(f"cannot read {path_now} again"):
-                found = digest(Path(path_now), entry["start"], entry["end"])
+                found = digest(path_now, entry["start"], entry["end"])
             if found != entry["sha256"]:
                 raise ResumeError(f"{path_now} has changed since this run was begun: start again with --overwrite")
         report: dict[str, Any] = record["report"]
         return report
+    if not (root / STATE / "run.json").exists():
+        raise StorageError(
+            f"{root} is not there for a worker on {os.uname().nodename}: all workers must see --output and the input under the "
+            "same names: give a directory that they share, or the URL of a store"
+        )
     report = work()
     write_json(path, {"task": task, "report": report})
     return report

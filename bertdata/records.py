@@ -78,9 +78,11 @@ class Document(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """A record left out on purpose, counted under its reason."""
+    """A record left out on purpose: counted under its reason, and listed, with the figure that told, where it has an `id`."""
 
     reason: str
+    id: str = ""
+    detail: str = ""
 
 
 class Reject(NamedTuple):

@@ -24,7 +24,7 @@ from tokenizers.trainers import WordPieceTrainer
 from . import keys
 from .config import VocabConfig
 from .errors import EmptyResultError, UsageError
-from .files import write_json, write_text
+from .files import place, write_json, write_text
 
 __all__ = ["SPECIAL", "Vocabulary", "is_sampled", "read", "special_tokens", "train", "write"]
 
@@ -140,7 +140,7 @@ def read(path: str | Path, lowercase: bool | None = None) -> Vocabulary:
     `lowercase` is what tokenizer_config.json says; without that, a vocabulary with words in upper case is a cased one.  Raise
     UsageError for a file that can't be read or is no vocabulary of BERT, and where `lowercase` is given but said otherwise.
     """
-    path = Path(path)
+    path = place(path)
     file = path / "vocab.txt" if path.is_dir() else path
     try:
         text = file.read_bytes().decode("utf-8-sig")

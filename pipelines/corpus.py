@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bertdata import manifest, shards
 from bertdata.errors import UsageError, VerificationError
-from bertdata.files import digest
+from bertdata.files import digest, place
 from bertdata.records import Piece, Task, pack, unpack
 
 __all__ = ["Corpus", "Reader", "keep", "read"]
@@ -29,7 +29,7 @@ class Reader(NamedTuple):
         The task that begins a shard checks all of it first; raise VerificationError for one that has changed.
         """
         for piece in unpack(task.pieces):
-            path = Path(piece.path)
+            path = place(piece.path)
             if piece.start == 0 and digest(path) != self.digests[piece.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build the corpus again")
             for batch in shards.read_batches(path, self.format, piece.start, piece.end):
@@ -55,6 +55,10 @@ class Corpus(NamedTuple):
         licences = ", ".join(sorted({entry["licence"] for entry in self.manifest["inputs"]}))
         keys = ("name", "bytes", "sha256")
         return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in self.manifest["shards"]]
+
+    def identity(self) -> list[dict[str, str]]:
+        """Return what tells it from other corpora, for a run that is resumed: its shards and their digests."""
+        return [{key: shard[key] for key in ("name", "sha256")} for shard in self.manifest["shards"]]
 
 
 def read(directory: Path) -> Corpus:

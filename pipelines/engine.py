@@ -26,8 +26,11 @@ from apache_beam.transforms import environments
 
 from bertdata import errors
 from bertdata.errors import BertDataError, UsageError
+from bertdata.files import TEMPORARY
 
-__all__ = ["default_workers", "run"]
+__all__ = ["RUNNING", "default_workers", "run"]
+
+RUNNING = f"{TEMPORARY}running"  # while this file is there workers go on; the next run sweeps one that a killed run has left
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 
@@ -46,11 +49,11 @@ def run(
     state: Path,
     verbose: bool = False,
 ) -> None:
-    """Run a chain of steps to its end; `beam_args` go to Beam unchanged, `state` is a directory that exists.
+    """Run a chain of steps to its end; `beam_args` go to Beam unchanged, `state` is a directory of this machine.
 
     Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
     """
-    running = state / "running"
+    running = state / RUNNING
     options = PipelineOptions([*beam_args], save_main_session=False)
     try:
         pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, running, verbose), options=options)

@@ -22,14 +22,15 @@ import numpy as np
 from bertdata import keys, manifest, pairs, shards, vocab
 from bertdata.config import LABEL_1, PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
-from bertdata.files import file_entry, write_json, write_text
+from bertdata.files import file_entry, place, write_json, write_text
 from bertdata.manifest import Tally
 from bertdata.output import perform
 from bertdata.records import Report
 from bertdata.report import card
 
-from . import buckets, corpus
-from .static_masks import mask_rows, max_predictions
+from . import corpus
+from .pairing import buckets
+from .pairing.static_masks import mask_rows, max_predictions
 from .transforms import Gather, Perform, Tasks
 
 __all__ = ["MakePairs", "Output", "shard_count"]
@@ -62,7 +63,7 @@ class MakePairs(beam.PTransform):
         self._buckets, self._shuffle = buckets, shuffle
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        root, config = Path(self._outputs[0].root), self._outputs[0].config
+        root, config = place(self._outputs[0].root), self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
         build = BuildBucket(self._vocabulary, self._outputs, layout)
@@ -99,7 +100,7 @@ class BuildBucket:
         for output in self.outputs:
             task = [number, content.hexdigest()]
             work = _Build(output, self.vocabulary, bucket, *self.layout.place(number))
-            bodies.append(perform(Path(output.root), "pairs", number, task, work))
+            bodies.append(perform(place(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
     def _bucket(self, documents: list[buckets.Tokens]) -> pairs.Bucket:
@@ -136,7 +137,7 @@ class _Build:
             columns, counts = {**columns, **masked}, {**counts, **masks}
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
-        file = shards.write(Path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
+        file = shards.write(place(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
@@ -190,14 +191,14 @@ class Commit:
 
     def roots(self) -> list[Path]:
         """Return the directories of the pairs."""
-        return [Path(output.root) for output in self.outputs]
+        return [place(output.root) for output in self.outputs]
 
     def __call__(self, reports: list[list[dict[str, Any]]]) -> None:
-        for place, output in enumerate(self.outputs):
-            self._commit(output, [report[place] for report in reports])
+        for number, output in enumerate(self.outputs):
+            self._commit(output, [report[number] for report in reports])
 
     def _commit(self, output: Output, reports: list[dict[str, Any]]) -> None:
-        root, config = Path(output.root), output.config
+        root, config = place(output.root), output.config
         splits = {split: [r for r in reports if r["split"] == split] for split in dict.fromkeys(r["split"] for r in reports)}
         counts = {split: _add_up(own) for split, own in splits.items()}
         entered = sum(count["documents"] for count in counts.values())

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bertdata import manifest, shards, tokens, vocab
 from bertdata.config import VocabConfig
-from bertdata.files import file_entry, write_json
+from bertdata.files import file_entry, place, write_json
 from bertdata.manifest import Tally
 from bertdata.output import STATE
 from bertdata.records import Task
@@ -71,7 +71,7 @@ class CountWords:
                 parts[language].update(tokens.count_parts(sentences))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
-        file = shards.write(Path(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
+        file = shards.write(place(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
         return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled}
 
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
@@ -93,10 +93,10 @@ class Train:
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""
-        return [Path(self.root)]
+        return [place(self.root)]
 
     def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = Path(self.root)
+        root = place(self.root)
         tally = Tally("documents")
         words = Counter[str]()
         files = [root / report["files"][0]["name"] for report in reports]

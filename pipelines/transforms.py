@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
+from bertdata.files import place
 from bertdata.output import is_complete, perform, tidy
 from bertdata.records import Report, Task
 
@@ -52,7 +53,7 @@ class Perform(beam.DoFn):
     def process(self, task: Task) -> Iterable[Report]:
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
-        report = perform(Path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
+        report = perform(place(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
         yield Report(task.number, json.dumps(report))
 
 

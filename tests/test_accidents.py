@@ -120,7 +120,8 @@ def test_rows_of_one_id_are_told_and_exchange_no_text(run: Run, sample_vocab: Pa
         text = " ".join(f"Sentence {place} of the story with number {number} is not long." for place in range(30))
         rows += [json.dumps({"id": number, "text": text})] * 2
     (tmp_path / "twice.jsonl").write_text("\n".join(rows))
-    run("build-corpus", "--text", tmp_path / "twice.jsonl", "--id-column", "id", "--output", tmp_path / "corpus", "--workers", 1)
+    given = ("--text", tmp_path / "twice.jsonl", "--id-column", "id", "--dedup", "none")
+    run("build-corpus", *given, "--output", tmp_path / "corpus", "--workers", 1)
     arguments = ["make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--output", tmp_path / "pairs", "--provenance"]
     assert "40 documents have the id of another one" in run(*arguments, "--workers", 1).stdout
     import pyarrow as pa
@@ -159,10 +160,10 @@ def test_a_bomb_of_two_hundred_bytes_takes_no_memory(run: Run, tmp_path: Path) -
 
 
 def test_documents_as_large_as_a_shard_make_fewer_shards(run: Run, sample_vocab: Path, tmp_path: Path) -> None:
-    sentence = "The keeper lit the lamp and wrote the hour into his book. "
+    sentences = " ".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(70_000))
     with (tmp_path / "long.jsonl").open("w") as file:
         for number in range(5):
-            file.write(json.dumps({"text": f"Story {number}. " + sentence * 70_000}) + "\n")
+            file.write(json.dumps({"text": f"Story {number}. {sentences}"}) + "\n")
     run("build-corpus", "--text", tmp_path / "long.jsonl", "--output", tmp_path / "corpus")
     run("make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--max-seq-length", 512, "--output", tmp_path / "pairs")
     statistics = manifest(tmp_path / "pairs")["statistics"]

@@ -11,16 +11,23 @@ import pytest
 from conftest import REPOSITORY
 
 PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
-GROUND = {"records", "errors", "config", "keys", "files", "manifest", "output", ""}
-STAGES = {"wikitext", "sources", "sentences", "filters", "vocab", "tokens", "segment", "pairs", "masking", "shards", "plan"}
+GROUND = {"records", "errors", "config", "keys", "files", "lock", "manifest", "output", ""}
+STAGES = {"wikitext", "sources", "sentences", "language", "filters", "choosing"}
+STAGES |= {"vocab", "tokens", "segment", "pairs", "masking", "shards", "plan"}
 MAY_IMPORT = {  # part of the package -> the other parts it may import
     **dict.fromkeys(GROUND | STAGES, GROUND),
+    "": GROUND | {"shards"},  # bertdata.Shards, when it is asked for
     "report": GROUND | {"shards", "masking"},
     "sample": set(),
     "pipelines": GROUND | STAGES | {"report"},
-    "cli": GROUND | STAGES | {"report", "sample", "pipelines"},
+    "loader": GROUND | STAGES,
+    "recipe": GROUND | STAGES,
+    "trainer": GROUND | STAGES | {"loader", "recipe", "report"},
+    "cli": GROUND | STAGES | {"report", "sample", "pipelines", "recipe", "trainer"},
     "__main__": {"cli"},
 }
+TORCH = {"loader", "trainer"}  # the only parts that import torch and safetensors
+TRAINER_LINES = 600
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
 
@@ -28,14 +35,18 @@ def part_of(path: Path) -> str:
     """Name the part of the package that a file belongs to: its folder or module right below ``bertdata``."""
     if path.is_relative_to(PIPELINES):
         return "pipelines"
-    first = path.relative_to(PACKAGE).parts[0]
+    if path.name == "__main__.py":  # `python -m`, of whatever folder
+        return "__main__"
+    first = path.name if path.name == "__main__.py" else path.relative_to(PACKAGE).parts[0]
     return "" if first == "__init__.py" else first.removesuffix(".py")
 
 
 def imports(path: Path) -> set[str]:
     """List the modules a file imports, by absolute name, also inside functions."""
     module = (
-        ["bertdata", *path.relative_to(PACKAGE).parts] if path.is_relative_to(PACKAGE) else ["bertdata", "pipelines", path.name]
+        ["bertdata", *path.relative_to(PACKAGE).parts]
+        if path.is_relative_to(PACKAGE)
+        else ["bertdata", "pipelines", *path.relative_to(PIPELINES).parts]
     )
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -70,8 +81,22 @@ def test_who_imports_what_is_heavy(path: Path) -> None:
     roots = {module.split(".")[0] for module in imports(path)}
     if part_of(path) != "pipelines" and path.name != "run.py":  # cli/run.py names a Beam type for the type checker alone
         assert "apache_beam" not in roots
-    assert not roots & {"torch", "transformers", "datasets"}
+    assert part_of(path) in TORCH or not roots & {"torch", "safetensors"}
+    assert not roots & {"transformers", "datasets"}
     assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
+
+
+def test_the_trainer_is_small() -> None:
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES if part_of(path) == "trainer")
+    assert lines <= TRAINER_LINES
+
+
+def test_the_package_loads_what_is_asked_for() -> None:
+    """`import bertdata` loads nothing heavy; `bertdata.Shards` is there all the same, and torch is loaded by the loader alone."""
+    code = "import sys, bertdata; heavy = {'pyarrow', 'numpy', 'torch'} & set(sys.modules); bertdata.Shards\n"
+    code += "print(heavy or 'light', 'numpy' in sys.modules, 'torch' in sys.modules, 'Shards' in dir(bertdata))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["light", "True", "False", "True"]
 
 
 def test_run_imports_beam_for_types_only() -> None:
@@ -127,10 +152,10 @@ def test_nothing_names_this_machine_or_a_registry() -> None:
 
 def test_all_is_true() -> None:
     """Every name in a module's `__all__` exists, and the modules that have public names list them."""
-    import importlib
+    import importlib.util
 
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "__main__.py":
+        if path.name == "__main__.py" or (part_of(path) in TORCH and importlib.util.find_spec("torch") is None):
             continue
         name = ".".join(["bertdata", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
         module = importlib.import_module(name)

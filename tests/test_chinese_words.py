@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bertdata.pipelines.chinese import WordEncoder
+from bertdata.pipelines.pairing.chinese import WordEncoder
 from conftest import Build, Run, digests, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from bertdata import files
 from bertdata.errors import OutputLockedError, StorageError, VerificationError
+from bertdata.lock import lock
 
 
 def test_nothing_stands_under_the_name_until_it_is_whole(tmp_path: Path) -> None:
@@ -116,8 +117,8 @@ def test_json_round_trip_and_damage(tmp_path: Path) -> None:
 
 
 HOLD = (
-    "import sys, time, pathlib; from bertdata import files\n"
-    "with files.lock(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    "import sys, time, pathlib; from bertdata.lock import lock\n"
+    "with lock(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
 )
 
 
@@ -128,7 +129,7 @@ def test_a_lock_keeps_others_out_until_its_process_is_killed(tmp_path: Path) -> 
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         with (
             pytest.raises(OutputLockedError, match=rf"corpus is being written by process {holder.pid} on .*--output"),
-            files.lock(path),
+            lock(path),
         ):
             pass
     finally:
@@ -136,17 +137,17 @@ def test_a_lock_keeps_others_out_until_its_process_is_killed(tmp_path: Path) -> 
         holder.wait()
         if holder.stdout is not None:
             holder.stdout.close()
-    with files.lock(path):
+    with lock(path):
         assert path.read_text().startswith(f"process {os.getpid()} on ")
 
 
 def test_a_lock_keeps_out_the_same_process_and_is_freed_by_an_exception(tmp_path: Path) -> None:
     path = tmp_path / "corpus" / ".bertdata" / "lock"
-    with pytest.raises(RuntimeError), files.lock(path):
-        with pytest.raises(OutputLockedError), files.lock(path):
+    with pytest.raises(RuntimeError), lock(path):
+        with pytest.raises(OutputLockedError), lock(path):
             pass
         raise RuntimeError
-    with files.lock(path):
+    with lock(path):
         pass
 
 

@@ -14,7 +14,7 @@ from bertdata.pipelines.make_pairs import MakePairs, Output
 from bertdata.pipelines.train_vocab import TrainVocab
 from conftest import SAMPLE
 
-from bertdata.config import CorpusConfig, PairsConfig, VocabConfig
+from bertdata.config import ChoiceConfig, CorpusConfig, PairsConfig, VocabConfig
 from bertdata.vocab import read
 
 PRIMITIVES = {"Impulse", "ParDo", "FlatMap", "Map", "GroupByKey", "CombinePerKey", "_GroupByKeyOnly", "CombineValues"}
@@ -71,15 +71,18 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, beam.P
     source = corpus.read(sample_corpus)
     dumps = [(path.name, str(path)) for path in SAMPLE.glob("*multistream.xml.bz2")]
     outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (128, 512)]
+    choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1", sample_documents=9)
+    everything = CorpusConfig(choice=choice)
     return {
         "build-corpus": BuildCorpus(plan(CorpusConfig(), {"wikipedia": dumps}), CorpusConfig(), tmp_path),
+        "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
         "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
         "make-pairs": MakePairs(source, read(vocab), outputs, 2),
         "make-pairs by engine": MakePairs(source, read(vocab), outputs, 2, "engine"),
     }
 
 
-@pytest.mark.parametrize("name", ["build-corpus", "train-vocab", "make-pairs", "make-pairs by engine"])
+@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine"])
 def test_graph(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     pipeline = beam.Pipeline()
     _ = pipeline | name >> chains(sample_corpus, sample_vocab, tmp_path)[name]

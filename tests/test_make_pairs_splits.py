@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from bertdata.pipelines.buckets import Layout
+from bertdata.pipelines.pairing.buckets import Layout
 from conftest import Build, Run, digests, read_manifest, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,10 +72,10 @@ def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Pat
 
 
 def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample_vocab: Path, tmp_path: Path) -> None:
-    sentence = "The keeper lit the lamp and wrote the hour into his book. "
+    sentences = " ".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(30))
     layout, names = Layout(1, 1, 0.1), [f"d{i}" for i in range(100)]
     held_out = [name for name in names if layout.bucket(f"text:few.jsonl:{name}") == 1]
-    lines = [json.dumps({"id": name, "text": sentence * 30}) for name in names if name not in held_out[1:]]
+    lines = [json.dumps({"id": name, "text": f"Of {name}. {sentences}"}) for name in names if name not in held_out[1:]]
     (tmp_path / "few.jsonl").write_text("\n".join(lines))
     corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "few.jsonl", "--id-column", "id")
     message = "validation bucket 0 of 1: text:few.jsonl.*: give more documents, or a larger --validation-fraction$"

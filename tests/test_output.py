@@ -13,7 +13,8 @@ import pytest
 
 from bertdata import output
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.files import TEMPORARY, digest, lock, read_json, write_json, write_text
+from bertdata.files import TEMPORARY, digest, read_json, write_json, write_text
+from bertdata.lock import lock
 from bertdata.manifest import NAME
 from bertdata.output import STATE, is_complete, opened, perform
 
@@ -315,6 +316,7 @@ class Work:
 
     def __init__(self, root: Path, text: str = "text") -> None:
         self.root, self.text, self.done = root, text, 0
+        write_json(root / STATE / "run.json", IDENTITY)
         self.input = root.parent / "input.txt"
         if not self.input.exists():
             self.input.write_text("the input")
@@ -382,7 +384,15 @@ def test_a_failed_task_leaves_no_record(directory: Path) -> None:
     def fail() -> dict[str, Any]:
         raise RuntimeError("broken")
 
+    work = Work(directory)
     with pytest.raises(RuntimeError):
         perform(directory, "extract", 0, TASK, fail)
     assert output.count_done(directory, "extract") == 0
-    assert perform(directory, "extract", 0, TASK, Work(directory))["n"] == 1
+    assert perform(directory, "extract", 0, TASK, work)["n"] == 1
+
+
+def test_a_worker_that_does_not_see_the_directory_says_so_and_writes_nothing(directory: Path) -> None:
+    work = Work(directory)
+    with pytest.raises(StorageError, match=r"elsewhere is not there for a worker on .*: give a directory that they share"):
+        perform(directory.with_name("elsewhere"), "extract", 0, TASK, work)
+    assert work.done == 0 and not directory.with_name("elsewhere").exists()

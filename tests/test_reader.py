@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import doctest
 import hashlib
 import json
 import random
@@ -15,16 +14,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from bertdata.pipelines import build_corpus, repeats
-from bertdata.pipelines.build_corpus import Commit, Extract, plan
-from bertdata.pipelines.repeats import Pages, drop_repeated
-from bertdata.pipelines.transforms import Perform
+from bertdata.pipelines import engine
+from bertdata.pipelines.build_corpus import BuildCorpus, plan
+from bertdata.pipelines.choosing.rewrite import Rewrite
+from bertdata.pipelines.extraction import commit as commit_module
+from bertdata.pipelines.extraction.commit import Commit
 from conftest import Run, digests
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bertdata.config import CorpusConfig
 from bertdata.errors import StorageError, TooManyRejectsError, VerificationError
+from bertdata.files import write_json
+from bertdata.output import STATE
 from bertdata.shards import read_batches
 from bertdata.sources import SUFFIXES
 from bertdata.sources.inputs import find
@@ -66,18 +66,12 @@ def write_sums(path: Path) -> None:
     (path.parent / "xwiki-20260101-md5sums.txt").write_text(f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.name}\n")
 
 
-def stages(output: Path, dumps: Path, config: CorpusConfig) -> tuple[list[dict[str, Any]], Commit]:
-    """Do the tasks of a run, or take what they reported; return that and what ends the run."""
+def build(output: Path, dumps: Path, **options: Any) -> dict[str, Any]:
+    """Run build-corpus in this process, or go on with what a run before has left; return the manifest."""
+    config = CorpusConfig(**{"task_bytes": 1 << 16, **options})
     planned = plan(config, {"wikipedia": find([str(dumps)], SUFFIXES["wikipedia"], "--wikipedia")})
-    work = Perform(output, "extract", Extract(str(output), config, planned.shards))
-    reports = [json.loads(report.body) for task in planned.tasks for report in work.process(task)]
-    return reports, Commit(str(output), config, planned.inputs)
-
-
-def build(output: Path, dumps: Path, **config: Any) -> dict[str, Any]:
-    """Run build-corpus without an engine; return the manifest."""
-    reports, commit = stages(output, dumps, CorpusConfig(**{"task_bytes": 1 << 16, **config}))
-    commit(reports)
+    write_json(output / STATE / "run.json", {})
+    engine.run(BuildCorpus(planned, config, output), tasks=1, workers=1, state=output / STATE)
     found: dict[str, Any] = json.loads((output / "manifest.json").read_text())
     return found
 
@@ -250,40 +244,56 @@ def test_a_repeated_page_is_kept_once_and_counted(tmp_path: Path, how: str, form
 def test_other_wikis_have_the_same_numbers(tmp_path: Path) -> None:
     write_dump(tmp_path / "dumps", range(1, 60), name="a.xml.bz2")
     other = bz2.decompress((tmp_path / "dumps" / "a.xml.bz2").read_bytes()).replace(b"xwiki", b"ywiki")
+    other = other.replace(b"edition 0", b"edition 1")  # or the pages would go as duplicates
     (tmp_path / "dumps" / "b.xml.bz2").write_bytes(bz2.compress(other))
     assert build(tmp_path / "out", tmp_path / "dumps")["counts"][0]["dropped"] == {}
 
 
-def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("again", ["engine", "resume", "half"])
+def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str) -> None:
     """Between the new shards and the manifest: the engine may try again with the old reports, or the user with --resume."""
     REPEATS["in two editions"](tmp_path / "dumps")
     build(tmp_path / "whole", tmp_path / "dumps")
-    config = CorpusConfig(task_bytes=1 << 16)
+    output, commit = tmp_path / "out", Commit.__call__
 
     def full(*_: object) -> None:
         raise StorageError("no space")
 
-    for again in ("engine", "resume", "half"):
-        output = tmp_path / again
-        reports, commit = stages(output, tmp_path / "dumps", config)
+    def twice(self: Commit, reports: list[dict[str, Any]]) -> None:
         with monkeypatch.context() as patch, pytest.raises(StorageError):
-            patch.setattr(build_corpus, "write_json", full)
-            commit(reports)
-        assert (output / ".bertdata" / "work" / "repeated").is_dir()
-        if again == "half":  # killed when a shard was put aside and its successor not yet written
-            sorted((output / "data").iterdir())[-1].unlink()
-        if again != "engine":
-            reports, commit = stages(output, tmp_path / "dumps", config)
-        commit(reports)
-        assert digests(output) == digests(tmp_path / "whole"), again
+            patch.setattr(commit_module, "write_json", full)
+            commit(self, reports)
+        if again == "engine":
+            commit(self, reports)
+        else:
+            full()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Commit, "__call__", twice)
+        if again == "engine":
+            build(output, tmp_path / "dumps")
+        else:
+            with pytest.raises(StorageError):
+                build(output, tmp_path / "dumps")
+            assert not (output / "manifest.json").exists()
+    if again == "half":
+        sorted((output / "data").iterdir())[-1].unlink()
+    if again != "engine":
+        build(output, tmp_path / "dumps")
+    assert digests(output) == digests(tmp_path / "whole")
 
 
-def test_a_shard_that_nobody_wrote_is_not_amended(tmp_path: Path) -> None:
+def test_a_shard_that_nobody_wrote_is_not_amended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     REPEATS["in two editions"](tmp_path / "dumps")
-    reports, commit = stages(tmp_path / "out", tmp_path / "dumps", CorpusConfig(task_bytes=1 << 16))
-    shutil.copy(tmp_path / "out" / reports[0]["files"][0]["name"], tmp_path / "out" / reports[1]["files"][0]["name"])
+    rewrite = Rewrite._rewrite
+
+    def changed(self: Rewrite, root: Path, task: int, report: dict[str, Any], *more: Any) -> dict[str, Any]:
+        shutil.copy(sorted((root / "data").iterdir())[0], root / report["files"][0]["name"])
+        return rewrite(self, root, task, report, *more)
+
+    monkeypatch.setattr(Rewrite, "_rewrite", changed)
     with pytest.raises(VerificationError, match="run again with --resume"):
-        commit(reports)
+        build(tmp_path / "out", tmp_path / "dumps")
 
 
 def test_one_stream_and_repeated_pages_by_two_workers_in_any_order(run: Run, tmp_path: Path) -> None:
@@ -298,31 +308,13 @@ def test_one_stream_and_repeated_pages_by_two_workers_in_any_order(run: Run, tmp
     assert sorted(ids(tmp_path / "1")) == list(range(1, 200))
 
 
-def test_a_dump_in_order_is_not_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dump_in_order_is_not_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def look(*_: object) -> None:
-        raise AssertionError("no shard can share a page with another one")
+        raise AssertionError("no shard loses a page")
 
     write_dump(tmp_path / "dumps", range(1, 200))
-    monkeypatch.setattr(repeats, "_first_only", look)
+    monkeypatch.setattr(Rewrite, "_rewrite", look)
     assert len(build(tmp_path / "out", tmp_path / "dumps")["shards"]) > 2
-
-
-@given(st.lists(st.lists(st.integers(0, 30_000), max_size=5), max_size=8))
-def test_tasks_that_can_share_a_page_are_found(tasks: list[list[int]]) -> None:
-    spans = [["w", min(task), max(task)] if task else [] for task in tasks]
-    crowded = repeats._crowded(spans)
-    for one, low in enumerate(spans):
-        meets = any(one != two and low and span and low[1] <= span[2] and span[1] <= low[2] for two, span in enumerate(spans))
-        assert (one in crowded) == meets
-
-
-@given(st.lists(st.integers(0, 10**18 - 1) | st.integers(0, 9000)))
-def test_pages_are_a_set(numbers: list[int]) -> None:
-    pages, known = Pages(), set[int]()
-    for number in numbers:
-        assert pages.add(f"en_x-wiki:{number}") == (number not in known)
-        known.add(number)
-    assert pages.span == (["en_x-wiki", min(known), max(known)] if known else [])
 
 
 def test_a_shard_with_an_emptied_batch_reads(tmp_path: Path) -> None:
@@ -332,8 +324,3 @@ def test_a_shard_with_an_emptied_batch_reads(tmp_path: Path) -> None:
     assert [shard["rows"] for shard in made["shards"]] == [29, 0]
     with pa.memory_map(str(tmp_path / "out" / made["shards"][1]["name"])) as source:
         assert pa.ipc.open_stream(source).read_all().num_rows == 0
-
-
-def test_the_example_of_repeats() -> None:
-    assert doctest.testmod(repeats).failed == 0
-    assert drop_repeated(Path(), [], "arrow-stream") == []

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from bertdata.pipelines import engine
 from conftest import COMMAND, Run, digests, leftovers
 
 STEPS = {"build-corpus": "extract", "train-vocab": "count", "make-pairs": "pairs"}
@@ -74,6 +75,14 @@ def test_sigkill_and_resume(run: Run, parts: Path, text: Path, tmp_path: Path, n
     run(*arguments, "--resume")
     assert digests(output) == digests(parts / name)
     assert leftovers(output) == []
+
+
+def test_what_a_run_leaves_that_was_killed_at_its_end_is_swept(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", tmp_path / "out", "--workers", 1]
+    run(*arguments)
+    (tmp_path / "out" / ".bertdata" / engine.RUNNING).touch()  # its driver had two workers, and did not come to remove it
+    assert "nothing to do" in run(*arguments, "--resume").stdout
+    assert leftovers(tmp_path / "out") == []
 
 
 def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:

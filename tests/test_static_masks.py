@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bertdata.pipelines import static_masks
+from bertdata.pipelines.pairing import static_masks
 from conftest import REPOSITORY, Build, Run, digests, leftovers, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st

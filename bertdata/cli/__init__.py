@@ -1,4 +1,4 @@
-"""The command line: `bertdata build-corpus`, `train-vocab`, `make-pairs`, `inspect`, `demo`."""
+"""The command line: `bertdata download`, `build-corpus`, `train-vocab`, `make-pairs`, `train`, `inspect`, `demo`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import click
 
 from .. import __version__
 from ..errors import BertDataError
+from ..files import storage_errors
 
 __all__ = ["cli", "main"]
 
 _COMMANDS = {
+    "download": "Fetch Wikipedia dumps and data sets of the Hub.",
     "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
     "train-vocab": "Train a WordPiece vocabulary on a corpus.",
     "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
+    "train": "Train BERT on the pairs.",
     "inspect": "Show what a data set holds, in words and examples.",
     "demo": "Run all of it on the sample that comes with bertdata.",
 }
@@ -49,6 +52,7 @@ def cli() -> None:
         bertdata build-corpus --wikipedia DUMP --books DIR --output corpus
         bertdata train-vocab corpus --output vocab
         bertdata make-pairs corpus --vocab vocab --output pairs
+        bertdata train run.toml --output run
         bertdata inspect pairs
 
     Exit codes: 0 done, 1 internal error, 2 usage or no input, 3 empty result or too many rejects, 4 disk or permission,
@@ -61,7 +65,7 @@ def main() -> None:
     from .run import signals
 
     try:
-        with signals():
+        with signals(), storage_errors():
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False)
     except click.exceptions.Exit as leave:
         code = leave.exit_code
@@ -72,8 +76,6 @@ def main() -> None:
         code = stopped.args[0] if stopped.args else 130
     except BertDataError as error:
         code = _say(f"error: {error}", error.exit_code)
-    except OSError as error:
-        code = _say(f"error: {error}: look at the disk and the permissions", 4)
     except Exception as error:
         if "--verbose" in sys.argv or "-v" in sys.argv:
             raise

@@ -2,37 +2,99 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..config import FORMATS, CorpusConfig
+from ..config import FORMATS, ChoiceConfig, CorpusConfig, FilterConfig
 from ..errors import UsageError
-from ..manifest import read, versions
+from ..files import place
+from ..manifest import versions
 from ..report.card import reading_line
-from ..report.words import count, describe, size
-from .run import Step, build, common_options, echo, take_options
+from ..report.words import count, size
+from .choice_options import choice_options, take_choice
+from .filter_options import filter_options, take_filters
+from .run import Step, build, common_options, conclude, echo, take_options
+from .sections import Sectioned
 
 __all__ = ["command"]
 
 _DEFAULTS = CorpusConfig()
 
 
-@click.command("build-corpus")
+_SECTIONS = {
+    "What to read": ("wikipedia", "books", "text", "language", "sentence_splitter", "max_documents"),
+    "Wikipedia": ("definition_lists", "variant", "inline_templates", "templates", "drop_disambiguation"),
+    "Books and text": ("text_column", "title_column", "id_column", "text_documents", "book_sentences", "verse", "encoding"),
+    "Documents to drop, each under its reason": (*(f.name for f in dataclasses.fields(FilterConfig)), "exclude"),
+    "Choice among all documents": tuple(f.name for f in dataclasses.fields(ChoiceConfig)),
+    "Output": ("output", "format", "task_bytes", "max_page_bytes", "max_rejects"),
+}
+
+
+@click.command("build-corpus", cls=Sectioned, sections=_SECTIONS)
 @click.option(
     "--wikipedia",
     multiple=True,
     metavar="DUMP",
     help="MediaWiki dump: .xml, plain or with .bz2, .gz, .xz, .zst; file, glob or directory.",
 )
-@click.option("--books", multiple=True, metavar="PATH", help="Books as .txt, one a file; file, glob or directory.")
-@click.option("--text", multiple=True, metavar="PATH", help="Other text: .txt, .jsonl, .jsonl.gz; file, glob or directory.")
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="Directory for the corpus.")
-@click.option("--language", default="", metavar="CODE", help="Language of the input.  [default: as the input says, or by script]")
-@click.option("--text-column", default=_DEFAULTS.text_column, show_default=True, help="JSONL field that holds the text.")
-@click.option("--title-column", default=_DEFAULTS.title_column, show_default=True, help="JSONL field that holds the title.")
-@click.option("--id-column", default="", help="JSONL field that identifies a document.  [default: its place in the file]")
+@click.option(
+    "--books",
+    multiple=True,
+    metavar="PATH",
+    help="Books: .txt or .epub, one a file; .tar (.gz, .bz2, .xz, .zst) of them; .jsonl, .parquet or .arrow, one a row; file, "
+    "glob or directory.",
+)
+@click.option(
+    "--text",
+    multiple=True,
+    metavar="PATH",
+    help="Other text: .txt; .jsonl (.gz, .bz2, .xz, .zst), .parquet or .arrow, one a row; file, glob or directory.",
+)
+@click.option("--output", required=True, type=place, metavar="PATH", help="Directory for the corpus.")
+@click.option(
+    "--sentence-splitter",
+    default=_DEFAULTS.sentence_splitter,
+    show_default=True,
+    metavar="NAME",
+    help="Who splits sentences: sentencex, blingfire, regex or module:function; for one language too: blingfire,zh=sentencex.",
+)
+@click.option(
+    "--language", default="", metavar="CODE", help="Language of the input.  [default: as the input says, or as its words look]"
+)
+@click.option("--text-column", default=_DEFAULTS.text_column, show_default=True, help="Column that holds the text.")
+@click.option("--title-column", default=_DEFAULTS.title_column, show_default=True, help="Column that holds the title.")
+@click.option("--id-column", default="", help="Column that identifies a document.  [default: its place in the file]")
+@click.option(
+    "--text-documents",
+    type=click.Choice(["file", "blank-lines"]),
+    default=_DEFAULTS.text_documents,
+    show_default=True,
+    help="What is a document of a .txt file of --text: the file, or what stands between blank lines.",
+)
+@click.option(
+    "--verse",
+    type=click.Choice(["auto", "keep", "drop"]),
+    default=_DEFAULTS.verse,
+    show_default=True,
+    help="Verse in books: keep it, drop it, or keep poems and plays and drop what is quoted in prose (auto).",
+)
+@click.option(
+    "--encoding",
+    default="",
+    metavar="NAME",
+    help="Encoding of books and plain text, such as gb18030.  [default: as its bytes look]",
+)
+@click.option(
+    "--book-sentences",
+    type=int,
+    default=_DEFAULTS.book_sentences,
+    show_default=True,
+    help="Sentences of a document of books_large_p1.txt and its like, where nothing tells where a book ends.",
+)
 @click.option(
     "--definition-lists",
     type=click.Choice(["drop", "keep"]),
@@ -72,6 +134,8 @@ _DEFAULTS = CorpusConfig()
     show_default=True,
     help="Fail if a larger share of the input is broken.",
 )
+@filter_options
+@choice_options
 @common_options
 def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str, ...], output: Path, **values: Any) -> None:
     """Extract documents from dumps, books and other text.
@@ -84,8 +148,11 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
         bertdata build-corpus --wikipedia 'dumps/enwiki-*-multistream.xml.bz2' --books 'books/**/*.txt' --output corpus
     """
     options = take_options(values)
-    config = CorpusConfig(templates=_tables(values.pop("templates")), **values)
-    from bertdata.pipelines.build_corpus import BuildCorpus, plan
+    config = CorpusConfig(
+        templates=_tables(values.pop("templates")), choice=take_choice(values), **take_filters(values), **values
+    )
+    _announce_excluded(config)
+    from bertdata.pipelines.build_corpus import BuildCorpus, packages, plan
 
     from ..sources import SUFFIXES
     from ..sources.inputs import find
@@ -102,18 +169,28 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
     if options.dry_run:
         return
     inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in planned.inputs]
-    identity = {"command": "build-corpus", "config": config.identity(), "inputs": inputs, "versions": versions()}
+    identity = {"command": "build-corpus", "config": config.identity(), "inputs": inputs, "versions": versions(packages(config))}
     steps = [Step("Extract", "extract", len(planned.tasks))]
     done = build(
         [output],
         [identity],
         options,
+        reads=[path for found in files.values() for _, path in found],
         tasks=len(planned.tasks),
         steps=steps,
         chain=lambda roots: BuildCorpus(planned, config, roots[0] or output),
     )
-    echo(describe(read(output), output) if done else f"{output} is complete already: nothing to do")
-    echo(f"Read it with: {reading_line(str(output))}")
+    conclude(output, done, reading_line(str(output), config.format))
+
+
+def _announce_excluded(config: CorpusConfig) -> None:
+    """Read the evaluation files, and say what will be looked for."""
+    if config.exclude:
+        from bertdata.pipelines.extraction.filtering import load_grams
+
+        grams = load_grams(config.exclude)
+        short = f"; {grams.short:,} are too short to be found" if grams.short else ""
+        echo(f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}", err=True)
 
 
 def _tables(paths: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:

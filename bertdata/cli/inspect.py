@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
+from ..files import place
 from ..manifest import check_files, read
 from ..report.words import describe
 from .run import clean
@@ -17,17 +18,32 @@ __all__ = ["command", "show"]
 
 
 @click.command("inspect")
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=place)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
-def command(directory: Path, count: int, row: int | None, epoch: int) -> None:
+@click.option("--explain", metavar="ID", help="Say what became of this document of a corpus: kept, dropped or rejected, and why.")
+def command(directory: Path, count: int, row: int | None, epoch: int, explain: str | None) -> None:
     """Show what DIRECTORY holds: its manifest in words, and decoded examples.
 
     Documents are shown with their sentences (¶ marks a paragraph's first), pairs with A, B, label, segment ids, lengths, and
     what dynamic masking makes of them, or how they are masked as they lie.
     """
-    show(directory, count=count, number=row, epoch=epoch)
+    if explain is not None:
+        _explain(directory, explain)
+    else:
+        show(directory, count=count, number=row, epoch=epoch)
+
+
+def _explain(directory: Path, id: str) -> None:
+    manifest = read(directory)
+    if manifest["kind"] != "documents":
+        raise UsageError(f"--explain {id}: {directory} holds {manifest['kind']}: give the corpus that they were made from")
+    check_files(directory, manifest)
+    from ..report.explain import explain
+
+    for line in explain(directory, manifest, id):
+        click.echo(clean(line))
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
@@ -64,7 +80,8 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
 
 
 def _config(config: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in config.items() if value not in ("", []))
+    groups = [value if isinstance(value, dict) else {name: value} for name, value in config.items()]
+    return ", ".join(f"{name} {value}" for group in groups for name, value in group.items() if value not in ("", []))
 
 
 def _print(lines: Iterable[tuple[int, str]]) -> None:

@@ -12,10 +12,11 @@ import click
 from .. import segment
 from ..config import FORMATS, MASKINGS, OBJECTIVES, SEGMENTERS, PairsConfig
 from ..errors import UsageError
-from ..manifest import read, versions
+from ..files import place
+from ..manifest import versions
 from ..report.card import reading_line
-from ..report.words import count, describe, size
-from .run import Step, build, common_options, echo, take_options
+from ..report.words import count, size
+from .run import Step, build, common_options, conclude, echo, take_options
 
 if TYPE_CHECKING:
     from ..vocab import Vocabulary
@@ -26,8 +27,8 @@ _DEFAULTS = PairsConfig()
 
 
 @click.command("make-pairs")
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--vocab", required=True, type=click.Path(path_type=Path), help="Directory of train-vocab, or a vocab.txt.")
+@click.argument("corpus", type=place)
+@click.option("--vocab", required=True, type=place, metavar="PATH", help="Directory of train-vocab, or a vocab.txt.")
 @click.option("--output", required=True, help="Directory for the pairs; {length} in it stands for the length.")
 @click.option(
     "--max-seq-length",
@@ -136,33 +137,29 @@ def command(
     configs = [PairsConfig(max_seq_length=length, **values) for length in dict.fromkeys(lengths)]
     buckets = shard_count(configs[0], source.text_bytes, source.manifest["rows"])
     configs = [dataclasses.replace(config, shards=buckets) for config in configs]
-    if configs[0].packages:
+    if used := configs[0].packages:
         segment.require()
     directories = _directories(output, [config.max_seq_length for config in configs])
     corpora.keep([corpus, vocab], directories)
     vocabulary = vocabularies.read(vocab, lowercase)
-    echo(
-        f"make-pairs: {count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text, in "
-        f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')} -> {', '.join(map(str, directories))}",
-        err=True,
-    )
+    given = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
+    cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
+    echo(f"make-pairs: {given}, in {cut} -> {', '.join(map(str, directories))}", err=True)
     if options.dry_run:
         return
-    inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]
-    used = versions(configs[0].packages)
-    common = {"command": "make-pairs", "inputs": inputs, "vocabulary": _about(vocabulary), "versions": used}
+    common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": _about(vocabulary), "versions": versions(used)}
     identities = [{**common, "config": config.identity()} for config in configs]
 
     def chain(roots: list[Path | None]) -> MakePairs:
         outputs = [Output(str(root), config) for root, config in zip(roots, configs, strict=True) if root is not None]
         return MakePairs(source, vocabulary, outputs, buckets, shuffle)
 
-    steps = [Step("Tokenize", "tokenize", len(source.tasks))] if shuffle == "files" else []
-    steps.append(Step("Build pairs", "pairs", buckets))
-    done = build(directories, identities, options, tasks=max(len(source.tasks), buckets), steps=steps, chain=chain)
+    tokenize = [Step("Tokenize", "tokenize", len(source.tasks))] if shuffle == "files" else []
+    steps = [*tokenize, Step("Build pairs", "pairs", buckets)]
+    most = max(len(source.tasks), buckets)
+    done = build(directories, identities, options, reads=[corpus], tasks=most, steps=steps, chain=chain)
     for directory in directories:
-        echo(describe(read(directory), directory) if done else f"{directory} is complete already: nothing to do")
-        echo(f"Read it with: {reading_line(str(directory))}")
+        conclude(directory, done, reading_line(str(directory), configs[0].format))
 
 
 def _about(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -178,7 +175,7 @@ def _directories(output: str, lengths: list[int]) -> list[Path]:
     ['pairs-128', 'pairs-512']
     """
     if "{length}" in output:
-        return [Path(output.replace("{length}", str(length))) for length in lengths]
+        return [place(output.replace("{length}", str(length))) for length in lengths]
     if not output.strip("/"):
         raise UsageError("--output: give a directory")
-    return [Path(output)] if len(lengths) == 1 else [Path(f"{output.rstrip('/')}-{length}") for length in lengths]
+    return [place(output)] if len(lengths) == 1 else [place(f"{output.rstrip('/')}-{length}") for length in lengths]

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,12 +20,14 @@ import click
 from .. import manifest
 from ..config import read_toml
 from ..errors import UsageError
+from ..files import is_local, is_private
 from ..output import STATE, count_done, is_complete, opened
+from ..report.words import describe
 
 if TYPE_CHECKING:
     import apache_beam
 
-__all__ = ["Options", "Step", "build", "clean", "common_options", "echo", "signals", "take_options"]
+__all__ = ["Options", "Step", "build", "clean", "common_options", "conclude", "echo", "signals", "take_options"]
 
 _BUILDING = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
 
@@ -102,17 +105,19 @@ def build(
     identities: Sequence[dict[str, Any]],
     options: Options,
     *,
+    reads: Sequence[str | Path],
     tasks: int,
     steps: Sequence[Step],
     chain: Callable[[list[Path | None]], apache_beam.PTransform],
 ) -> bool:
     """Open the directories, run the chain for those that are not complete yet, and put them in place.
 
-    `chain` gets, for each directory, where to build it, or None where that is done already.  Return False if nothing was left
-    to do.
+    `chain` gets, for each directory, where to build it, or None where that is done already; `reads` are the inputs of its tasks.
+    Return False if nothing was left to do.
     """
     from bertdata.pipelines import engine
 
+    workers = _workers([*directories, *reads], options)
     with contextlib.ExitStack() as stack:
         pairs = zip(directories, identities, strict=True)
         roots = [stack.enter_context(opened(d, i, resume=options.resume, overwrite=options.overwrite)) for d, i in pairs]
@@ -123,16 +128,29 @@ def build(
                 manifest.check_files(root, manifest.read(root))
         if first is None:
             return False
+        state = first / STATE
+        if not is_local(first):
+            state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")))
         with _progress(first, steps):
             engine.run(
                 chain(todo),
                 tasks=tasks,
-                workers=options.workers,
+                workers=workers,
                 beam_args=options.beam_args,
-                state=first / STATE,
+                state=state,
                 verbose=options.verbose,
             )
     return True
+
+
+def _workers(paths: Sequence[str | Path], options: Options) -> int | None:
+    """Return how many workers the user wants; one where a path is in the memory of this process, which no other can see."""
+    private = next(filter(is_private, paths), None)
+    if private is None:
+        return options.workers
+    if (options.workers or 1) > 1 or options.beam_args:
+        raise UsageError(f"{private} is in the memory of this process: leave --workers and a --runner away, or give another path")
+    return 1
 
 
 @contextlib.contextmanager
@@ -165,7 +183,7 @@ def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
                 bars.update(number, rate=f"{speed:.2f}/s" if speed else "")
 
         def watch() -> None:
-            while not finished.wait(0.5):
+            while not finished.wait(0.5 if is_local(root) else 5):
                 refresh()
 
         watcher = threading.Thread(target=watch, daemon=True)
@@ -189,7 +207,7 @@ def signals() -> Iterator[None]:
 
     def stop(number: int, _frame: FrameType | None) -> None:
         received.append(128 + number)
-        click.echo("\nbertdata: stopped: finish it with the same command and --resume", err=True)
+        click.echo("\nbertdata: stopped: finish it with the same command (and --resume, where it has that)", err=True)
         timer = threading.Timer(2, os._exit, received)
         timer.daemon = True
         timer.start()
@@ -220,3 +238,10 @@ def clean(text: str) -> str:
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print a line, cleaned."""
     click.echo(clean(text), err=err)
+
+
+def conclude(directory: Path, done: bool, reading: str) -> None:
+    """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
+    echo(describe(manifest.read(directory), directory) if done else f"{directory} is complete already: nothing to do")
+    if reading:
+        echo(f"Read it with: {reading}")

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from ..config import VocabConfig
+from ..files import is_local, place
 from ..manifest import read, versions
-from ..report.words import count, describe, size
-from .run import Step, build, common_options, echo, take_options
+from ..report.words import count, size
+from .run import Step, build, common_options, conclude, echo, take_options
 
 __all__ = ["command"]
 
@@ -18,8 +19,8 @@ _DEFAULTS = VocabConfig()
 
 
 @click.command("train-vocab")
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="Directory for the vocabulary.")
+@click.argument("corpus", type=place)
+@click.option("--output", required=True, type=place, metavar="PATH", help="Directory for the vocabulary.")
 @click.option(
     "--size", "size_", type=int, default=_DEFAULTS.size, show_default=True, help="Number of pieces, special ones included."
 )
@@ -66,20 +67,16 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
     echo(f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {tasks} -> {output}", err=True)
     if options.dry_run:
         return
-    inputs = [{key: entry[key] for key in ("name", "sha256")} for entry in source.inputs()]
-    identity = {"command": "train-vocab", "config": config.identity(), "inputs": inputs, "versions": versions()}
+    identity = {"command": "train-vocab", "config": config.identity(), "inputs": source.identity(), "versions": versions()}
     done = build(
         [output],
         [identity],
         options,
+        reads=[corpus],
         tasks=len(source.tasks),
         steps=[Step("Count words", "count", len(source.tasks))],
         chain=lambda roots: TrainVocab(source, config, roots[0] or output),
     )
     if done:
-        made = read(output)
-        echo(describe(made, output))
-        echo(table(made["coverage"]))
-    else:
-        echo(f"{output} is complete already: nothing to do")
-    echo(f'Read it with: transformers.BertTokenizerFast.from_pretrained("{output}")')
+        echo(table(read(output)["coverage"]))
+    conclude(output, done, f'transformers.BertTokenizerFast.from_pretrained("{output}")' if is_local(output) else "")

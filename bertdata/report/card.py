@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .words import count
+
 __all__ = ["reading_line", "write"]
 
 _WHAT = {
@@ -16,8 +18,11 @@ _WHAT = {
 }
 
 
-def reading_line(directory: str) -> str:
-    """Return the line of Python that reads a data set."""
+def reading_line(directory: str, format: str = "") -> str:
+    """Return the line of Python that reads a data set; of one in a store, its shards have to be named."""
+    if "://" in directory:
+        suffix = "parquet" if format == "parquet" else "arrow"
+        return f'datasets.load_dataset("{suffix}", data_files="{directory}/data/train-*.{suffix}", split="train")'
     return f'datasets.load_dataset({json.dumps(directory, ensure_ascii=False)}, split="train")'
 
 
@@ -40,7 +45,7 @@ def write(manifest: dict[str, Any]) -> str:
         *_masks(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",
         "",
-        f"Rows: {manifest['rows']:,} in {len(manifest['shards'])} shards.",
+        f"Rows: {manifest['rows']:,} in {count(len(manifest['shards']), 'shard')}.",
         "",
         "```python",
         "import datasets",
@@ -58,6 +63,8 @@ def write(manifest: dict[str, Any]) -> str:
         "| stage | in | out | dropped | rejected |",
         "|---|---|---|---|---|",
         *(_stage(stage) for stage in manifest["counts"]),
+        *_shares(manifest),
+        *_bounds(config),
     ]
     return "\n".join(lines) + "\n"
 
@@ -76,6 +83,36 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
     if config["chinese_words"] != "none":
         lines.append(f"`continues_word` tells of each token whether it goes on with a word ({config['chinese_words']}).")
     return lines
+
+
+def _shares(manifest: dict[str, Any]) -> list[str]:
+    """Say how much text each source has given to a corpus, and what was taken out of its documents."""
+    sources = manifest.get("sources", {})
+    if not sources:
+        return []
+    lines = ["", "| source | documents | bytes of text | share |", "|---|---|---|---|"]
+    lines += [f"| {name} | {s['documents']:,} | {s['text_bytes']:,} | {s['share']:.4f} |" for name, s in sources.items()]
+    if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
+        documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
+        lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]
+    if mix := manifest["config"]["choice"]["mix"]:
+        lines += ["", f"Sources were thinned to the shares that were asked for: {_cell(mix)}."]
+    return lines
+
+
+def _bounds(config: dict[str, Any]) -> list[str]:
+    """Say which bounds a corpus' documents keep, and which evaluation sets they do not overlap."""
+    if "filters" not in config:
+        return []
+    bounds = "; ".join(f"`{name}` {_value(value)}" for name, value in config["filters"].items() if value)
+    lines = ["", f"Documents keep these bounds: {bounds or 'none'}."]
+    if names := ", ".join(_cell(file["name"]) for file in config["exclude"]):
+        lines += ["", f"Documents that share 13 words in a row with {names} are left out."]
+    return lines
+
+
+def _value(value: Any) -> str:
+    return _cell(", ".join(value)) if isinstance(value, list) else str(value)
 
 
 def _stage(stage: dict[str, Any]) -> str:

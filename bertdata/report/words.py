@@ -38,6 +38,15 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     lines = [f"{directory}: {_content(manifest)}"]
     for stage in manifest["counts"]:
         lines.append(f"  {stage['stage']}: {stage['in']:,} in, {stage['out']:,} out{_gone(stage)}")
+    sources = manifest.get("sources", {})
+    if len(sources) > 1:
+        told = (
+            f"{name} {_percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})"
+            for name, s in sources.items()
+        )
+        lines.append(f"  shares of the text: {', '.join(told)}")
+    if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
+        lines.append(f"  paragraphs that had occurred before: {removed:,} taken out")
     if statistics := manifest.get("statistics"):
         splits = manifest["splits"] if len(manifest["splits"]) > 1 else {"": statistics}
         lines += [f"  {split}{': ' if split else ''}{_rows(values, manifest['config'])}" for split, values in splits.items()]
@@ -46,8 +55,10 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     if (templates := manifest.get("dropped_templates", {})).get("calls"):
         names = ", ".join(f"{name} {count:,}" for name, count in templates["most_frequent"][:5])
         lines.append(f"  templates without words that are known: {templates['calls']:,} calls ({names}, …)")
-    if rejects := manifest.get("rejects"):
-        lines.append(f"  rejects are listed in {directory}/rejects ({sum(file['rows'] for file in rejects):,})")
+    for kind, folder in (("rejects", "rejects"), ("drops", "dropped")):
+        if files := manifest.get(kind):
+            more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""
+            lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file['rows'] for file in files):,}){more}")
     return "\n".join(lines)
 
 
@@ -57,7 +68,7 @@ def _content(manifest: dict[str, Any]) -> str:
         return f"{manifest['size']:,} pieces from {sample['words']:,} words ({sample['distinct_words']:,} distinct)"
     kind = manifest["kind"] if OBJECTIVES.get(manifest["config"].get("objective", "nsp")) else "rows"
     total = size(sum(shard["bytes"] for shard in manifest["shards"]))
-    return f"{manifest['rows']:,} {kind} in {count(len(manifest['shards']), 'shard')}, {total}"
+    return f"{count(manifest['rows'], kind.removesuffix('s'))} in {count(len(manifest['shards']), 'shard')}, {total}"
 
 
 def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from bertdata import sentences
+from bertdata.choosing import minhash
 from bertdata.config import CorpusConfig
 from bertdata.errors import NoInputError
-from bertdata.files import storage_errors
+from bertdata.files import place, storage_errors
 from bertdata.records import Piece, Task, pack
-from bertdata.sources import checksums, multistream, text, wikipedia
+from bertdata.sources import books, dumps, text
+from bertdata.sources.dumps import checksums, multistream
+from bertdata.sources.tables import Columns
 from bertdata.wikitext import load_templates
 
-from . import documents
+from . import documents, trial
 
-__all__ = ["CHECKSUM", "INDEX", "Plan", "plan"]
+__all__ = ["CHECKSUM", "INDEX", "Plan", "packages", "plan"]
 
 CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
 _LICENCES = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
@@ -44,7 +46,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Pla
     for kind in ("wikipedia", "books", "text"):
         files = sorted(sources.get(kind, []))
         pieces = [_pieces(kind, name, path, config) for name, path in files]
-        inputs += [_describe(kind, file) for file in pieces]
+        inputs += [_describe(kind, file, config) for file in pieces]
         if kind == "wikipedia":
             groups += [(kind, [piece]) for file in pieces for piece in file]
             for entry, (name, path) in zip(inputs, files, strict=True):
@@ -53,28 +55,40 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Pla
             groups += [(kind, group) for group in _group(chain.from_iterable(pieces), config.task_bytes)]
     if not inputs:
         raise NoInputError("nothing to read: give --wikipedia, --books or --text")
+    config.choice.check(dict.fromkeys(kind for kind, _ in groups))
+    if config.max_documents:
+        groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them
     return Plan([Task(index, kind, pack(pieces)) for index, (kind, pieces) in enumerate(groups + checks)], inputs)
+
+
+def packages(config: CorpusConfig) -> tuple[str, ...]:
+    """Name the packages, beside those that every run has, that documents depend on."""
+    return (*sentences.packages(config.sentence_splitter), *minhash.packages(config.choice.dedup))
 
 
 def _pieces(kind: str, name: str, path: str, config: CorpusConfig) -> list[Piece]:
     with storage_errors(f"cannot read {path}"):
-        size = Path(path).stat().st_size
+        size = place(path).stat().st_size
         if kind == "wikipedia":
-            site = wikipedia.read_site(path)  # refuses what is no dump before anything runs
+            site = dumps.read_site(path)  # refuses what is no dump before anything runs
             load_templates(site.language, dict(config.templates))  # and what is no table of templates
-            ranges = wikipedia.split(path, config.task_bytes)
-        elif path.lower().endswith(".jsonl"):
-            ranges = text.split_lines(path, size, config.task_bytes)
+            ranges = dumps.split(path, config.task_bytes)
         else:
-            ranges = [(0, size)]
+            columns = Columns(config.text_column, config.title_column, config.id_column)
+            if kind == "books":
+                ranges = books.split(path, size, config.task_bytes, columns)
+            else:
+                ranges = text.split(path, size, config.task_bytes, columns, config.text_documents)
     return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 
-def _describe(kind: str, pieces: list[Piece]) -> dict[str, Any]:
+def _describe(kind: str, pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
     date = re.search(r"(?<!\d)((?:19|20)\d{6})(?!\d)", pieces[0].name)
     entry = {"name": pieces[0].name, "source": kind, "bytes": pieces[-1].end, "pieces": len(pieces), "licence": _LICENCES[kind]}
     if kind == "wikipedia":
-        entry["cut"] = wikipedia.how_cut(pieces[0].path, [piece.start for piece in pieces])
+        entry["cut"] = dumps.how_cut(pieces[0].path, [piece.start for piece in pieces])
+    if kind == "books" and books.is_sentence_lines(pieces[0].name):
+        entry["documents"] = f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"
     return {**entry, "date": date.group(1)} if date else entry
 
 
@@ -83,14 +97,14 @@ def _checks(entry: dict[str, Any], name: str, path: str) -> Iterator[tuple[str, 
 
     A task of its own hashes the file whole, while others extract: its pieces, which are hashed as they are read, cannot tell.
     """
-    with storage_errors(f"cannot read {Path(path).parent}"):
+    with storage_errors(f"cannot read what lies beside {path}"):
         whole = Piece(name, path, 0, entry["bytes"])
         if checksum := checksums.published(path):
             entry["checksum"] = checksum
             yield f"{CHECKSUM} {checksum}", [whole]
         if index := multistream.find_index(path):
-            entry["index"] = os.path.basename(index)
-            yield INDEX, [Piece(f"{name} {entry['index']}", index, 0, os.stat(index).st_size), whole]
+            entry["index"] = place(index).name
+            yield INDEX, [Piece(f"{name} {entry['index']}", index, 0, place(index).stat().st_size), whole]
 
 
 def _group(pieces: Iterable[Piece], target: int) -> Iterator[list[Piece]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bertdata.errors import VerificationError
-from bertdata.sources.wikipedia import LOSSES
+from bertdata.sources.dumps import LOSSES
 
 __all__ = ["REASON", "find"]
 

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +17,12 @@ import pyarrow as pa
 
 from bertdata import keys, shards, vocab
 from bertdata.errors import VerificationError
+from bertdata.files import place
 from bertdata.output import STATE
 from bertdata.records import Report, Task
 from bertdata.tokens import Encoder
 
-from . import corpus
+from .. import corpus
 from .chinese import WordEncoder
 
 __all__ = ["Layout", "Spill", "Spills", "Tokenize", "Tokens", "gather"]
@@ -129,7 +129,7 @@ class Tokenize:
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
         name = f"{STATE}/work/tokens-{task.number:05d}.arrow"
         batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
-        file = shards.write(Path(self.root), name, _SPILL, batches, "arrow-file")
+        file = shards.write(place(self.root), name, _SPILL, batches, "arrow-file")
         places = {bucket: place for place, bucket in enumerate(full)}
         spills = [[bucket, places.get(bucket, -1), len(by_bucket[bucket])] for bucket in sorted(by_bucket)]
         return {"files": [file], "spills": spills}
@@ -163,15 +163,15 @@ def gather(members: Iterable[Spill | Tokens]) -> Iterator[Tokens]:
     """Read a bucket's documents, each once: an engine may have moved a reference twice."""
     seen: set[Any] = set()
     for member in members:
-        place = (member.path, member.batch) if isinstance(member, Spill) else (member.task, member.row)
-        if place in seen or place[1] < 0:
+        source = (member.path, member.batch) if isinstance(member, Spill) else (member.task, member.row)
+        if source in seen or source[1] < 0:
             continue
-        seen.add(place)
+        seen.add(source)
         if isinstance(member, Tokens):
             yield member
             continue
         rows = 0
-        for batch in shards.read_batches(Path(member.path), "arrow-file", member.batch, member.batch + 1):
+        for batch in shards.read_batches(place(member.path), "arrow-file", member.batch, member.batch + 1):
             columns = [column.to_pylist() for column in batch.columns]
             yield from (Tokens(*values) for values in zip(*columns, strict=True))
             rows += batch.num_rows

@@ -1,0 +1,28 @@
+"""What a run does, as frozen values: the defaults are BERT's, and a value that cannot work is refused when it is made.
+
+`identity()` is what the bytes of the output depend on; an unfinished run is only resumed under an equal identity.
+"""
+
+from .base import FORMATS
+from .choice import DEDUP, ChoiceConfig
+from .corpus import CorpusConfig
+from .filters import FilterConfig
+from .pairs import LABEL_1, MASKINGS, OBJECTIVES, SEGMENTERS, PairsConfig
+from .toml import parse_toml, read_toml
+from .vocab import VocabConfig
+
+__all__ = [
+    "DEDUP",
+    "FORMATS",
+    "LABEL_1",
+    "MASKINGS",
+    "OBJECTIVES",
+    "SEGMENTERS",
+    "ChoiceConfig",
+    "CorpusConfig",
+    "FilterConfig",
+    "PairsConfig",
+    "VocabConfig",
+    "parse_toml",
+    "read_toml",
+]

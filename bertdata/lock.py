@@ -1,0 +1,104 @@
+"""Let one run at a time write a directory: by a lock of the system on a disk, by a key that is renewed in a store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .errors import OutputLockedError
+from .files import OBJECT_STORES, is_local, remove, storage_errors
+
+__all__ = ["lock"]
+
+_RENEWED, _PATIENCE = 5, 20  # seconds: how often a key is renewed, and for how long unchanged its holder counts as dead
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold a lock file for this process alone, until it ends, however it ends; raise OutputLockedError where another holds it.
+
+    The system frees a lock on a disk.  One in a store is a key that is renewed all the time: where it stays as it is for
+    twenty seconds, its holder is dead.
+    """
+    holder = f"process {os.getpid()} on {os.uname().nodename}"
+    with (_flocked if is_local(path) else _leased)(path, holder):
+        yield
+
+
+def _locked(path: Path, holder: bytes) -> OutputLockedError:
+    who = holder.decode("utf-8", "replace").strip() or "another process"
+    return OutputLockedError(f"{path.parent.parent} is being written by {who}: wait for it, or choose another --output")
+
+
+@contextlib.contextmanager
+def _flocked(path: Path, holder: str) -> Iterator[None]:
+    import fcntl
+
+    with storage_errors(f"cannot lock {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _locked(path, os.read(descriptor, 100)) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{holder}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _leased(path: Any, holder: str) -> Iterator[None]:
+    """Hold a key that only one can create; it says who holds it and, so that it changes, how often it was renewed."""
+    own, done = f"{holder}, {uuid.uuid4().hex[:8]}".encode(), threading.Event()
+
+    def take() -> None:
+        try:
+            if path.exists():  # for stores that can't tell while they write
+                raise FileExistsError
+            path.fs.pipe_file(path.path, own, mode="create" if path.protocol in OBJECT_STORES else "overwrite")
+        except FileExistsError:
+            raise _locked(path, path.read_bytes().partition(b",")[0]) from None
+
+    def renew() -> None:
+        renewed = 0
+        while not done.wait(_RENEWED):
+            with contextlib.suppress(Exception):  # a store that fails now may answer the next time
+                if not path.read_bytes().startswith(own):
+                    return  # this process slept so long that another took it for dead
+                renewed += 1
+                path.fs.pipe_file(path.path, own + b" %d" % renewed)
+
+    with storage_errors(f"cannot lock {path}"):
+        if path.exists():
+            _await_death(path)
+        take()
+    renewer = threading.Thread(target=renew, daemon=True)
+    renewer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        renewer.join()
+        with contextlib.suppress(Exception):
+            if path.read_bytes().startswith(own):
+                remove(path)
+
+
+def _await_death(path: Path) -> None:
+    """Remove a lock that nobody renews; raise OutputLockedError for one that is renewed."""
+    with contextlib.suppress(FileNotFoundError):  # set free while we look
+        seen = path.read_bytes()
+        for _ in range(_PATIENCE):
+            time.sleep(1)
+            if path.read_bytes() != seen:
+                raise _locked(path, seen.partition(b",")[0])
+        remove(path)

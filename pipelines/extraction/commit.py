@@ -1,0 +1,137 @@
+"""A corpus is committed: the counts of all tasks add up, or it is an error; the data card and, last, the manifest are written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bertdata import manifest
+from bertdata.config import CorpusConfig
+from bertdata.errors import EmptyResultError, TooManyRejectsError
+from bertdata.files import place, write_json, write_text
+from bertdata.manifest import Tally, write_list
+from bertdata.report import card
+
+from ..choosing.rewrite import put_in_place
+from . import documents, missing
+from .extract import most_frequent
+from .plan import INDEX, packages
+
+__all__ = ["Commit"]
+
+_NAMES = 100  # of dropped templates that the manifest lists
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Check that the counts add up, and write the data card and, last, the manifest."""
+
+    root: str
+    config: CorpusConfig
+    inputs: list[dict[str, Any]]
+
+    def roots(self) -> list[Path]:
+        """Return the directory of the corpus."""
+        return [place(self.root)]
+
+    def __call__(self, reports: list[dict[str, Any]]) -> None:
+        root = place(self.root)
+        indexes = [report for report in reports if report["kind"] == INDEX]
+        reports = [report for report in reports if report["kind"] in documents.STAGES]
+        tallies = {stage: Tally(stage) for stage in documents.STAGES.values()}
+        for report in reports:
+            tally = Tally.from_json(report["tally"])
+            tallies[tally.stage].merge(tally)
+        files = [file for report in reports for file in report["files"]]
+        files += self._count_missing(tallies[documents.STAGES["wikipedia"]], indexes, reports)
+        counted = [tally for tally in tallies.values() if tally.entered]
+        self._check_share(counted, sum(report["lost"] for report in reports))
+        files = put_in_place(root, files)
+        made = manifest.make(
+            "documents",
+            config=self.config.identity(),
+            inputs=[{**entry, **_input_digest(entry, reports)} for entry in self.inputs],
+            sources=_sources(reports),
+            shards=[file for file in files if file["name"].startswith("data/")],
+            tallies=counted,
+            rejects=[file for file in files if file["name"].startswith("rejects/")],
+            drops=[file for file in files if file["name"].startswith("dropped/")],
+            packages=packages(self.config),
+            dropped_templates=_dropped_templates(reports),
+        )
+        manifest.check_rows(made, sum(tally.left for tally in counted))
+        write_text(root / "README.md", card.write(made))
+        write_json(root / manifest.NAME, made)
+
+    def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
+        root, name = place(self.root), "rejects/missing-pages.jsonl"
+        rejects = missing.find(indexes, reports)
+        for reject in rejects:
+            tally.entered += reject["pages"]
+            tally.rejected[missing.REASON] += reject["pages"]
+        if not rejects:
+            (root / name).unlink(missing_ok=True)  # of a commit that was broken off before an index was moved away
+            return []
+        return [write_list(root, name, rejects)]
+
+    def _check_share(self, tallies: list[Tally], lost: int) -> None:
+        entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
+        rejected = sum(sum(tally.rejected.values()) for tally in tallies)
+        reasons = _most(tally.rejected for tally in tallies)
+        if rejected > self.config.max_rejects * entered:
+            raise TooManyRejectsError(
+                f"{rejected} of {entered} records were rejected ({reasons}), more than --max-rejects {self.config.max_rejects} "
+                f"allows: look at {self.root}/rejects, mend the input, or run again with --resume and a larger --max-rejects"
+            )
+        size = sum(entry["bytes"] for entry in self.inputs)
+        if lost > self.config.max_rejects * size:
+            raise TooManyRejectsError(
+                f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons}), a larger share than "
+                f"--max-rejects {self.config.max_rejects} allows: look at {self.root}/rejects, fetch the damaged dump again, or "
+                "take what there is with --resume and a larger --max-rejects"
+            )
+        if not left:
+            reasons = _most(tally.dropped + tally.rejected for tally in tallies)
+            raise EmptyResultError(
+                f"none of {entered} records gave a document ({reasons or 'it is empty'}): check the input, and the "
+                "options that drop documents"
+            )
+
+
+def _dropped_templates(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add up the calls of templates that gave no words; a name counts in the tasks where it is among the most frequent."""
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(dict(report["templates"]["names"]))
+    return {"calls": sum(report["templates"]["calls"] for report in reports), "most_frequent": most_frequent(counts, _NAMES)}
+
+
+def _most(counters: Iterable[Counter[str]]) -> str:
+    """Name the most frequent reasons."""
+    return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
+
+
+def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what each source has given: documents, bytes of text and their share; and the paragraphs taken out of them."""
+    found: dict[str, Counter[str]] = {}
+    for report in reports:
+        own = found.setdefault(report["kind"], Counter())
+        own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
+        if "trimmed" in report:
+            own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
+    total = sum(own["text_bytes"] for own in found.values())
+    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in found.items()}
+
+
+def _input_digest(entry: dict[str, Any], reports: list[dict[str, Any]]) -> dict[str, str]:
+    """Return a file's SHA-256; of a file read in pieces, that of its pieces' digests, in order, as text; of a trial none."""
+    found = [i for report in reports for i in report["inputs"] if (report["kind"], i["name"]) == (entry["source"], entry["name"])]
+    digests = [i["sha256"] for i in sorted(found, key=lambda i: int(i["start"]))]
+    if not digests:
+        return {}
+    return {"sha256": digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()}

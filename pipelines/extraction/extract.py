@@ -1,0 +1,120 @@
+"""A task extracts: its input becomes a shard of documents, lists of what was refused or dropped, and a report that counts all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from bertdata import shards
+from bertdata.config import CorpusConfig
+from bertdata.files import digest, place, storage_errors
+from bertdata.manifest import Tally, write_list
+from bertdata.records import Document, Drop, Piece, Task, unpack
+from bertdata.sources.dumps import checksums, multistream
+
+from ..choosing import rules
+from ..choosing.facts import Facts
+from . import documents, trial
+from .plan import CHECKSUM, INDEX
+
+__all__ = ["Extract", "Ledger", "most_frequent"]
+
+_NAMES = 1000  # of dropped templates that a task reports: enough for the sums of the most frequent to be right
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Turn a task's input into a shard of documents and a list of rejects, or check it."""
+
+    root: str
+    config: CorpusConfig
+    count: int
+    choosing: bool = False
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        pieces = unpack(task.pieces)
+        kind, _, checksum = task.kind.partition(" ")
+        with storage_errors("cannot read the input"):
+            if kind == CHECKSUM:
+                checksums.check(pieces[0].path, checksum)
+                return {"kind": kind, "files": []}
+            if kind == INDEX:
+                index = multistream.read_index(pieces[0].path, pieces[1].path)._asdict()
+                return {"kind": kind, "files": [], "inputs": _inputs(pieces[:1]), "index": index, "name": pieces[1].name}
+            return self._extract(task, pieces)
+
+    def _extract(self, task: Task, pieces: list[Piece]) -> dict[str, Any]:
+        name = shards.name("train", task.number, self.count, self.config.format)
+        most = trial.quota(task.number, self.count, self.config.max_documents)
+        facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
+        ledger = Ledger(Tally(documents.STAGES[task.kind]), most, facts)
+        batches = ledger.batches(documents.read(task.kind, pieces, self.config, ledger.templates))
+        shard = shards.write(place(self.root), name, shards.DOCUMENT, batches, self.config.format)
+        files = [{**shard, "text_bytes": ledger.text_bytes}]
+        if ledger.rejects:
+            rejects = f"rejects/{task.number:05d}-of-{self.count:05d}.jsonl"
+            files.append(write_list(place(self.root), rejects, ledger.rejects))
+        if ledger.drops:
+            files.append(write_list(place(self.root), f"dropped/{task.number:05d}-of-{self.count:05d}.jsonl", ledger.drops))
+        if facts is not None:
+            files.append(facts.write(place(self.root), task.number))
+        return {
+            "kind": task.kind,
+            "files": files,
+            "inputs": [] if most else _inputs(pieces),  # a trial reads no file to its end
+            "tally": ledger.tally.to_json(),
+            "lost": ledger.lost,
+            "templates": {"calls": ledger.templates.total(), "names": most_frequent(ledger.templates, _NAMES)},
+        }
+
+
+def _inputs(pieces: list[Piece]) -> list[dict[str, Any]]:
+    return [{**piece._asdict(), "sha256": digest(piece.path, piece.start, piece.end)} for piece in pieces]
+
+
+@dataclass
+class Ledger:
+    """Count a task's records, as documents go into batches and rejects into a list."""
+
+    tally: Tally
+    most: int = 0
+    facts: Facts | None = None
+    rejects: list[dict[str, Any]] = field(default_factory=list)
+    drops: list[dict[str, Any]] = field(default_factory=list)
+    text_bytes: int = 0
+    lost: int = 0
+    templates: Counter[str] = field(default_factory=Counter)
+
+    def batches(self, records: Iterable[documents.Record]) -> Iterator[Any]:
+        """Yield record batches of documents; at least one, which may be empty."""
+        batch = shards.DocumentBatch()
+        for record in records:
+            self.tally.entered += 1
+            if isinstance(record, Document):
+                self.tally.left += 1
+                batch.add(record)
+                if self.facts is not None:
+                    self.facts.add(record)
+                if batch.bytes >= shards.BATCH_BYTES:
+                    self.text_bytes += batch.bytes
+                    yield batch.take()
+            elif isinstance(record, Drop):
+                self.tally.dropped[record.reason] += 1
+                if record.id:
+                    self.drops.append({"id": record.id, "reason": record.reason, "detail": record.detail})
+            else:
+                self.tally.rejected[record.reason] += 1
+                self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
+                self.lost += record.lost
+            if self.tally.left == self.most > 0:
+                break
+        if batch.rows or not self.text_bytes:
+            self.text_bytes += batch.bytes
+            yield batch.take()
+
+
+def most_frequent(counts: Counter[str], most: int) -> list[list[str | int]]:
+    """List the names with the highest counts; of equal ones, in order of name."""
+    return [[name, count] for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]
