@@ -40,10 +40,12 @@ class Measures:
     @cached_property
     def _kinds(self) -> list[int]:
         """How many characters of each kind there are."""
-        found = np.zeros(4, np.int64)
+        found = [0, 0, 0, 0]
         for start in range(0, len(self._text), WINDOW):
-            found += np.bincount(_kinds()[codes(self._text[start : start + WINDOW])], minlength=4)
-        return found.tolist()  # type: ignore[no-any-return]
+            kinds = _kinds()[codes(self._text[start : start + WINDOW])]
+            for kind in (_LETTER, _DIGIT, _MARK):
+                found[kind] += np.count_nonzero(kinds == kind)
+        return found
 
     def _share(self, kind: int) -> float:
         return self._kinds[kind] / (sum(self._kinds[1:]) or 1)
