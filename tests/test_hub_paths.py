@@ -165,6 +165,8 @@ def here(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in hub.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
+    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"  # it is made when the package is imported
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
     huggingface_hub.HfFileSystem.clear_instance_cache()
 
 

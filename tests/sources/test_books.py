@@ -291,7 +291,8 @@ def test_four_times_the_input_takes_no_more_than_four_times_as_long(unit: str) -
     def seconds(size: int) -> float:
         return min(once(unit * (size // len(unit))) for _ in range(3))  # a busy machine makes any single one long
 
-    assert seconds(400_000) < 8 * max(seconds(100_000), 0.02), "quadratic would be 16 times"
+    ratios = (seconds(400_000) / max(seconds(100_000), 0.02) for _ in range(4))  # as far as the first that tells
+    assert any(ratio < 8 for ratio in ratios), "quadratic would be 16 times"
 
 
 def test_the_scorer_agrees() -> None:
