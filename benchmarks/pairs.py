@@ -86,8 +86,8 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def read(path: Path, length: int = 0) -> Rows:
-    """Read a directory of make-pairs, all its splits, or JSONL."""
+def read(path: Path, length: int = 0, split: str = "") -> Rows:
+    """Read a directory of make-pairs, one split or all, or JSONL."""
     if not (path / manifest.NAME).exists():
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         lines = [json.loads(line) for file in files for line in file.open(encoding="utf-8")]
@@ -99,7 +99,8 @@ def read(path: Path, length: int = 0) -> Rows:
     made = manifest.read(path, "pairs")
     if made["config"]["objective"] != "nsp":
         sys.exit(f"{path} holds no pairs for next sentence prediction")
-    batches = [b for s in made["shards"] for b in shards.read_batches(path / s["name"], made["config"]["format"])]
+    files = [shard["name"] for shard in made["shards"] if shard["name"].startswith(f"data/{split}")]
+    batches = [batch for name in files for batch in shards.read_batches(path / name, made["config"]["format"])]
     columns = [[b.column(name) for b in batches] for name in ("input_ids", "token_type_ids", "next_sentence_label")]
     ids, types = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns[:2])
     ends = np.append(0, np.cumsum(np.concatenate([c.value_lengths().to_numpy() for c in columns[0]])))

@@ -38,6 +38,7 @@ from bertdata.trainer import train
 
 transformers: Any = _transformers  # it is typed in part
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+_LISTS = ("input_ids", "token_type_ids")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 KINDS = ("bertdata", "google")
 LENGTHS_ONLY = "-lengths"
@@ -82,7 +83,8 @@ def _prepare(work: Path, options: argparse.Namespace) -> float:
         form = ["--max-seq-length", str(options.length), *split]
         _bertdata("make-pairs", work / "corpus", "--vocab", work / "vocab", *form, "--output", work / "bertdata")
     vocabulary = vocab.read(work / "vocab")
-    ours, theirs = _split(work / "bertdata"), _control(work, vocabulary, options.length)
+    ours = _split(work / "bertdata")
+    theirs = _control(work, vocabulary, ours["train"])
     for kind, made in (("bertdata", ours), ("google", theirs)):
         for name, blank in ((kind, False), (kind + LENGTHS_ONLY, True)):
             if blank or kind == "google":
@@ -96,27 +98,11 @@ def _bertdata(*arguments: str | Path) -> None:
 
 
 def _split(path: Path) -> dict[str, Rows]:
-    """Read the rows of each split, without where they came from."""
-    made = manifest.read(path, "pairs")
-    found = {}
-    for name in ("train", "validation"):
-        batches = [
-            batch
-            for shard in made["shards"]
-            if f"/{name}-" in shard["name"]
-            for batch in shards.read_batches(path / shard["name"], made["config"]["format"])
-        ]
-        ids, types = (np.concatenate([b.column(c).flatten().to_numpy() for b in batches]).astype(np.int64) for c in _LISTS)
-        ends = np.append(0, np.cumsum(np.concatenate([b.column("input_ids").value_lengths().to_numpy() for b in batches])))
-        labels = np.concatenate([b.column("next_sentence_label").to_numpy() for b in batches]).astype(np.int64)
-        found[name] = Rows(ids, types, ends, labels, made["config"]["max_seq_length"], 0, 1)
-    return found
+    """Read the rows of each split."""
+    return {split: read(path, split=split) for split in ("train", "validation")}
 
 
-_LISTS = ("input_ids", "token_type_ids")
-
-
-def _control(work: Path, vocabulary: vocab.Vocabulary, length: int) -> dict[str, Rows]:
+def _control(work: Path, vocabulary: vocab.Vocabulary, like: Rows) -> dict[str, Rows]:
     """Make the pairs of BERT's own algorithm of the documents of each split."""
     text = tokenize(work / "corpus", vocabulary)
     made = manifest.read(work / "bertdata", "pairs")
@@ -125,7 +111,6 @@ def _control(work: Path, vocabulary: vocab.Vocabulary, length: int) -> dict[str,
         if "/validation-" in shard["name"]:
             for batch in shards.read_batches(work / "bertdata" / shard["name"], made["config"]["format"]):
                 held_out |= set(batch.column("a_document").to_pylist()) | set(batch.column("b_document").to_pylist())
-    like = read(work / "bertdata")._replace(length=length)
     chosen = {"train": [id not in held_out for id in text.ids], "validation": [id in held_out for id in text.ids]}
     return {name: control(_only(text, np.array(documents)), like, vocabulary) for name, documents in chosen.items()}
 

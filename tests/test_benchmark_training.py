@@ -44,7 +44,7 @@ def work(build: Build, tmp_path_factory: pytest.TempPathFactory, sample_corpus: 
 
 @pytest.fixture(scope="module")
 def control(benchmark: Any, work: Path) -> dict[str, Any]:
-    splits: dict[str, Any] = benchmark._control(work, vocab.read(work / "vocab"), LENGTH)
+    splits: dict[str, Any] = benchmark._control(work, vocab.read(work / "vocab"), benchmark._split(work / "bertdata")["train"])
     return splits
 
 

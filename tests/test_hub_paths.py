@@ -10,7 +10,6 @@ import io
 import json
 import re
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Build, Run, digests, read_manifest, read_rows
+from loopback import listening
 
 from bertdata import files
 from bertdata.errors import NoInputError, StorageError, UsageError
@@ -122,15 +122,8 @@ def hub() -> Iterator[Hub]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    listening.daemon_threads = True
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    found.url = f"http://127.0.0.1:{listening.server_address[1]}"
-    yield found
-    listening.shutdown()
-    listening.server_close()
-    thread.join()
+    with listening(Handler) as found.url:
+        yield found
 
 
 @pytest.fixture(autouse=True)

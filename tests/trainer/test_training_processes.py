@@ -92,17 +92,21 @@ def test_a_signal_saves(write: Write, tmp_path: Path, number: int, code: int) ->
     assert (last / "state.json").exists()
 
 
-def test_a_signal_to_a_reader_is_for_its_own_process(write: Write, tmp_path: Path) -> None:
-    """torchrun and Slurm send SIGTERM to all processes, those that read for the DataLoader too: the save is not lost."""
-    run = write(100_000)
-    run.write_text(run.read_text().replace("workers = 0", "workers = 2"))
-    (process,) = started(str(run), "--output", str(tmp_path / "run"))
-    wait_for(tmp_path / "run" / "checkpoint-5", process)
+def started_with_readers(run: Path, workers: int, output: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """Start a run whose rows are read by other processes; return it, once it has a checkpoint, and their ids."""
+    run.write_text(run.read_text().replace("workers = 0", f"workers = {workers}"))
+    (process,) = started(str(run), "--output", str(output))
+    wait_for(output / "checkpoint-5", process)
     readers = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     if not readers.exists():
         process.kill()
         pytest.skip("the system does not tell of a process's children")
-    children = [int(number) for number in readers.read_text().split()]
+    return process, [int(number) for number in readers.read_text().split()]
+
+
+def test_a_signal_to_a_reader_is_for_its_own_process(write: Write, tmp_path: Path) -> None:
+    """torchrun and Slurm send SIGTERM to all processes, those that read for the DataLoader too: the save is not lost."""
+    process, children = started_with_readers(write(100_000), 2, tmp_path / "run")
     assert len(children) == 2
     for number in (*children, process.pid):
         os.kill(number, signal.SIGTERM)
@@ -112,15 +116,8 @@ def test_a_signal_to_a_reader_is_for_its_own_process(write: Write, tmp_path: Pat
 
 
 def test_a_reader_that_is_killed_is_named(write: Write, tmp_path: Path) -> None:
-    run = write(100_000)
-    run.write_text(run.read_text().replace("workers = 0", "workers = 1"))
-    (process,) = started(str(run), "--output", str(tmp_path / "run"))
-    wait_for(tmp_path / "run" / "checkpoint-5", process)
-    readers = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    if not readers.exists():
-        process.kill()
-        pytest.skip("the system does not tell of a process's children")
-    os.kill(int(readers.read_text()), signal.SIGKILL)
+    process, (reader,) = started_with_readers(write(100_000), 1, tmp_path / "run")
+    os.kill(reader, signal.SIGKILL)
     ((_, said),) = ended([process], 1)
     assert "error: another process of this run is gone (DataLoader worker (pid" in said
 
