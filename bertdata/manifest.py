@@ -1,18 +1,21 @@
 """A data set's manifest: what went in, what came out, and counts that must add up.
 
 The manifest is the commit point: it is written last, and a directory without one is no data set.  It holds nothing that
-depends on the machine, the time or the number of workers, so equal runs write equal manifests.
+depends on the machine, the time or the number of workers, so equal runs write equal manifests.  Its last key is the digest of
+all the others.  What it names lies in its directory: a name that leads elsewhere is refused before a file is opened.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
 import platform
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -20,12 +23,43 @@ from typing import Any
 
 from . import __version__
 from .errors import NoInputError, UsageError, VerificationError
-from .files import digest, file_entry, read_json, write_text
+from .files import digest, file_entry, is_local, size, storage_errors, write_text
+from .lock import holder
 
-__all__ = ["FORMAT", "NAME", "Tally", "check_files", "check_rows", "make", "read", "versions", "write_list"]
+__all__ = [
+    "CARD",
+    "FORMAT",
+    "NAME",
+    "Tally",
+    "check_files",
+    "check_inside",
+    "check_rows",
+    "listed",
+    "make",
+    "read",
+    "text",
+    "versions",
+    "write",
+    "write_list",
+]
 
 FORMAT = 1  # raised when a reader of the old form would misread the new one
-NAME = "manifest.json"
+NAME, CARD = "manifest.json", "README.md"
+_OWN = "sha256"  # the key of the manifest's digest of itself
+_LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of files
+_FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")  # in one folder at most, none hidden
+_KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "an object"}
+_FORM: dict[str, type] = {"bertdata": int, "kind": str, "versions": dict, "config": dict, "rows": int}  # what it must have
+_ENTRIES: dict[str, dict[str, type]] = {  # and the entries of its lists
+    "shards": {"name": str, "rows": int, "bytes": int, "sha256": str},
+    "rejects": {"name": str, "rows": int, "bytes": int, "sha256": str},
+    "drops": {"name": str, "rows": int, "bytes": int, "sha256": str},
+    "files": {"name": str, "bytes": int, "sha256": str},
+    "inputs": {"name": str, "bytes": int},
+    "counts": {"stage": str, "in": int, "out": int, "dropped": dict, "rejected": dict},
+}
+_MOST = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
+_RESTORE = "restore it from a copy, or build the data set again with --overwrite"
 
 
 @dataclass
@@ -112,31 +146,110 @@ def check_rows(manifest: dict[str, Any], counted: int) -> None:
         raise VerificationError(f"the shards hold {manifest['rows']} rows, but {counted} were counted: please report this")
 
 
+def text(manifest: dict[str, Any]) -> str:
+    """Return the text of a manifest's file; equal manifests have equal ones."""
+    return json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+
+
+def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
+    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both."""
+    if card:
+        write_text(directory / CARD, card)
+        told = card.encode("utf-8")
+        made = {**made, "card": {"name": CARD, "bytes": len(told), "sha256": hashlib.sha256(told).hexdigest()}}
+    write_text(directory / NAME, text({**made, _OWN: _own_digest(made)}))
+
+
+def _own_digest(manifest: dict[str, Any]) -> str:
+    """Hash all that a manifest says, but for this digest; the order of its keys and its white space do not matter."""
+    rest = {key: value for key, value in manifest.items() if key != _OWN}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
 def read(directory: Path, kind: str = "") -> dict[str, Any]:
     """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``.
 
-    Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata.
+    Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
+    that was changed since it was written, or that names files elsewhere.
     """
     if not directory.is_dir():
         raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
-    manifest = read_json(directory / NAME)
+    manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
+        if job := holder(directory / ".bertdata"):
+            raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
         unfinished = (directory / ".bertdata").is_dir()
+        if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
+            raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
         problem = "an unfinished run: finish it with --resume" if unfinished else "no data set of bertdata (no manifest.json)"
         raise NoInputError(f"{directory} holds {problem}")
-    if manifest["bertdata"] > FORMAT:
+    if type(manifest["bertdata"]) is int and manifest["bertdata"] > FORMAT:
         raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+    if _OWN in manifest and manifest[_OWN] != _own_digest(manifest):
+        raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
+    if problem := _misfit(manifest):
+        raise VerificationError(f"{directory / NAME}: {problem}: {_RESTORE}")
     if kind and manifest["kind"] != kind:
         raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
     return manifest
 
 
+def _parse(path: Path) -> Any:
+    """Read a manifest's file; None where there is none."""
+    with storage_errors(f"cannot read {path}"):
+        if not path.is_file():
+            return None
+        if size(path) > _MOST:
+            raise VerificationError(f"{path} is larger than any manifest: {_RESTORE}")
+        written = path.read_bytes()
+    try:
+        return json.loads(written.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise VerificationError(f"{path} is damaged ({' '.join(str(error).split())}): {_RESTORE}") from error
+
+
+def _misfit(manifest: dict[str, Any]) -> str:
+    """Say what no manifest has: a value of another type, or a name that leads out of the directory; nothing if it is one."""
+    forms = [("", manifest, _FORM)]
+    for key, form in _ENTRIES.items():
+        values = manifest.get(key, [] if key in ("rejects", "drops", "files") else None)
+        if type(values) is not list:
+            return f"{key} is not a list"
+        forms += [(f"{key}[{number}].", value, form) for number, value in enumerate(values)]
+    for where, value, form in forms:
+        if type(value) is not dict:
+            return f"{where.rstrip('.')} is not an object"
+        for key, kind in form.items():
+            if type(value.get(key)) is not kind or (kind is int and value[key] < 0):
+                return f"{where}{key} is not {_KINDS[kind]}"
+    names = [file["name"] for file in listed(manifest)]
+    for name in names:
+        if len(name) > 255 or not _FILE_NAME.fullmatch(name):
+            return f"it names {ascii(name[:100])}, which is no file of a data set; trust nothing of this one"
+    return "" if len(set(names)) == len(names) else "it names a file twice"
+
+
+def listed(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the entries of all files but the manifest and the card."""
+    for key in _LISTS:
+        yield from manifest.get(key, [])
+
+
 def check_files(directory: Path, manifest: dict[str, Any]) -> None:
-    """Raise VerificationError for a file of the data set that is missing or has another size than its manifest says."""
-    for file in [*manifest["shards"], *manifest.get("rejects", []), *manifest.get("drops", []), *manifest.get("files", [])]:
+    """Raise VerificationError for a file of a data set that is missing, leads out of it, or has another size than it should."""
+    for file in listed(manifest):
         path = directory / file["name"]
         if not path.is_file() or path.stat().st_size != file["bytes"]:
             raise VerificationError(f"{path} is missing or cut: build it again with --overwrite")
+        check_inside(directory, file["name"])
+
+
+def check_inside(directory: Path, name: str) -> None:
+    """Raise VerificationError where a symbolic link leads out of a data set."""
+    if is_local(directory):
+        real, root = os.path.realpath(directory / name), os.path.realpath(directory)
+        if os.path.commonpath([real, root]) != root:
+            raise VerificationError(f"{directory / name} is a link that leads out of {directory}: put the file in its place")
 
 
 def versions(optional: Sequence[str] = ()) -> dict[str, str]:

@@ -1,0 +1,91 @@
+"""`bertdata verify`: read data sets again, all of them, and tell what is not as it was written."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from ..errors import NoInputError, VerificationError
+from ..files import place
+from ..report.words import count, size
+from ..terminal import clean, unguarded
+from .run import echo
+
+__all__ = ["command"]
+
+_LINES = 50  # about damaged files of one data set; the others are counted
+
+
+@click.command("verify")
+@click.argument("directories", nargs=-1, required=True, type=place, metavar="DIRECTORY...")
+@click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one a core, fewer for little]")
+def command(directories: tuple[Path, ...], workers: int | None) -> None:
+    """Read each DIRECTORY again, all of it: documents, a vocabulary or pairs.
+
+    Checked are every file's bytes and digest, the manifest itself, and files that it does not know; then what files hold:
+    schemas, rows, end marks, the laws that documents, vocabularies and pairs keep, and that all counts add up.
+
+    Exit code 6 and a line for each file that is damaged.  A failing disk is exit code 4.  What `bertdata train` writes is no
+    data set: a checkpoint is checked when it is loaded.
+    """
+    from .. import manifest
+    from ..verify import verify
+
+    for directory in directories:  # before the first is read for hours
+        _refuse_run(directory)
+        with contextlib.suppress(VerificationError):
+            manifest.read(directory)
+    damaged = []
+    for directory in directories:
+        start = time.monotonic()
+        with _progress(directory) as progress:
+            found = verify(directory, workers=workers, progress=progress)
+        for problem in found.problems[:_LINES]:
+            echo(f"{directory / problem.name}: {problem.what}", err=True)
+        if len(found.problems) > _LINES:
+            echo(f"{directory}: and {count(len(found.problems) - _LINES, 'file')} more", err=True)
+        for note in found.notes:
+            echo(f"note: {note}", err=True)
+        if found.problems:
+            damaged.append(f"{directory} ({count(len(found.problems), 'file')})")
+        else:
+            rate = size(int(found.bytes / max(0.001, time.monotonic() - start)))
+            rows = f", {count(found.rows, 'row')}" if found.kind != "vocabulary" else ""
+            echo(f"{directory}: {found.kind}, {count(found.files, 'file')}{rows}, {size(found.bytes)}: all as written ({rate}/s)")
+    if damaged:
+        raise VerificationError(f"not as written: {', '.join(damaged)}: restore what is named above, or build it again")
+
+
+def _refuse_run(directory: Path) -> None:
+    """Raise NoInputError for the directory of a training run, or for a checkpoint."""
+    if not (directory / "manifest.json").exists() and any((directory / n).exists() for n in ("metrics.jsonl", "state.json")):
+        raise NoInputError(
+            f"{directory} is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded; give "
+            "what build-corpus, train-vocab or make-pairs has written"
+        )
+
+
+@contextlib.contextmanager
+def _progress(directory: Path) -> Iterator[Callable[[int, int], None]]:
+    """Draw a bar of the bytes that are read, with rate and time left; nothing where no one looks."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=16),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bars:
+        bar = bars.add_task(clean(f"…{directory.name[-24:]}"), total=None)
+        yield lambda done, of: bars.update(bar, completed=done, total=of)
