@@ -22,7 +22,7 @@ from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
 
 from . import keys
-from .config import VocabConfig
+from .config import VocabConfig, read_small
 from .errors import EmptyResultError, UsageError
 from .files import place, write_json, write_text
 
@@ -31,6 +31,10 @@ __all__ = ["SPECIAL", "Vocabulary", "is_sampled", "read", "special_tokens", "tra
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT = 1 << 16  # characters of a text that is given to the trainer
+_MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB
+_LONGEST_PIECE = 1000  # characters
+_BLANK = " \t\r"
+_NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
 _LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
@@ -143,17 +147,12 @@ def read(path: str | Path, lowercase: bool | None = None) -> Vocabulary:
     path = place(path)
     file = path / "vocab.txt" if path.is_dir() else path
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_small(file, _MOST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
         ) from error
-    pieces = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
-    if missing := [token for token in SPECIAL if token not in pieces]:
-        raise UsageError(f"{file} lacks {', '.join(missing)}: it is not a vocabulary of BERT")
-    if len(set(pieces)) != len(pieces):
-        twice = next(piece for i, piece in enumerate(pieces) if piece in pieces[:i])
-        raise UsageError(f"{file} holds {twice!r} twice: ids would be wrong; remove the second one")
+    pieces = _pieces(file, text)
     settings = _read_settings(file.with_name("tokenizer_config.json"))
     if lowercase is not None and settings.get("do_lower_case", lowercase) != lowercase:
         made, asked = ("cased", "lowercase") if lowercase else ("lowercase", "cased")
@@ -165,11 +164,29 @@ def read(path: str | Path, lowercase: bool | None = None) -> Vocabulary:
     return Vocabulary(pieces, lowercase, lowercase if strip_accents is None else bool(strip_accents))
 
 
+def _pieces(file: Path, text: str) -> list[str]:
+    """Return the piece of each line, without white space around it, as BERT's own reader takes it."""
+    pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
+    if missing := [token for token in SPECIAL if token not in pieces]:
+        form = "; give a vocab.txt" if file.suffix == ".json" else ""
+        raise UsageError(f"{file} lacks {', '.join(missing)}: it is not a vocabulary of BERT{form}")
+    lines: dict[str, int] = {}
+    for number, piece in enumerate(pieces, 1):
+        if not piece:
+            raise UsageError(f"{file}: line {number} is blank: ids would be unsure; take it out, or write [unused{number}] there")
+        if len(piece) > _LONGEST_PIECE or not _NO_PIECE.isdisjoint(piece):
+            raise UsageError(f"{file}: line {number} is no piece of a word ({piece[:40]!a}): it is not a vocabulary of BERT")
+        if (first := lines.setdefault(piece, number)) != number:
+            where = f"in lines {first} and {number}"
+            raise UsageError(f"{file} holds {piece!a} twice, {where}: ids would be wrong; remove the second one")
+    return pieces
+
+
 def _read_settings(path: Path) -> dict[str, object]:
     if not path.exists():
         return {}
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        settings = json.loads(read_small(path).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     return settings if isinstance(settings, dict) else {}

@@ -8,7 +8,7 @@ from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
 from .filters import FilterConfig
 from .pairs import LABEL_1, MASKINGS, OBJECTIVES, SEGMENTERS, PairsConfig
-from .toml import parse_toml, read_toml
+from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "PairsConfig",
     "VocabConfig",
     "parse_toml",
+    "read_small",
     "read_toml",
 ]

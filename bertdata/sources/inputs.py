@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,15 +102,37 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
 
 def _matches(path: Path, suffixes: Sequence[str]) -> list[str]:
     """List the files with one of the suffixes that a name, a directory or a glob stands for."""
-    hits = [str(path)] if path.exists() else glob.glob(str(path), recursive=True)
+    hits = [str(path)] if path.exists() else list(_globbed("", path.parts))
     files = [hit for hit in hits if _has_suffix(hit, suffixes) and os.path.isfile(hit)]
     return files + [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit), suffixes)]
+
+
+def _globbed(root: str, parts: Sequence[str]) -> Iterator[str]:
+    """Yield what fits a glob below `root`; ``**`` goes into no linked directory, of which two may make a maze without an end."""
+    if not parts:
+        yield root
+        return
+    head, rest = parts[0], parts[1:]
+    if head != "**":
+        hits = glob.glob(os.path.join(glob.escape(root), head))
+        for hit in hits if not rest else filter(os.path.isdir, hits):
+            yield from _globbed(hit, rest)
+        return
+    yield from _globbed(root, rest)
+    with os.scandir(root or ".") as entries:
+        folders = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name[:1] != ".")
+    for name in folders:
+        yield from _globbed(os.path.join(root, name), parts)
+
+
+def _fail(error: OSError) -> None:
+    raise error
 
 
 def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
     """List the files below a directory, but for hidden ones, caches of `datasets` and bertdata's own data sets."""
     files: list[str] = []
-    for parent, directories, names in os.walk(directory):
+    for parent, directories, names in os.walk(directory, onerror=_fail):
         if os.path.isdir(os.path.join(parent, ".bertdata")):
             directories[:] = []  # a data set of ours, perhaps the very output of this run: no input
             continue

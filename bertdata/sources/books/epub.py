@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import posixpath
 import re
 import struct
@@ -26,6 +27,8 @@ _HEAD = 1024  # bytes of a page in which it names its encoding
 _IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
 _LONGEST_IMPRINT = 6000  # characters of a page that is all copyright notice
 _BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
+_TAIL = (1 << 16) + 22  # bytes at the end of a zip file in which its last record begins
+_LONGEST_LIST = 4 << 20  # bytes; a book has some hundred files of a hundred bytes each
 
 
 class Unreadable(Exception):
@@ -56,6 +59,7 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
     Reasons: ``damaged`` (zip, package or a page of it), ``encrypted``, ``too-large``.
     """
     try:
+        _check_list(file)
         with zipfile.ZipFile(file) as archive:
             return _read(archive, max_bytes)
     except _BROKEN as error:
@@ -66,6 +70,16 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
         raise Unreadable("damaged", "its list of files leads out of it") from None
     except RuntimeError as error:  # so zipfile asks for a password
         raise Unreadable("encrypted", str(error)) from None
+
+
+def _check_list(file: IO[bytes]) -> None:
+    """Refuse a zip file whose list of files is too long, before it is read: its entries would take ten times their bytes."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _TAIL))
+    tail = file.read(_TAIL)
+    at = tail.rfind(b"PK\5\6")
+    if at >= 0 and len(tail) >= at + 16 and int.from_bytes(tail[at + 12 : at + 16], "little") > _LONGEST_LIST:
+        raise Unreadable("too-large", f"its list of files has more than {_LONGEST_LIST} bytes")
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:

@@ -30,7 +30,8 @@ __all__ = ["PARTS", "Remote", "fetch_all", "missing_bytes"]
 PARTS = ".download"  # folder of unfinished files; readers pass over dot names
 _CHECKS = 2  # times that a file of the right length and the wrong checksum is fetched
 _BLOCK = 1 << 14  # bytes; of a block that is cut nothing is kept
-_NAME = re.compile(r"(?:(?!\.)[^/\\\x00-\x1f]+/)*(?!\.)[^/\\\x00-\x1f]+")  # stays below the directory, and is not hidden
+_PLAIN = "[^/\\\\\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]+"  # nothing that parts a path, or steers a terminal
+_NAME = re.compile(rf"(?:(?!\.){_PLAIN}/)*(?!\.){_PLAIN}")  # stays below the directory, and is not hidden
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 

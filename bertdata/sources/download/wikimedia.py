@@ -25,6 +25,7 @@ __all__ = ["CONNECTIONS", "DUMPS", "Dump", "find_dump", "wiki_name"]
 DUMPS = "https://dumps.wikimedia.org"
 CONNECTIONS = 2  # at a time from one address, as the front page of dumps.wikimedia.org and its robot policy ask
 _JOBS = ("articlesmultistreamdump", "articlesdump")  # the better one first
+_MOST = 1 << 50  # bytes of a file
 _CODE = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
 _DATE = re.compile(r"\d{8}")
 _LISTED = re.compile(r"""href=["']?(?:[^"'>]*/)?(\d{8})/?["'>]""")
@@ -120,7 +121,7 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
     files = []
     for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
         size, sha1 = (entry.get("size"), entry.get("sha1") or sums.get(name)) if isinstance(entry, dict) else (None, None)
-        if not isinstance(size, int) or not sha1 or "/" in name or not name.startswith(f"{prefix}-"):
+        if type(size) is not int or not 0 <= size < _MOST or not sha1 or "/" in name or not name.startswith(f"{prefix}-"):
             raise TransferError(f"{folder}/dumpstatus.json tells no size or sha1 of {name!r}: give another --date or --base-url")
         if sums.get(name, sha1) != sha1:
             raise VerificationError(f"{folder}: dumpstatus.json and the file of sha1 sums contradict each other about {name}")

@@ -50,10 +50,10 @@ def read_site(path: str) -> Site:
     text = head.decode("utf-8", "replace")
     if "<mediawiki" not in text:
         raise UsageError(f"{path} is no MediaWiki export (no <mediawiki> in its first megabyte): give a pages-articles dump")
-    names = re.findall(r'<namespace key="(-?\d+)"[^>]*>([^<]*)</namespace>', text)
+    names = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
     base = _element(text, "base")
-    language = next(iter(re.findall(r'<mediawiki[^>]*\sxml:lang="([^"]+)"', text)), "") or _host_language(base)
+    language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     return Site(_dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces)
 
 

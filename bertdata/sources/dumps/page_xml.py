@@ -18,6 +18,8 @@ _FIELDS = {
     "page/revision/model": "model",
     "page/revision/text": "text",
 }
+_DEEPEST = 64  # elements within each other; a dump has six
+_LONG_TAG = re.compile(rb"<[^<>]{65536}")  # of thousands of attributes, which the parser would keep
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
 
@@ -33,6 +35,8 @@ def read_fields(page: bytes) -> dict[str, str]:
 
     Of several revisions the last one counts.  Raise BrokenPage where the XML is not well-formed or declares entities.
     """
+    if tag := _LONG_TAG.search(page):
+        raise BrokenPage("malformed-xml", f"a tag without an end in 65536 bytes: byte {tag.start()} of the page")
     fields, parser = _Fields(), expat.ParserCreate("utf-8")
     parser.buffer_text, parser.buffer_size = True, CHUNK
     parser.StartElementHandler, parser.EndElementHandler = fields.start, fields.end
@@ -49,7 +53,7 @@ def read_fields(page: bytes) -> dict[str, str]:
 def guess_name(page: bytes) -> str:
     """Name a page that cannot be read by its id or its title, if those can; else return an empty name."""
     head = page.partition(b"<revision>")[0]  # a revision has an id too
-    if match := re.search(rb"<id>(\d+)</id>", head):
+    if match := re.search(rb"<id>(\d{1,18})</id>", head):
         return match.group(1).decode()
     match = re.search(rb"<title>([^<]{1,255})</title>", page)
     return _one_line(match.group(1).decode("utf-8", "replace")) if match else ""
@@ -70,6 +74,8 @@ class _Fields:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._path.append(name)
         self._parts = []
+        if len(self._path) > _DEEPEST:
+            raise BrokenPage("malformed-xml", f"more than {_DEEPEST} elements within each other")
         if field := _FIELDS.get("/".join(self._path)):
             self.values[field] = self._parts
 

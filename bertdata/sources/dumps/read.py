@@ -21,6 +21,7 @@ from .pages import OPEN, Cut, PageCutter
 __all__ = ["LOSSES", "how_cut", "read_pages", "split"]
 
 _LONGEST_ID = 18  # digits that 63 bits hold
+_LONGEST_TITLE = 255  # of a page, in MediaWiki
 LOSSES = frozenset(("damaged-stream", "truncated-stream", "truncated-dump"))  # reasons of rejects that stand for no certain page
 
 
@@ -119,4 +120,4 @@ def _read(piece: Piece, site: Site, most: int, cut: Cut) -> Page | Reject:
 
 def _reject(piece: Piece, site: Site, name: str, reason: str, where: str) -> Reject:
     """Refuse a page, which is called by its id or title where those are known and by its file else."""
-    return Reject(f"{site.dbname}:{name}" if name else piece.name, reason, where)
+    return Reject(f"{site.dbname}:{name[:_LONGEST_TITLE]}" if name else piece.name, reason, where)

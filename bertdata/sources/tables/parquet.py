@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -17,6 +18,7 @@ from .columns import Columns, Place, Row
 
 __all__ = ["BROKEN", "cut", "read_parquet", "read_schema"]
 
+_LONGEST_FOOTER = 32 << 20  # bytes of the description of columns and row groups
 _AT_ONCE = 4 << 20  # bytes of rows that are decoded at a time, by the average of their group
 BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  # what Arrow raises for a damaged file
 
@@ -59,6 +61,10 @@ def read_parquet(piece: Piece, source: str, columns: Columns, max_bytes: int) ->
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[Any]:
     with opened(path) as source:
+        end = source.seek(0, os.SEEK_END)
+        source.seek(max(0, end - 8))
+        if (footer := int.from_bytes(source.read(4), "little")) > _LONGEST_FOOTER:
+            raise ValueError(f"a footer of {footer} bytes, which would take many times that in memory")
         yield pq.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
 
 

@@ -1,0 +1,231 @@
+"""Bombs: what is small on disk and large in memory, or never ends, is refused by name in bounded memory and time."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import struct
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import COMMAND, digests, read_manifest, read_rows
+from made import epub
+
+HEAD = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>'
+GOOD = "The ferry crossed the harbour in the morning. A miller measured all of his lamps."
+LAUGHS = "<!DOCTYPE l [<!ENTITY a 'lol'>" + "".join(f"<!ENTITY a{n} '{(f'&a{n - 1};' if n else '&a;') * 10}'>" for n in range(9))
+OUTSIDE = "<!DOCTYPE l [<!ENTITY % p SYSTEM 'file:///etc/passwd'> %p; <!ENTITY a8 SYSTEM 'file:///etc/passwd'>]>"
+MOST = 4 << 20  # bytes of a page or book
+ALLOWED = 450  # MB; a run on good input takes 230
+MEASURE = """
+import resource, runpy, sys
+sys.argv = sys.argv[1:]
+try: runpy.run_module('bertdata', run_name='__main__')
+finally:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    peak = used.ru_maxrss >> (20 if sys.platform == 'darwin' else 10)
+    if sys.platform == 'linux':  # where that counts the memory of the process that has started this one
+        peak = int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) >> 10
+    print('PEAK', peak, used.ru_utime + used.ru_stime, file=sys.stderr)
+"""
+
+
+def wiki(*pages: str, head: str = HEAD) -> bytes:
+    return (head + "".join(pages) + "</mediawiki>").encode()
+
+
+def article(number: int, text: str, title: str = "Tea", more: str = "") -> str:
+    return f"<page>{more}<title>{title}</title><ns>0</ns><id>{number}</id><revision><text>{text}</text></revision></page>"
+
+
+def line(count: int, packer: Callable[[], Any]) -> bytes:
+    """Pack a line of so many megabytes."""
+    packed, block = packer(), b"x" * (1 << 20)
+    return b"".join([*(packed.compress(block) for _ in range(count)), packed.compress(b"\n"), packed.flush()])
+
+
+def tarred(*members: tuple[str, bytes], form: int = tarfile.GNU_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def lying_epub() -> bytes:
+    """Say that a page of 16 MB has 100 bytes, in both places."""
+    data = epub({"a.xhtml": b"<p>" + b"tea " * (4 << 20)})
+    real = struct.pack("<I", 3 + (16 << 20))
+    assert data.count(real) == 2
+    return data.replace(real, struct.pack("<I", 100))
+
+
+def zipped(count: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for number in range(count):
+            archive.writestr(f"{number}", b"")
+    return buffer.getvalue()
+
+
+def sparse_tar() -> bytes:
+    """A member of 8 GB that is all hole, as GNU tar writes it."""
+    header = bytearray(tarfile.TarInfo("hole.txt").tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[386:410] = b"%011o\0%011o\0" % (0, 0)
+    header[483:495] = b"%011o\0" % (8 << 30 if 8 << 30 < 8**11 else 8**11 - 1)
+    header[148:156] = b"        "
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + bytes(1024)
+
+
+WIDE = {"text": [GOOD], **{f"c{n}": [1] for n in range(30_000)}}
+
+
+def parquet() -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(WIDE), buffer)
+    return buffer.getvalue()
+
+
+def arrow() -> bytes:
+    buffer = io.BytesIO()
+    table = pa.table(WIDE)
+    with pa.ipc.new_stream(buffer, table.schema) as writer:
+        writer.write_table(table)
+    return buffer.getvalue()
+
+
+BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, reasons of its rejects, bytes
+    "laughs-in-a-page.xml": ("wikipedia", "malformed-xml", lambda: wiki(article(2, "&a8;", more=LAUGHS + "]>"))),
+    "doctype-in-a-page.xml": ("wikipedia", "malformed-xml", lambda: wiki(article(2, "&a8;", more=OUTSIDE))),
+    "entities-of-its-own.xml": ("wikipedia", "malformed-xml", lambda: wiki(article(2, "&nbsp;&file;"))),
+    "deep.xml": ("wikipedia", "malformed-xml", lambda: wiki("<page>" + "<a>" * 200_000 + "</page>")),
+    "attributes.xml": (
+        "wikipedia",
+        "malformed-xml",
+        lambda: wiki("<page><title " + " ".join(f'a{n}="b"' for n in range(200_000)) + ">x</title></page>"),
+    ),
+    "long-titles.xml.bz2": ("wikipedia", "", lambda: bz2.compress(wiki(*(article(n, GOOD, "t" * 3_000_000) for n in range(16))))),
+    "no-ids.xml.bz2": ("wikipedia", "no-id " * 30_000, lambda: bz2.compress(wiki(*["<page><title>a</title></page>"] * 30_000))),
+    "page.xml.gz": (
+        "wikipedia",
+        "too-large",
+        lambda: gzip.compress(wiki("<page><title>a</title><id>3</id>" + "x" * (32 << 20) + "</page>")),
+    ),
+    "laughs.epub": ("books", "empty", lambda: epub({"a.xhtml": LAUGHS + "]><p>&a8;</p>"})),
+    "outside.epub": ("books", "empty", lambda: epub({"a.xhtml": OUTSIDE + "<p>&a8;&p;</p>"})),
+    "lying.epub": ("books", "damaged", lying_epub),
+    "list.epub": ("books", "too-large", lambda: zipped(100_000)),
+    "nested.tar.gz": (
+        "books",
+        "too-large too-large",
+        lambda: gzip.compress(tarred(("a.epub", zipped(100_000)), ("b.txt", bytes(9 << 20)))),
+    ),
+    "sparse.tar": ("books", "too-large", sparse_tar),
+    "many.tar.bz2": ("books", "empty " * 5_000, lambda: bz2.compress(tarred(*((f"{n}.txt", b"") for n in range(5_000))))),
+    "line.jsonl.gz": ("text", "too-large", lambda: line(128, lambda: _gzip())),
+    "line.jsonl.bz2": ("text", "too-large", lambda: line(32, bz2.BZ2Compressor)),
+    "line.jsonl.xz": ("text", "too-large", lambda: line(64, lambda: lzma.LZMACompressor(preset=0))),
+    "line.jsonl.zst": ("text", "too-large", lambda: line(128, lambda: _zstd())),
+    "members.jsonl.gz": ("text", "", lambda: gzip.compress(b"") * 30_000),
+    "members.jsonl.bz2": ("text", "", lambda: bz2.compress(b"") * 20_000),
+    "keys.jsonl": ("text", "", lambda: json.dumps({"text": GOOD, **{f"k{n}": n for n in range(200_000)}}).encode()),
+    "deep.jsonl": ("text", "malformed-json " * 2, lambda: b"[" * 4_000_000 + b"\n" + b'{"a":' * 800_000),
+    "number.jsonl": ("text", "malformed-json", lambda: b'{"text": ' + b"9" * 4_000_000 + b"}"),
+    "columns.parquet": ("text", "", parquet),
+    "columns.arrow": ("text", "", arrow),
+}
+
+
+def _gzip() -> Any:
+    import zlib
+
+    return zlib.compressobj(9, wbits=31)
+
+
+def _zstd() -> Any:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compressobj()
+
+
+@pytest.mark.slow
+def test_bombs_in_one_run(tmp_path: Path) -> None:
+    """All of them between good input: each ends in its rejects, the memory of the process is bounded, nothing lies elsewhere."""
+    for name, (kind, _, make) in BOMBS.items():
+        (tmp_path / "in" / kind).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / kind / name).write_bytes(make())
+    with open(tmp_path / "in" / "text" / "holes.txt", "wb") as file:
+        file.truncate(256 << 20)
+    (tmp_path / "in" / "text" / "good.jsonl").write_text(json.dumps({"text": GOOD}))
+    before = digests(tmp_path / "in")
+    options = [item for kind in ("wikipedia", "books", "text") for item in (f"--{kind}", tmp_path / "in" / kind)]
+    options += ["--max-page-bytes", MOST, "--max-rejects", 1, "--dedup", "none", "--max-repeated", 1, "--workers", 1]
+    peak, seconds, said = measured("build-corpus", *options, "--output", tmp_path / "corpus")
+    print(f"{len(BOMBS)} bombs: {peak} MB, {seconds} s")
+    assert peak < ALLOWED, said
+    assert read_manifest(tmp_path / "corpus")["rows"] == len(read_rows(tmp_path / "corpus")) >= 16
+    assert "text:good.jsonl:0" in {row["id"] for row in read_rows(tmp_path / "corpus")}
+    lists = (tmp_path / "corpus" / "rejects").iterdir()
+    lines = [json.loads(text) for path in lists for text in path.read_text("utf-8").splitlines()]
+    where = [(line["where"], line["reason"]) for line in lines]
+    for name, (_, reasons, _) in BOMBS.items():
+        assert [reason for told, reason in where if name in told] == reasons.split(), name
+    assert [reason for told, reason in where if "holes.txt" in told] == ["too-large"]
+    assert "root:" not in "".join(sentence for row in read_rows(tmp_path / "corpus") for sentence in row["sentences"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "in"] and digests(tmp_path / "in") == before
+
+
+def measured(*arguments: object, timeout: float = 280) -> tuple[int, float, str]:
+    """Run a command; return its peak in MB, its processor time and what it says."""
+    command = [COMMAND[0], "-c", MEASURE, "bertdata", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    said, _, told = done.stderr.rpartition("PEAK")
+    assert done.returncode == 0, said
+    return int(told.split()[0]), float(told.split()[1]), said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name", ["a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "b.xml.gz", "c.txt", "c.jsonl", "c.tar", "d.tar.gz"]
+)
+def test_five_gigabytes(name: str, tmp_path: Path) -> None:
+    """A line, a page, a hole or a member of 5 GB takes no more memory than a small one; a good record stands beside it."""
+    kind = "wikipedia" if ".xml" in name else "books" if ".tar" in name else "text"
+    count, path = 5 << 10, tmp_path / name
+    if name[0] == "c":
+        with open(path, "wb") as file:
+            file.truncate(count << 20)
+    else:
+        packed: Any = {"gz": _gzip, "zst": _zstd, "bz2": bz2.BZ2Compressor}[name.rpartition(".")[2]]()
+        member = tarfile.TarInfo("a.txt")
+        member.size = count << 20
+        head = {"a": b"", "b": (HEAD + "<page>").encode(), "d": member.tobuf()}[name[0]]
+        with open(path, "wb") as file:
+            file.write(packed.compress(head))
+            block = b"x" * (1 << 20)
+            for _ in range(count):
+                file.write(packed.compress(block))
+            file.write(packed.flush())
+    assert path.stat().st_blocks * 512 < 50 << 20
+    (tmp_path / "good.jsonl").write_text(json.dumps({"text": GOOD}))
+    options = ["--text", tmp_path / "good.jsonl", f"--{kind}", path, "--max-rejects", 1, "--workers", 1]
+    peak, seconds, _ = measured("build-corpus", *options, "--output", tmp_path / "corpus", timeout=560)
+    print(f"5 GB in {name} ({os.path.getsize(path)} bytes): {peak} MB, {seconds:.0f} s")
+    made = read_manifest(tmp_path / "corpus")
+    assert made["rows"] == 1 and sum(sum(stage["rejected"].values()) for stage in made["counts"]) >= 1
+    assert peak < ALLOWED
