@@ -7,7 +7,8 @@ The dumps, of one wiki, are put together and packed as Wikimedia packs them, 100
 grown.  A figure is the slope between the two: the processor time that the added XML took, in all processes of the run.  What a
 run takes but once, such as its start, cancels.  Each command runs three times, and its least time counts, for other programs on
 the machine only add to it.  The vocabulary is trained on the dumps as they are and given to both runs of make-pairs; its
-training is shown, not counted.  Grown text has no new words, so what is kept of words seen before helps as late in a large dump.
+training is shown, not counted.  Grown text has other sentences and no new words (benchmarks/grow.py), so what is kept of words
+seen before helps as late in a large dump.
 Exit code 1 when build-corpus and make-pairs together take more than 150.
 """
 
@@ -17,14 +18,13 @@ import argparse
 import bz2
 import glob
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from grow import Dump, join_dumps, read_dump, write_dump
+from measured import run
 
 ALLOWED = 150.0  # CPU seconds per GB of XML
 COUNTED = ("build-corpus", "make-pairs")
@@ -74,8 +74,7 @@ def _measure(directory: Path, vocab: Path, options: argparse.Namespace) -> dict[
     corpus, pairs, length = str(directory / "corpus"), str(directory / "pairs"), str(options.max_seq_length)
     train = ["train-vocab", corpus, "--size", str(options.size), "--output"]
     times = {"bz2 alone": min(_decompress(directory / "wiki") for _ in range(REPEATS))}
-    grown = ["--wikipedia", str(directory / "wiki"), "--dedup", "none"]  # it repeats its text
-    times["build-corpus"] = _least(["build-corpus", *grown, "--output", corpus])
+    times["build-corpus"] = _least(["build-corpus", "--wikipedia", str(directory / "wiki"), "--output", corpus])
     times["train-vocab"] = _least([*train, str(directory / "vocab")])
     times["make-pairs"] = _least(["make-pairs", corpus, "--vocab", str(vocab), "--max-seq-length", length, "--output", pairs])
     return times
@@ -91,20 +90,7 @@ def _decompress(directory: Path) -> float:
 
 
 def _least(arguments: list[str]) -> float:
-    return min(_run([*arguments, "--overwrite", "--workers", "1"]) for _ in range(REPEATS))
-
-
-def _run(arguments: list[str]) -> float:
-    """Run a command of bertdata; return the CPU seconds of it and of all processes that it has waited for."""
-    command = [str(Path(sys.executable).with_name("bertdata")), *arguments]
-    print(f"bertdata {arguments[0]} …", file=sys.stderr, flush=True)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        said = process.stderr.read() if process.stderr else b""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"end_to_end.py: {' '.join(command)} ended with exit code {process.returncode}:\n{said.decode()}")
-    return usage.ru_utime + usage.ru_stime
+    return min(run([*arguments, "--overwrite", "--workers", "1"]).cpu for _ in range(REPEATS))
 
 
 def _rows(directory: Path) -> dict[str, int]:

@@ -1,24 +1,32 @@
-"""Grow dumps and books to several times their size: every page again under a new id and title, every book under a new name.
+"""Grow a dump to several times its size: new pages, made of the sentences of real ones.
 
-A dump keeps its form: multistream bzip2 with as many pages a stream, one bzip2 or gzip stream, or plain XML.  Of a cut dump the
-whole pages are taken.  The same input gives the same bytes.
+A new page is a real one under a new id and title, with all its markup, in which every sentence of running prose has been
+exchanged for one from anywhere in the dump.  So no page with a few sentences is a duplicate of another, pages are as long as
+pages are, and each copy of the dump holds the same words.  The same input gives the same bytes.
 """
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import random
 import re
-import shutil
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Dump", "grow_book", "grow_dump", "join_dumps", "pages", "read_dump", "write_dump"]
+__all__ = ["Dump", "join_dumps", "pages", "read_dump", "wiki", "write_dump"]
 
 _PAGE = re.compile(rb"[ \t]*<page>.*?</page>[ \t]*\n?", re.DOTALL)
 _ID = re.compile(rb"<id>(\d+)</id>")  # a page's own is the first: those of its revision and contributor follow
 _TITLE = re.compile(rb"</title>")
+_BASE = re.compile(rb"<base>([^<]*)/")
+_PROSE = re.compile(r"^(?:''+|\[\[(?!\w+:))?[^\W\d_].{60,}$", re.MULTILINE)  # a line that begins with a letter, a link or a mark
+_END = re.compile(r"(?<=[.!?]) (?=(?:''+|\[\[)?[^\W\d_])|(?<=[。！？])(?=.)")  # where a sentence may end
+_PAIRS = (("[", "]"), ("{", "}"), ("(", ")"), ("&lt;", "&gt;"))  # a sentence that moves is whole: it stays valid anywhere
+_AT_ONCE = 64  # streams that are packed together, on all cores
 
 
 class Dump(NamedTuple):
@@ -48,18 +56,62 @@ def _bzip2_streams(data: bytes) -> Iterator[bytes]:
         data = decompressor.unused_data
 
 
+def wiki(dump: Dump) -> str:
+    """Name the wiki that a dump is of, by its address.
+
+    >>> wiki(Dump(b"<mediawiki><siteinfo><base>https://en.wikipedia.org/wiki/Main_Page</base>", [], 0))
+    'en.wikipedia.org'
+    """
+    found = _BASE.search(dump.head)
+    return found[1].decode().partition("://")[2].partition("/")[0] if found else ""
+
+
 def pages(dump: Dump, copies: int) -> Iterator[bytes]:
-    """Yield the pages as they are, then again and again under fresh ids and titles.
+    """Yield the pages as they are, then again and again under fresh ids and titles, and with other sentences.
 
     >>> dump = Dump(b"", [b"<page><title>Tea</title><id>7</id></page>"], 0)
     >>> [page.decode() for page in pages(dump, 2)]
     ['<page><title>Tea</title><id>7</id></page>', '<page><title>Tea (copy 1)</title><id>15</id></page>']
     """
-    step = max(map(_number, dump.pages)) + 1
     yield from dump.pages
+    if copies < 2:
+        return
+    step = max(map(_number, dump.pages)) + 1
+    parts = [_parts(page.decode("utf-8", "surrogateescape")) for page in dump.pages]
+    pool = [sentence for page in parts for sentence in page[1::2]]
     for copy in range(1, copies):
-        for page in dump.pages:
-            yield _moved(_TITLE.sub(b" (copy %d)</title>" % copy, page, count=1), copy * step)
+        drawn = iter(random.Random(copy).sample(pool, len(pool)))
+        for part in parts:
+            mixed = "".join(next(drawn) if place % 2 else text for place, text in enumerate(part))
+            page = _TITLE.sub(b" (copy %d)</title>" % copy, mixed.encode("utf-8", "surrogateescape"), count=1)
+            yield _moved(page, copy * step)
+
+
+def _parts(page: str) -> list[str]:
+    """Cut a page so that every second part is a sentence that may stand elsewhere.
+
+    >>> page = "<text>\\nTea is a drink that is made of leaves; it is hot. It is often drunk with milk. It is (as most.\\n"
+    >>> _parts(page)[1::2]
+    ['Tea is a drink that is made of leaves; it is hot.', 'It is often drunk with milk.']
+    """
+    parts, last = [], 0
+    for line in _PROSE.finditer(page):
+        start = line.start()
+        for sentence in _END.split(line[0]):
+            start = page.index(sentence, start)
+            if _is_free(sentence):
+                parts += [page[last:start], sentence]
+                last = start + len(sentence)
+            start += len(sentence)
+    return [*parts, page[last:]]
+
+
+def _is_free(sentence: str) -> bool:
+    """Tell whether a sentence has both ends of all markup in it."""
+    paired = all(sentence.count(opening) == sentence.count(closing) for opening, closing in _PAIRS)
+    return (
+        "<" not in sentence and paired and sentence.count("&lt;") == 2 * sentence.count("&lt;/") and sentence.count("''") % 2 == 0
+    )
 
 
 def join_dumps(dumps: Iterable[Dump], per_stream: int) -> Dump:
@@ -87,18 +139,13 @@ def _moved(page: bytes, step: int) -> bytes:
     return _ID.sub(b"<id>%d</id>" % (_number(page) + step), page, count=1)
 
 
-def grow_dump(path: Path, directory: Path, copies: int) -> int:
-    """Write the dump at `path`, its pages `copies` times, into `directory`; return its bytes before compression."""
-    return write_dump(read_dump(path), directory / path.name, copies)
-
-
 def write_dump(dump: Dump, target: Path, copies: int) -> int:
     """Write a dump, its pages `copies` times, in the form that the name asks for; return its bytes before compression."""
-    size = 0
-    with open(target, "wb") as file:
-        for data in _streams(dump, copies):
-            size += len(data)
-            file.write(_compress(data, target.suffix))
+    size, streams = 0, _streams(dump, copies)
+    with open(target, "wb") as file, ThreadPoolExecutor() as pool:
+        while together := list(islice(streams, _AT_ONCE)):
+            size += sum(map(len, together))
+            file.writelines(pool.map(_compress, together, [target.suffix] * len(together)))
     return size
 
 
@@ -108,30 +155,13 @@ def _streams(dump: Dump, copies: int) -> Iterator[bytes]:
         yield b"".join([dump.head, *pages(dump, copies), end])
         return
     yield dump.head
-    yield from (b"".join(group) for group in _groups(pages(dump, copies), dump.per_stream))
+    found = pages(dump, copies)
+    while group := list(islice(found, dump.per_stream)):
+        yield b"".join(group)
     yield end
-
-
-def _groups(items: Iterable[bytes], count: int) -> Iterator[list[bytes]]:
-    group: list[bytes] = []
-    for item in items:
-        group.append(item)
-        if len(group) == count:
-            yield group
-            group = []
-    if group:
-        yield group
 
 
 def _compress(data: bytes, suffix: str) -> bytes:
     if suffix == ".bz2":
         return bz2.compress(data)
     return gzip.compress(data, mtime=0) if suffix == ".gz" else data
-
-
-def grow_book(path: Path, directory: Path, copies: int) -> int:
-    """Copy a book into `directory`, under `copies` names; return their bytes."""
-    names = [path.name, *(f"{path.stem}-copy-{copy}{path.suffix}" for copy in range(1, copies))]
-    for name in names:
-        shutil.copyfile(path, directory / name)
-    return path.stat().st_size * len(names)

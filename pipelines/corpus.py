@@ -1,8 +1,11 @@
-"""Read a corpus of documents back, a record batch a task."""
+"""Read a corpus of documents back, some record batches a task."""
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,47 +17,67 @@ from bertdata.records import Piece, Task, pack, unpack
 __all__ = ["Corpus", "Reader", "keep", "read"]
 
 SLICE_BYTES = 1 << 20  # text handed to the tokenizer at a time
-_BATCHES = 8  # record batches in a task: 16 MB of text as build-corpus writes it
+_BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
 
 class Reader(NamedTuple):
-    """Read tasks of a corpus whose shards are of this format and have these digests, by name."""
+    """Read tasks of the corpus in this directory, whose manifest has this digest: a worker looks there for what it should hold.
 
-    format: str
-    digests: dict[str, str]
+    So nothing of a job grows with the corpus but its tasks.
+    """
+
+    directory: str
+    sha256: str
 
     def columns(self, task: Task, *names: str) -> Iterator[list[Any]]:
         """Read columns of a task's documents in slices of about a megabyte of text.
 
         The task that begins a shard checks all of it first; raise VerificationError for one that has changed.
         """
+        format, digests = _known(self)
         for piece in unpack(task.pieces):
             path = place(piece.path)
-            if piece.start == 0 and digest(path) != self.digests[piece.name]:
+            if piece.start == 0 and digest(path) != digests[piece.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build the corpus again")
-            for batch in shards.read_batches(path, self.format, piece.start, piece.end):
+            for batch in shards.read_batches(path, format, piece.start, piece.end):
                 rows = max(1, int(batch.num_rows * SLICE_BYTES / max(1, batch.nbytes)))
                 for start in range(0, batch.num_rows, rows):
                     part = batch.slice(start, rows)
                     yield [part.column(name).to_pylist() for name in names]
 
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest; raise VerificationError where it is another one by now."""
+        path = place(self.directory) / manifest.NAME
+        if digest(path) != self.sha256:
+            raise VerificationError(f"{path} has changed since this run was begun: start again with --overwrite")
+        return manifest.read(place(self.directory), "documents")
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """Describe the shards as the inputs of what is made from them."""
+        found = self.manifest()
+        licences = ", ".join(sorted({entry["licence"] for entry in found["inputs"]}))
+        keys = ("name", "bytes", "sha256")
+        return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in found["shards"]]
+
+
+@functools.lru_cache(maxsize=2)
+def _known(reader: Reader) -> tuple[str, dict[str, str]]:
+    """Return the format of a corpus' shards, and their digests by name."""
+    found = reader.manifest()
+    return found["config"]["format"], {shard["name"]: shard["sha256"] for shard in found["shards"]}
+
 
 class Corpus(NamedTuple):
-    """A finished corpus: its manifest, and a task for each record batch."""
+    """A finished corpus: its manifest, its tasks, and what reads them."""
 
     manifest: dict[str, Any]
     tasks: list[Task]
     text_bytes: int
+    source: Reader
 
     def reader(self) -> Reader:
         """Return what a worker needs to read it."""
-        return Reader(self.manifest["config"]["format"], {shard["name"]: shard["sha256"] for shard in self.manifest["shards"]})
-
-    def inputs(self) -> list[dict[str, Any]]:
-        """Describe its shards as the inputs of what is made from it."""
-        licences = ", ".join(sorted({entry["licence"] for entry in self.manifest["inputs"]}))
-        keys = ("name", "bytes", "sha256")
-        return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in self.manifest["shards"]]
+        return self.source
 
     def identity(self) -> list[dict[str, str]]:
         """Return what tells it from other corpora, for a run that is resumed: its shards and their digests."""
@@ -62,16 +85,17 @@ class Corpus(NamedTuple):
 
 
 def read(directory: Path) -> Corpus:
-    """Read a corpus' manifest and check that its shards have the sizes it names."""
+    """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
     found = manifest.read(directory, "documents")
+    source = Reader(str(directory.resolve()), digest(directory / manifest.NAME))
     tasks: list[Task] = []
     manifest.check_files(directory, found)
     for shard in found["shards"]:
         path = directory / shard["name"]
-        for batch in range(0, shard["batches"], _BATCHES):
-            piece = Piece(shard["name"], str(path.resolve()), batch, min(batch + _BATCHES, shard["batches"]))
-            tasks.append(Task(len(tasks), "documents", pack([piece])))
-    return Corpus(found, tasks, sum(shard["text_bytes"] for shard in found["shards"]))
+        count = math.ceil(shard["batches"] / _BATCHES)
+        for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
+            tasks.append(Task(len(tasks), "documents", pack([Piece(shard["name"], str(path.resolve()), start, end)])))
+    return Corpus(found, tasks, sum(shard["text_bytes"] for shard in found["shards"]), source)
 
 
 def keep(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

@@ -1,4 +1,4 @@
-"""The benchmark of a whole run: its slopes and verdict by hand, the dump it makes, and what it says of a command that fails."""
+"""The benchmark of a whole run: its slopes and verdict by hand, and the dump it makes."""
 
 from __future__ import annotations
 
@@ -46,8 +46,3 @@ def test_dumps_are_joined_under_ids_of_their_own_and_packed_in_streams_of_pages(
     ids = [int(found) for found in re.findall(rb"<id>(\d+)</id>", b"".join(streams))]
     assert ids[:3] == [3, 9, 13]
     assert len(set(ids)) == len(ids) == 9
-
-
-def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"ended with exit code 2:\n(?s:.*)nowhere"):
-        end_to_end._run(["build-corpus", "--wikipedia", str(tmp_path / "nowhere.xml.bz2"), "--output", str(tmp_path / "corpus")])

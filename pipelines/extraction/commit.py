@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from bertdata import manifest
 from bertdata.config import CorpusConfig
 from bertdata.errors import EmptyResultError, TooManyRejectsError
-from bertdata.files import place, write_json, write_text
+from bertdata.files import place
 from bertdata.manifest import Tally, write_list
 from bertdata.report import card
 
@@ -54,7 +54,7 @@ class Commit:
         made = manifest.make(
             "documents",
             config=self.config.identity(),
-            inputs=[{**entry, **_input_digest(entry, reports)} for entry in self.inputs],
+            inputs=_with_digests(self.inputs, reports),
             sources=_sources(reports),
             shards=[file for file in files if file["name"].startswith("data/")],
             tallies=counted,
@@ -64,8 +64,7 @@ class Commit:
             dropped_templates=_dropped_templates(reports),
         )
         manifest.check_rows(made, sum(tally.left for tally in counted))
-        write_text(root / "README.md", card.write(made))
-        write_json(root / manifest.NAME, made)
+        manifest.write(root, made, card.write(made))
 
     def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
@@ -128,10 +127,15 @@ def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
     return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in found.items()}
 
 
-def _input_digest(entry: dict[str, Any], reports: list[dict[str, Any]]) -> dict[str, str]:
-    """Return a file's SHA-256; of a file read in pieces, that of its pieces' digests, in order, as text; of a trial none."""
-    found = [i for report in reports for i in report["inputs"] if (report["kind"], i["name"]) == (entry["source"], entry["name"])]
-    digests = [i["sha256"] for i in sorted(found, key=lambda i: int(i["start"]))]
-    if not digests:
-        return {}
-    return {"sha256": digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()}
+def _with_digests(entries: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add each file's SHA-256; of a file read in pieces, that of its pieces' digests, in order, as text; of a trial none."""
+    found = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
+    for report in reports:
+        for piece in report["inputs"]:
+            found[report["kind"], piece["name"]].append((piece["start"], piece["sha256"]))
+    whole = []
+    for entry in entries:
+        digests = [digest for _, digest in sorted(found[entry["source"], entry["name"]])]
+        sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+        whole.append({**entry, "sha256": sha256} if digests else entry)
+    return whole

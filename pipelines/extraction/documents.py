@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -19,6 +20,7 @@ __all__ = ["STAGES", "Record", "read"]
 
 Record = Document | Drop | Reject
 _LISTED = ("empty page", "disambiguation")  # of what is dropped unread; redirects and other namespaces are half of a dump
+_CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # of a language, with script, region and variant
 STAGES = {"wikipedia": "wikipedia pages", "books": "books", "text": "texts"}  # what is counted, by kind of source
 
 
@@ -106,8 +108,12 @@ def _text_documents(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) 
 def _document(
     id: str, source: str, tongue: str, title: str, url: str, paragraphs: list[str], config: CorpusConfig, *, split: bool = True
 ) -> Document | Drop:
-    """Split paragraphs into sentences; what is not to be split comes as the sentences of one paragraph."""
-    tongue = tongue or language.guess("\n".join(paragraphs))
+    """Split paragraphs into sentences; what is not to be split comes as the sentences of one paragraph.
+
+    The language is told from the text where none is given, or something that is no code of one.
+    """
+    if not _CODE.fullmatch(tongue):
+        tongue = language.guess("\n".join(paragraphs))
     if not split:
         return Document(id, source, tongue, title, url, paragraphs, [0])
     sentences: list[str] = []

@@ -10,12 +10,13 @@ from typing import Any
 from bertdata import shards
 from bertdata.config import CorpusConfig
 from bertdata.files import digest, place, storage_errors
-from bertdata.manifest import Tally, write_list
+from bertdata.manifest import Tally
 from bertdata.records import Document, Drop, Piece, Task, unpack
 from bertdata.sources.dumps import checksums, multistream
 
 from ..choosing import rules
 from ..choosing.facts import Facts
+from ..listing import Listing
 from . import documents, trial
 from .plan import CHECKSUM, INDEX
 
@@ -49,17 +50,14 @@ class Extract:
         name = shards.name("train", task.number, self.count, self.config.format)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        ledger = Ledger(Tally(documents.STAGES[task.kind]), most, facts)
-        batches = ledger.batches(documents.read(task.kind, pieces, self.config, ledger.templates))
-        shard = shards.write(place(self.root), name, shards.DOCUMENT, batches, self.config.format)
-        files = [{**shard, "text_bytes": ledger.text_bytes}]
-        if ledger.rejects:
-            rejects = f"rejects/{task.number:05d}-of-{self.count:05d}.jsonl"
-            files.append(write_list(place(self.root), rejects, ledger.rejects))
-        if ledger.drops:
-            files.append(write_list(place(self.root), f"dropped/{task.number:05d}-of-{self.count:05d}.jsonl", ledger.drops))
+        root, number = place(self.root), f"{task.number:05d}-of-{self.count:05d}"
+        with Listing(root, f"rejects/{number}.jsonl") as rejects, Listing(root, f"dropped/{number}.jsonl") as drops:
+            ledger = Ledger(Tally(documents.STAGES[task.kind]), rejects, drops, most, facts)
+            batches = ledger.batches(documents.read(task.kind, pieces, self.config, ledger.templates))
+            shard = shards.write(root, name, shards.DOCUMENT, batches, self.config.format)
+        files = [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()]
         if facts is not None:
-            files.append(facts.write(place(self.root), task.number))
+            files.append(facts.write(root, task.number))
         return {
             "kind": task.kind,
             "files": files,
@@ -76,13 +74,13 @@ def _inputs(pieces: list[Piece]) -> list[dict[str, Any]]:
 
 @dataclass
 class Ledger:
-    """Count a task's records, as documents go into batches and rejects into a list."""
+    """Count a task's records, as documents go into batches, rejects and drops into their lists."""
 
     tally: Tally
+    rejects: Listing
+    drops: Listing
     most: int = 0
     facts: Facts | None = None
-    rejects: list[dict[str, Any]] = field(default_factory=list)
-    drops: list[dict[str, Any]] = field(default_factory=list)
     text_bytes: int = 0
     lost: int = 0
     templates: Counter[str] = field(default_factory=Counter)
@@ -94,10 +92,11 @@ class Ledger:
             self.tally.entered += 1
             if isinstance(record, Document):
                 self.tally.left += 1
+                before = batch.bytes
                 batch.add(record)
                 if self.facts is not None:
-                    self.facts.add(record)
-                if batch.bytes >= shards.BATCH_BYTES:
+                    self.facts.add(record, batch.bytes - before)
+                if batch.is_full:
                     self.text_bytes += batch.bytes
                     yield batch.take()
             elif isinstance(record, Drop):

@@ -23,6 +23,8 @@ from . import documents, trial
 __all__ = ["CHECKSUM", "INDEX", "Plan", "packages", "plan"]
 
 CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
+_FEW, _MANY = 32, 40_000  # tasks that an input gives at least, if each then has _LEAST bytes, and at the most
+_LEAST, _MEANT = 4 << 20, 16 << 20  # bytes of a task: of small inputs, and of all but the largest
 _LICENCES = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
 
 
@@ -40,19 +42,20 @@ class Plan(NamedTuple):
 
 def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Plan:
     """Cut the input files, (name, path) by kind, into tasks of about `task_bytes`; the order given does not matter."""
+    target = config.task_bytes or _target(sources)
     groups: list[tuple[str, list[Piece]]] = []
     checks: list[tuple[str, list[Piece]]] = []
     inputs: list[dict[str, Any]] = []
     for kind in ("wikipedia", "books", "text"):
         files = sorted(sources.get(kind, []))
-        pieces = [_pieces(kind, name, path, config) for name, path in files]
+        pieces = [_pieces(kind, name, path, target, config) for name, path in files]
         inputs += [_describe(kind, file, config) for file in pieces]
         if kind == "wikipedia":
             groups += [(kind, [piece]) for file in pieces for piece in file]
             for entry, (name, path) in zip(inputs, files, strict=True):
                 checks += _checks(entry, name, path)
         else:
-            groups += [(kind, group) for group in _group(chain.from_iterable(pieces), config.task_bytes)]
+            groups += [(kind, group) for group in _group(chain.from_iterable(pieces), target)]
     if not inputs:
         raise NoInputError("nothing to read: give --wikipedia, --books or --text")
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
@@ -66,19 +69,29 @@ def packages(config: CorpusConfig) -> tuple[str, ...]:
     return (*sentences.packages(config.sentence_splitter), *minhash.packages(config.choice.dedup))
 
 
-def _pieces(kind: str, name: str, path: str, config: CorpusConfig) -> list[Piece]:
+def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
+    """Return how many bytes a task has: so few that workers end at about the same time, so many that few files are made."""
+    total = 0
+    for kind, files in sources.items():
+        for _, path in files:
+            with storage_errors(f"cannot read {path}"):
+                total += place(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
+    return max(min(max(total // _FEW, _LEAST), _MEANT), total // _MANY)
+
+
+def _pieces(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[Piece]:
     with storage_errors(f"cannot read {path}"):
         size = place(path).stat().st_size
         if kind == "wikipedia":
             site = dumps.read_site(path)  # refuses what is no dump before anything runs
             load_templates(site.language, dict(config.templates))  # and what is no table of templates
-            ranges = dumps.split(path, config.task_bytes)
+            ranges = dumps.split(path, target)
         else:
             columns = Columns(config.text_column, config.title_column, config.id_column)
             if kind == "books":
-                ranges = books.split(path, size, config.task_bytes, columns)
+                ranges = books.split(path, size, target, columns)
             else:
-                ranges = text.split(path, size, config.task_bytes, columns, config.text_documents)
+                ranges = text.split(path, size, target, columns, config.text_documents)
     return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 

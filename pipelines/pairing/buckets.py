@@ -25,7 +25,11 @@ from bertdata.tokens import Encoder
 from .. import corpus
 from .chinese import WordEncoder
 
-__all__ = ["Layout", "Spill", "Spills", "Tokenize", "Tokens", "gather"]
+__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references"]
+
+# A bucket's documents in a spill file: the task that wrote it, the record batch (-1: none), and its rows.  There may be millions,
+# which the local runner holds in memory: a plain tuple of numbers takes 130 bytes, a named one with a path five times that.
+Ref = tuple[int, int, int]
 
 
 class Layout(NamedTuple):
@@ -39,6 +43,11 @@ class Layout(NamedTuple):
     def validation(self) -> int:
         """The buckets of ``validation``, about as large as the others."""
         return max(1, round(self.train * self.fraction / (1 - self.fraction))) if self.fraction else 0
+
+    @property
+    def total(self) -> int:
+        """The buckets of both."""
+        return self.train + self.validation
 
     def bucket(self, doc_id: str) -> int:
         """Return the bucket of a document."""
@@ -55,14 +64,6 @@ class Layout(NamedTuple):
         if bucket < self.train:
             return "train", bucket, self.train
         return "validation", bucket - self.train, self.validation
-
-
-class Spill(NamedTuple):
-    """A bucket's documents in one spill file: `rows` documents in record batch `batch`; -1 where there are none."""
-
-    path: str
-    batch: int
-    rows: int
 
 
 class Tokens(NamedTuple):
@@ -103,7 +104,7 @@ class Tokenize:
     def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
         """Yield every document under its bucket; the first task also yields an empty one for each, so that each exists."""
         if task.number == 0:
-            yield from ((n, Tokens("", b"", b"", b"", 0, -1)) for n in range(self.layout.train + self.layout.validation))
+            yield from ((n, Tokens("", b"", b"", b"", 0, -1)) for n in range(self.layout.total))
         row = 0
         for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
             if self.chinese_words == "none":
@@ -127,7 +128,7 @@ class Tokenize:
             if document.row >= 0:
                 by_bucket[bucket].append(document)
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-        name = f"{STATE}/work/tokens-{task.number:05d}.arrow"
+        name = _name(task.number)
         batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
         file = shards.write(place(self.root), name, _SPILL, batches, "arrow-file")
         places = {bucket: place for place, bucket in enumerate(full)}
@@ -147,33 +148,32 @@ _SPILL = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class Spills:
-    """Turn what `Tokenize` reported into a reference for each bucket."""
-
-    root: str
-
-    def __call__(self, report: Report) -> Iterator[tuple[int, Spill]]:
-        body = json.loads(report.body)
-        for bucket, batch, rows in body["spills"]:
-            yield bucket, Spill(f"{self.root}/{body['files'][0]['name']}", batch, rows)
+def _name(task: int) -> str:
+    return f"{STATE}/work/tokens-{task:05d}.arrow"
 
 
-def gather(members: Iterable[Spill | Tokens]) -> Iterator[Tokens]:
+def references(report: Report) -> Iterator[tuple[int, Ref]]:
+    """Turn what `Tokenize` reported into a reference for each bucket that the task has documents for; the first task has all."""
+    for bucket, batch, rows in json.loads(report.body)["spills"]:
+        yield bucket, (report.number, batch, rows)
+
+
+def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
     """Read a bucket's documents, each once: an engine may have moved a reference twice."""
     seen: set[Any] = set()
     for member in members:
-        source = (member.path, member.batch) if isinstance(member, Spill) else (member.task, member.row)
+        source = (member.task, member.row) if isinstance(member, Tokens) else member[:2]
         if source in seen or source[1] < 0:
             continue
         seen.add(source)
         if isinstance(member, Tokens):
             yield member
             continue
-        rows = 0
-        for batch in shards.read_batches(place(member.path), "arrow-file", member.batch, member.batch + 1):
+        task, index, expected = member
+        path, rows = place(root) / _name(task), 0
+        for batch in shards.read_batches(path, "arrow-file", index, index + 1):
             columns = [column.to_pylist() for column in batch.columns]
             yield from (Tokens(*values) for values in zip(*columns, strict=True))
             rows += batch.num_rows
-        if rows != member.rows:
-            raise VerificationError(f"{member.path} holds {rows} of {member.rows} documents: run again with --resume")
+        if rows != expected:
+            raise VerificationError(f"{path} holds {rows} of {expected} documents: run again with --resume")

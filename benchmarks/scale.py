@@ -1,0 +1,269 @@
+"""Show how a run scales: grow a corpus 1, 4 and 16 times, run each command on it with 1 and 2 workers, and compare.
+
+    python benchmarks/scale.py                              the sample that comes with the project
+    python benchmarks/scale.py dumps/*.xml.bz2 --base-mb 40 --sizes 1,4,16 --workers 1,2 --picture scale.svg
+
+New pages are real ones with new titles and ids, in which the sentences are exchanged (benchmarks/grow.py).  Memory is the most
+that each process ever held, VmHWM: that of the driver, and that of the worker which held most, not their sum; with one worker
+the driver does the work.  Pairs get shards in proportion to the text, so that buckets are as full at every size.
+
+A run takes some seconds to start, whatever its size.  So seconds per MB are those of the MB that a size adds to the size before
+it, and start-up is what a line through the first two sizes leaves at 0 MB.  The first size runs twice; the least time counts.
+
+Exit code 1 unless, for build-corpus and make-pairs, the last MB take at most 1.10 times the seconds of the first; no process of
+any command holds more than 1.10 times the memory of the first size; the bytes are the same for any number of workers; and the
+last MB go 1.8 times as fast with 2 workers.  How far two runs that have nothing to do with each other hinder each other is
+measured first and told beside that: no program of two workers gets more done on that machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from grow import Dump, join_dumps, read_dump, wiki, write_dump
+from measured import Run, run
+
+from bertdata.report.drawing import Line, Panel, figure
+
+COMMANDS = {"build-corpus": "#2563eb", "train-vocab": "#16a34a", "make-pairs": "#c2410c"}
+JUDGED = ("build-corpus", "make-pairs")  # for time; train-vocab mostly trains, on a sample
+ALLOWED = 1.10  # times the seconds per MB, times the memory
+FASTER = 1.8  # times, with 2 workers
+PAGES = 100  # in a stream of a multistream dump
+SAMPLE = Path(__file__).resolve().parents[1] / "bertdata" / "sample"
+
+
+class Row(NamedTuple):
+    """One command on one size with so many workers."""
+
+    command: str
+    size: int
+    workers: int
+    mb: float
+    run: Run
+
+
+class Fit(NamedTuple):
+    """The seconds of a command by size, as a line: at 0 MB, and per MB in the first step and in the last."""
+
+    start: float
+    first: float
+    last: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the table, draw the picture; return the exit code."""
+    options = _options(arguments)
+    dumps = _wikis(options.dumps)
+    rows: list[Row] = []
+    digests: set[tuple[int, str, str]] = set()
+    together = 1.0
+    with tempfile.TemporaryDirectory(prefix="bertdata-scale-", dir=options.work) as work:
+        for number, size in enumerate(options.sizes):
+            wiki = Path(work) / f"wiki-{size}"
+            print(f"{size}x …", file=sys.stderr, flush=True)
+            mb = _grow(dumps, wiki, options.base_mb * size)
+            if not number and max(options.workers) > 1:
+                together = _together(wiki, Path(work))
+            for workers in options.workers:
+                for command, measured, digest in _measure(wiki, size, workers, 1 if number else options.repeats, options):
+                    rows.append(Row(command, size, workers, mb, measured))
+                    digests.add((size, command, digest))
+            shutil.rmtree(wiki)
+    print(table(rows))
+    options.picture.write_text(picture(rows), encoding="utf-8")
+    faults = judge(rows, together)
+    if len(digests) != len(options.sizes) * len(COMMANDS):
+        faults.append("the bytes differ with the number of workers")
+    print("\n".join(f"FAIL: {fault}" for fault in faults) or "PASS")
+    return 1 if faults else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    def numbers(text: str) -> list[int]:
+        found = sorted({int(part) for part in text.split(",")})
+        if found[0] < 1:
+            raise ValueError
+        return found
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    sample = sorted(SAMPLE.glob("*multistream.xml.bz2"))
+    add("dumps", nargs="*", type=Path, default=sample, help="dumps to grow  [default: the sample of the project]")
+    add("--base-mb", type=float, default=40, help="XML of the first size, in MB  [default: 40]")
+    add("--sizes", type=numbers, default=[1, 4, 16], help="sizes, as multiples of that  [default: 1,4,16]")
+    add("--workers", type=numbers, default=[1, 2], help="numbers of workers  [default: 1,2]")
+    add("--vocab-size", type=int, default=8000, help="pieces of the vocabulary  [default: 8000]")
+    add("--repeats", type=int, default=2, help="runs of the first size, of which the fastest counts  [default: 2]")
+    add("--picture", type=Path, default=Path("scale.svg"), help="where to draw it  [default: scale.svg]")
+    add("--work", type=Path, help="directory for the grown input and the output  [default: a temporary one]")
+    return parser.parse_args(arguments)
+
+
+def _wikis(paths: list[Path]) -> list[Dump]:
+    """Read dumps; those of one wiki are put together."""
+    found: dict[str, list[Dump]] = {}
+    for path in paths:
+        try:
+            dump = read_dump(path)
+        except (OSError, ValueError) as error:
+            sys.exit(f"scale.py: {error}")
+        found.setdefault(wiki(dump), []).append(dump)
+    return [join_dumps(dumps, PAGES) for dumps in found.values()]
+
+
+def _grow(dumps: list[Dump], directory: Path, mb: float) -> float:
+    """Write dumps of about so many MB of XML together; return how many they are."""
+    directory.mkdir(parents=True)
+    copies = max(1, round(mb * 1e6 / sum(len(page) for dump in dumps for page in dump.pages)))
+    sizes = [write_dump(dump, directory / f"wiki{number}.xml.bz2", copies) for number, dump in enumerate(dumps)]
+    return sum(sizes) / 1e6
+
+
+def _together(wiki: Path, work: Path) -> float:
+    """Return how much more two runs get done at once, each with one worker and an output of its own, than one alone."""
+
+    def build(name: str) -> Run:
+        output = work / name
+        measured = run(["build-corpus", "--wikipedia", str(wiki), "--output", str(output), "--workers", "1"])
+        shutil.rmtree(output)
+        return measured
+
+    alone = min(build("alone").seconds for _ in range(2))
+    with ThreadPoolExecutor(2) as pool:
+        both = max(one.seconds for one in pool.map(build, ("left", "right")))
+    return 2 * alone / both
+
+
+def _measure(wiki: Path, size: int, workers: int, repeats: int, options: argparse.Namespace) -> list[tuple[str, Run, str]]:
+    """Run the three commands; return what each took and a digest of what it wrote."""
+    corpus, vocab, pairs = (wiki.with_name(name) for name in ("corpus", "vocab", "pairs"))
+    found = []
+    for command in COMMANDS:
+        if command == "build-corpus":
+            arguments, output = ["--wikipedia", str(wiki)], corpus
+        elif command == "train-vocab":
+            arguments, output = [str(corpus), "--size", str(options.vocab_size)], vocab
+        else:
+            arguments, output = [str(corpus), "--vocab", str(vocab), "--shards", str(_shards(corpus, size))], pairs
+        whole = [command, *arguments, "--output", str(output), "--overwrite", "--workers", str(workers)]
+        runs = [run(whole) for _ in range(1 if command == "train-vocab" else repeats)]
+        print(f"  {workers} workers: {runs}", file=sys.stderr)
+        least = min(runs)  # by seconds
+        most = least._replace(driver=max(one.driver for one in runs), workers=[max(one.worker for one in runs)])
+        digest = hashlib.sha256((output / "manifest.json").read_bytes()).hexdigest()
+        found.append((command, most if least.workers else most._replace(workers=[]), digest))
+    for output in (corpus, vocab, pairs):
+        shutil.rmtree(output)
+    return found
+
+
+def _shards(corpus: Path, size: int) -> int:
+    """Return the shards of pairs: those that the first size would get, as many times."""
+    manifest = json.loads((corpus / "manifest.json").read_text(encoding="utf-8"))
+    text: int = sum(shard["text_bytes"] for shard in manifest["shards"])
+    return size * math.ceil(text / size / (12 << 20))
+
+
+def fit(rows: Sequence[Row]) -> Fit:
+    """Return the line of a command with so many workers; of one size all its seconds are per MB.
+
+    >>> def row(mb, seconds): return Row("build-corpus", 1, 1, mb, Run(seconds, 0, 0, []))
+    >>> fit([row(10, 3), row(40, 6), row(160, 30)])
+    Fit(start=2.0, first=0.1, last=0.2)
+    """
+    if len(rows) == 1:
+        each = rows[0].run.seconds / rows[0].mb
+        return Fit(0.0, each, each)
+    steps = [(b.run.seconds - a.run.seconds) / (b.mb - a.mb) for a, b in zip(rows, rows[1:], strict=False)]
+    return Fit(rows[0].run.seconds - steps[0] * rows[0].mb, steps[0], steps[-1])
+
+
+def _lines(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
+    """Return the rows of each command and number of workers, by size."""
+    found: dict[tuple[str, int], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (list(COMMANDS).index(row.command), row.workers, row.size)):
+        found.setdefault((row.command, row.workers), []).append(row)
+    return found
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return a line for each row; `s/MB` is what the added MB took, and with `x` how many times what the first ones took."""
+    head = f"{'':26}{'':>9}{'':>8}{'':>8}{'':>7}{'peak MB of':>16}{'added':>9}{'':>7}{'memory':>8}{'speed':>7}"
+    names = f"{'command':14}{'size':>5}{'workers':>8}{'MB':>8}{'seconds':>9}{'CPU s':>8}{'MB/s':>7}{'driver':>8}{'worker':>8}"
+    said = [head, f"{names}{'s/MB':>8}{'x':>7}{'x':>8}{'up':>7}"]
+    alone = {(row.command, row.size): row.run.seconds for row in rows if row.workers == 1}
+    for (command, workers), own in _lines(rows).items():
+        line, before = fit(own), None
+        for row in own:
+            took, peak = row.run, _peak(row.run)
+            each = (took.seconds - before.run.seconds) / (row.mb - before.mb) if before else line.first
+            speed = f"{alone[command, row.size] / took.seconds:7.2f}" if workers > 1 and (command, row.size) in alone else ""
+            said.append(
+                f"{command:14}{row.size:>4}x{workers:8}{row.mb:8.1f}{took.seconds:9.2f}{took.cpu:8.2f}"
+                f"{row.mb / took.seconds:7.2f}"
+                f"{took.driver / 1e6:8.1f}{took.worker / 1e6:8.1f}{each:8.4f}{each / line.first:7.3f}"
+                f"{peak / _peak(own[0].run):8.3f}{speed}"
+            )
+            before = row
+        said.append(f"{'':14}start-up {line.start:.2f} s, then {1 / line.last:.1f} MB/s")
+    return "\n".join(said)
+
+
+def _peak(took: Run) -> int:
+    return max(took.driver, took.worker)
+
+
+def judge(rows: Sequence[Row], together: float) -> list[str]:
+    """Return what is wrong, and print what is asked for; `together` is how much more two runs get done at once than one."""
+    faults, lines = list[str](), _lines(rows)
+    for (command, workers), own in lines.items():
+        line, name = fit(own), f"{command} with {workers} worker{'s' * (workers > 1)}"
+        if command in JUDGED and line.last > ALLOWED * line.first:
+            faults.append(f"{name}: the last MB take {line.last / line.first:.3f} times the seconds of the first")
+        for what in ("driver", "worker"):
+            ratio = getattr(own[-1].run, what) / getattr(own[0].run, what)
+            if ratio > ALLOWED:
+                faults.append(f"{name}: the {what} holds {ratio:.3f} times the memory of the first size")
+        if command in JUDGED and workers == 2 and (command, 1) in lines:
+            before = lines[command, 1]
+            faster = fit(before).last / line.last
+            print(
+                f"{command}: {faster:.2f} times as fast with 2 workers, {before[-1].run.seconds / own[-1].run.seconds:.2f} with "
+                f"start-up; asked: {FASTER} (two separate runs at once get {together:.2f} times as much done as one)"
+            )
+            if faster < FASTER:
+                faults.append(f"{name}: {faster:.2f} times as fast as 1 worker; asked: {FASTER}")
+    return faults
+
+
+def picture(rows: Sequence[Row]) -> str:
+    """Draw seconds and peak memory by size, and one worker dashed."""
+    few = min(row.workers for row in rows)
+    more = sorted({row.workers for row in rows} - {few})
+    panels = []
+    note = f"dashed: {few} worker{'s' * (few > 1)}; drawn through: {more[-1]}" if more else f"{few} worker{'s' * (few > 1)}"
+    for title, value in (("Seconds", "seconds"), ("Most memory of a process (MB)", "memory")):
+        lines = []
+        for (command, workers), own in _lines(rows).items():
+            if workers not in (few, *more[-1:]):
+                continue
+            points = [(row.mb, row.run.seconds if value == "seconds" else _peak(row.run) / 1e6) for row in own]
+            dashed = bool(more) and workers == few
+            lines.append(Line("" if dashed else command, COMMANDS[command], points, dashed=dashed, marked=True))
+        panels.append(Panel(title, lines, zero=True))
+    return figure("Time and memory by size of the input", note, "MB of XML", panels)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
