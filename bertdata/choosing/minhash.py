@@ -9,6 +9,7 @@ Motwani 1998).  Words are hashed here and rensa permutes the hashes by a fixed s
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,21 +27,38 @@ _ALGORITHM = 2  # of rensa's RMinHash: another one would give other signatures
 _SEED = 20  # of the permutations; it is part of the format of signatures and never changes
 _FOUND = 0.99  # least chance of two texts that are as similar as asked for to share a band
 _WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)  # odd numbers, so that the order of words counts
-_MEMO = 1 << 18  # words whose hashes are kept
+_MEMO = 1 << 17  # words whose hashes are kept, and as many runs of words
+_LONGEST_RUN = 40  # characters; a longer one, as scripts without spaces have them, does not come again
 _SPACELESS = (  # Thai to Khmer, kana, Han
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-_WORDS, _TOKENS = re.compile(r"\w+"), re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
+_TOKENS = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 
 Signatures = npt.NDArray[
     np.uint8
 ]  # [N, PLACES], the lowest eight bits of each place (Li and König 2010, "b-bit minwise hashing")
 
 
-class _Hashes(dict[str, int]):
-    def __missing__(self, word: str) -> int:
-        found = self[word] = keys.key(_SEED, word)
+class _Hashes(dict[str, bytes]):
+    """The hash of a word: eight bytes."""
+
+    def __missing__(self, word: str) -> bytes:
+        found = self[word] = keys.key(_SEED, word).to_bytes(8, sys.byteorder)
+        return found
+
+
+class _Runs(dict[str, bytes]):
+    """The hashes of the words in what stands between two spaces: most often it is one word, and has been seen before."""
+
+    def __init__(self, hashes: _Hashes) -> None:
+        super().__init__()
+        self._hashes = hashes
+
+    def __missing__(self, run: str) -> bytes:
+        found = b"".join([self._hashes[word] for word in _TOKENS.findall(run)])
+        if len(run) <= _LONGEST_RUN:
+            self[run] = found
         return found
 
 
@@ -56,6 +74,7 @@ class Signer:
             raise UsageError("--dedup near: this rensa signs texts in another way: pip install 'bertdata[near]'")
         self._sign = rensa.RMinHash.digest_matrix_from_flat_token_hashes
         self._hashes = _Hashes()
+        self._runs = _Runs(self._hashes)
 
     def __call__(self, texts: Sequence[str]) -> Signatures:
         """Sign texts, as `duplicates.normal` writes them; a text without a word gets zeros."""
@@ -77,12 +96,10 @@ class Signer:
         return keys.at(found, 0)
 
     def _tokens(self, text: str) -> keys.Bits:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        spaced = text.isascii() or not ((codes >= 0xE00) & ((codes < 0x2000) | (codes >= 0x3005))).any()  # a fast first look
-        words = (_WORDS if spaced else _TOKENS).findall(text)
-        if len(self._hashes) > _MEMO:
-            self._hashes.clear()
-        return np.fromiter(map(self._hashes.__getitem__, words), np.uint64, len(words))
+        for memo in (self._hashes, self._runs):
+            if len(memo) > _MEMO:
+                memo.clear()
+        return np.frombuffer(b"".join(map(self._runs.__getitem__, text.split())), np.uint64)
 
 
 def packages(dedup: str) -> tuple[str, ...]:

@@ -55,9 +55,10 @@ _NUMBER_STARTS = {  # languages where sentencex never splits before a figure; ab
     }.items()
 }
 _ELLIPSIS = re.compile(r"…\s+(?=([^\W\d_]))")
-_NO = re.compile(r"(?<![\w,;] )(?<!\w)No\.\s+(?=[A-Z])")  # an answer, not a number
+_NO = re.compile(r"N(?<![\w,;] N)(?<!\wN)o\. \s*(?=[A-Z])")  # an answer, not a number
 _KHMER = re.compile("[។៕]\\s+")
 _SMILEY = re.compile(r"[:;]-?\)+\s+(?=([^\W\d_]))")
+_SMILE = re.compile(r"\)(?<=[:;-]\))")  # begins with a plain character: that is found much faster
 _ALWAYS = {"en": _NO, "km": _KHMER}
 _DASHES = frozenset("—–-")
 _DASHED = re.compile(r"[—–-]\s*(\w?)")
@@ -111,10 +112,9 @@ def _ends(text: str, language: str) -> list[int]:
     offsets = _offsets(masked, language or "en")
     if not offsets or offsets.pop() != len(text):
         return [len(text)]
-    if language in _NUMBER_STARTS or language == "km" or "…" in masked or "No. " in masked or _smiles(text):
-        offsets = sorted({*offsets, *_missed(text, masked, language)})
-    brackets = [match.span() for match in (_BRACKET if "[" in text else _ROUND).finditer(text)]
-    brackets.reverse()
+    if missed := _missed(text, masked, language):
+        offsets = sorted({*offsets, *missed})
+    brackets = _brackets(text)
     ends, start = [], 0
     quick = language == "en" or language not in LANGUAGES
     for offset in offsets:
@@ -135,25 +135,32 @@ def _offsets(masked: str, language: str) -> list[int]:
     A window is taken up again at its last end but one; without an end in it, the sentence goes on into the next.
     """
     if len(masked) <= _WINDOW:
-        return list(accumulate(_lengths(language, masked)))
+        return _segment_ends(language, masked)
     offsets: list[int] = []
     at = 0
     while len(masked) - at > _WINDOW:
-        ends = list(accumulate(_lengths(language, masked[at : at + _WINDOW])))[:-1]
+        ends = _segment_ends(language, masked[at : at + _WINDOW])[:-1]
         offsets.extend(at + end for end in ends)
         at += ends[-1] if ends and ends[-1] else _WINDOW
-    offsets.extend(at + end for end in accumulate(_lengths(language, masked[at:])))
+    offsets.extend(at + end for end in _segment_ends(language, masked[at:]))
     return offsets
 
 
-def _lengths(language: str, text: str) -> list[int]:
-    """Return the lengths of sentencex's sentences; where it breaks down, as it did on some white space, the text is one."""
+def _segment_ends(language: str, text: str) -> list[int]:
+    """Return where sentencex's sentences end; where it breaks down, as it did on some white space, the text is one."""
     try:
-        return list(map(len, segment(language, text)))
+        return list(accumulate(map(len, segment(language, text))))
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what a fault in Rust becomes, and no Exception
             raise
         return [len(text)]
+
+
+def _brackets(text: str) -> list[tuple[int, int]]:
+    """Return where the brackets of a text begin and end, the last one first."""
+    if "[" not in text and "(" not in text:
+        return []
+    return [match.span() for match in (_BRACKET if "[" in text else _ROUND).finditer(text)][::-1]
 
 
 def _is_inside(text: str, start: int, cut: int, bracket: tuple[int, int]) -> bool:
@@ -226,31 +233,31 @@ def _is_ordinal(masked: str, last: int, language: str) -> bool:
     return (number is not None or after.match(masked, last + 1) is not None) and not _NO_NOUN.match(masked, last)
 
 
-def _missed(text: str, masked: str, language: str) -> Iterator[int]:
-    """Yield the ends that sentencex leaves out: after an ellipsis, a smiley, an answer; before figures in some languages."""
-    if _smiles(text):
-        yield from (match.end() for match in _SMILEY.finditer(text) if match[1].isupper())
+def _missed(text: str, masked: str, language: str) -> list[int]:
+    """Return the ends that sentencex leaves out: after an ellipsis, a smiley, an answer; before figures in some languages."""
+    found: list[int] = []
+    if ")" in text and _SMILE.search(text):
+        found += [match.end() for match in _SMILEY.finditer(text) if match[1].isupper()]
     if "…" in masked:
-        yield from (match.end() for match in _ELLIPSIS.finditer(masked) if match[1].isupper())
-    if language in _ALWAYS:
-        yield from (match.end() for match in _ALWAYS[language].finditer(masked))
+        found += [match.end() for match in _ELLIPSIS.finditer(masked) if match[1].isupper()]
+    if (always := _ALWAYS.get(language)) and always.search(masked):
+        found += [match.end() for match in always.finditer(masked)]
     if abbreviation := _NUMBER_STARTS.get(language):
         for match in _BEFORE_NUMBER.finditer(masked):
             if not abbreviation.search(masked, max(0, match.start() - 8), match.end()):
-                yield match.end()
-
-
-def _smiles(text: str) -> bool:
-    return ")" in text and (":)" in text or "-)" in text or ";)" in text)
+                found.append(match.end())
+    return found
 
 
 def _mask(text: str) -> str:
     """Blank what sentencex takes for pairs; the result has the length of the text."""
     if "[" in text:
         text = _NOTE.sub(_blank, text)
-    if not text.isprintable():
-        text = _WIDE_SPACE.sub(" ", text)
-    for mark in _BLANKED_ASCII if text.isascii() else _BLANKED:
+    blanked = _BLANKED_ASCII
+    if not text.isascii():
+        blanked = _BLANKED
+        text = text if text.isprintable() else _WIDE_SPACE.sub(" ", text)
+    for mark in blanked:
         if mark in text:
             text = text.replace(mark, " ")
     for quote, single in _SINGLE.items():

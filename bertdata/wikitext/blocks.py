@@ -52,7 +52,11 @@ class _Page:
 
     def line(self, line: str) -> None:
         """Take one line."""
-        first = line[:1]
+        if not line:
+            if not self.in_run:
+                self.end()
+            return
+        first = line[0]
         if first in _VANISHED:
             line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
             first = line[:1]
@@ -74,7 +78,9 @@ class _Page:
 
     def special(self, line: str, first: str) -> None:
         """Take a line whose first character may be markup."""
-        if first == " " and (self.in_run or self.in_quote):
+        if first in "*#":
+            self.end()
+        elif first == " " and (self.in_run or self.in_quote):
             self.add(line)
         elif first == "-" and line.startswith("----"):
             self.end()
@@ -88,7 +94,7 @@ class _Page:
             if item:
                 self.add(item)
                 self.end()
-        elif first in " *#:;":
+        elif first in " :;":
             self.end()
         else:
             self.add(line)

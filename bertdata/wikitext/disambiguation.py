@@ -119,7 +119,7 @@ _TEMPLATES: dict[str, str] = {
     """,
 }
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_NAME = re.compile(r"\{\{([^{}|<>]{2,80})[|}]")
+_NAME = re.compile(r"\{(?=\{)\{([^{}|<>]{2,80})[|}]")  # begins with one plain character: that is found much faster
 
 
 @lru_cache(maxsize=len(_TEMPLATES) + 1)

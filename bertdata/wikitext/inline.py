@@ -8,7 +8,7 @@ import re
 
 from .entities import decode_entities
 from .external import drop_addresses
-from .marks import FOOTNOTE, OBJECT, VANISHED, unshield
+from .marks import FOOTNOTE, OBJECT, SHIELD, VANISHED, unshield
 
 __all__ = ["finish"]
 
@@ -19,9 +19,11 @@ _INLINE_NAMES = """
 """
 _INLINE = frozenset(_INLINE_NAMES.split())
 _BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED}[\s,;:、，；]*([)）\]])?")
+_MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s,;:、，；]{VANISHED})")  # a bracket ends so, where all before it vanished
 _SINGLE = re.compile(r"\[|\]+")
 _SET_APART = frozenset(":;!?")
 _STOPS = frozenset(",.;:!?)]、。，；：）")
+_STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the white space may hold other marks
 _LOOSE = " ,;、，；\t\u00a0\u3000"  # no colon: it ends transcriptions, and lines that lead to a formula
 
 
@@ -42,9 +44,12 @@ def _close_gaps(text: str, templates_on: bool) -> str:
     >>> _close_gaps("tea, \\x1f, milk (hot; \\x1f)", True), _close_gaps("tea, \\x1f, milk (hot; \\x1f)", False)
     ('tea, milk (hot)', 'tea,, milk (hot;)')
     """
-    text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
-    if "(" in text or "[" in text or "（" in text:
+    if FOOTNOTE in text:
+        text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
+    if ("(" in text or "[" in text or "（" in text) and _MAY_BE_EMPTY.search(text):
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
+    if not any(_STOP_AFTER.findall(text)):
+        return text.replace(VANISHED, "")
     pieces = text.split(VANISHED)
     before_stop = False
     for place in range(len(pieces) - 1, 0, -1):
@@ -86,12 +91,15 @@ def finish(text: str, templates_on: bool = False) -> str:
         text = _drop_strays(text)
     if "<" in text:
         text = _TAG.sub(_tag, text)
-    text = decode_entities(text)
+    if "&" in text:
+        text = decode_entities(text)
     if OBJECT in text:
         text = text.replace(OBJECT, VANISHED)
     if VANISHED in text or FOOTNOTE in text:
         text = _close_gaps(text, templates_on)
-    text = unshield(text).replace("\u00a0", " ")
+    if SHIELD in text:
+        text = unshield(text)
+    text = text.replace("\u00a0", " ")
     if not text.isprintable():  # of all white space a space alone is printable
         return " ".join(text.split())
     while "  " in text:

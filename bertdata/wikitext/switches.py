@@ -77,7 +77,7 @@ _WORDS = """
 """
 _SWITCHES = frozenset(_WORDS.replace("_", "").split())
 _WORD = r"([^\s_＿]{1,40}(?:_[^\s_＿]{1,40}){0,5})[_＿]{2}"
-_SWITCH = re.compile("__" + _WORD)  # begins with plain characters: that is found much faster
+_SWITCH = re.compile("_(?=_)_" + _WORD)  # begins with one plain character: that is found much faster
 _WIDE_SWITCH = re.compile("[_＿]{2}" + _WORD)  # Japanese has wide underscores as well
 
 

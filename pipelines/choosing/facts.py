@@ -48,16 +48,16 @@ class Facts:
         self._rows: list[dict[str, Any]] = []
         self._batches: list[pa.RecordBatch] = []
 
-    def add(self, document: Document) -> None:
-        """Note a document."""
-        text = normal(" ".join(document.sentences))
+    def add(self, document: Document, size: int) -> None:
+        """Note a document; its sentences have `size` bytes."""
+        compared = document._replace(sentences=list(map(normal, document.sentences)))
+        text = _joined(compared.sentences)
         high, low = fingerprint(text)
-        size = sum(len(sentence.encode("utf-8", "replace")) for sentence in document.sentences)
         row: dict[str, Any] = {"id": document.id, "bytes": size, "high": high, "low": low}
         if self._needs.signature:
             row["signature"] = _signer()([text])[0].tobytes()
         if self._needs.paragraphs:
-            row |= _paragraphs(document)
+            row |= _paragraphs(document, compared)
         self._rows.append(row)
         if len(self._rows) == ROWS:
             self._take()
@@ -78,14 +78,18 @@ def _signer() -> Signer:
     return Signer()
 
 
-def _paragraphs(document: Document) -> dict[str, Any]:
+def _joined(sentences: list[str]) -> str:
+    """Join sentences that are as they are compared: so is the text, for no word and no rule of case goes beyond a sentence."""
+    return " ".join(filter(None, sentences))
+
+
+def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
     found: dict[str, Any] = {"parts": [], "part_high": [], "part_low": [], "part_bytes": []}
     paragraphs = document.paragraphs()
-    for part, sentences in enumerate(paragraphs):
-        text = " ".join(sentences)
-        if len(text) >= LONG:
+    for part, (sentences, same) in enumerate(zip(paragraphs, compared.paragraphs(), strict=True)):
+        if len(" ".join(sentences)) >= LONG:
             size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
-            for name, value in zip(found, (part, *fingerprint(normal(text)), size), strict=True):
+            for name, value in zip(found, (part, *fingerprint(_joined(same)), size), strict=True):
                 found[name].append(value)
     return {"paragraphs": len(paragraphs), **found}
 

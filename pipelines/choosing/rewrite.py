@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 from bertdata import shards
 from bertdata.errors import VerificationError
 from bertdata.files import digest, move, place, read_json
-from bertdata.manifest import Tally, write_list
-from bertdata.output import STATE, perform
+from bertdata.manifest import Tally
+from bertdata.output import STATE, perform, probe
 from bertdata.records import Document, Report
 
+from ..listing import Listing
 from .rounds import WHOLE, Gone
 from .rules import LISTED, REASONS
 
@@ -54,6 +55,7 @@ class Rewrite:
 
     def __call__(self, task: int) -> Report:
         root = place(self.root)
+        probe(root)
         report = read_json(root / STATE / "tasks" / "extract" / f"{task:05d}.json")["report"]
         gone = Gone(self.root, task, self.rounds)
         if gone.table.num_rows:
@@ -65,19 +67,15 @@ class Rewrite:
         shard, *others = report["files"]
         if digest(root / shard["name"]) != shard["sha256"]:
             raise VerificationError(f"{root / shard['name']} is not what its task has written: run again with --resume")
-        sieve = _Sieve(gone, Tally.from_json(report["tally"]))
-        batches = sieve.joined(shards.read_batches(root / shard["name"], self.format))
-        entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
-        files = [{**entry, "text_bytes": sieve.text_bytes}]
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
-        for file in others:
-            if file["name"] != name:
-                files.append(file)
-            else:
-                lines = (root / name).read_bytes().splitlines()  # of text they would also end at U+2028
-                sieve.listed = [*map(json.loads, lines), *sieve.listed]
-        if sieve.listed:
-            files.append(write_list(root, _CHOSEN + name, sieve.listed))
+        with Listing(root, _CHOSEN + name) as listed:
+            sieve = _Sieve(gone, Tally.from_json(report["tally"]), listed)
+            for _ in (file for file in others if file["name"] == name):
+                listed.copy(root / name)
+            batches = sieve.joined(shards.read_batches(root / shard["name"], self.format))
+            entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
+        files = [{**entry, "text_bytes": sieve.text_bytes}, *(file for file in others if file["name"] != name)]
+        files += listed.entries()
         return {"files": files, "tally": sieve.tally.to_json(), "trimmed": [sieve.documents, sieve.paragraphs]}
 
 
@@ -87,7 +85,7 @@ class _Sieve:
 
     gone: Gone
     tally: Tally
-    listed: list[dict[str, Any]] = field(default_factory=list)
+    listed: Listing
     text_bytes: int = 0
     documents: int = 0  # that lose paragraphs, and stay
     paragraphs: int = 0  # that these lose

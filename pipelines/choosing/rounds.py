@@ -74,16 +74,16 @@ class Gone:
     @cached_property
     def table(self) -> pa.Table:
         """Everything that is lost, round after round."""
-        batches = [batch for path in self._paths() for batch in shards.read_batches(path, "arrow-file")]
+        batches = [batch for path in self._paths for batch in shards.read_batches(path, "arrow-file")]
         return pa.Table.from_batches(batches, LOST)
 
     def digests(self) -> list[str]:
         """Hash the files that tell of it."""
-        return [digest(path) for path in self._paths()]
+        return [digest(path) for path in self._paths]
 
+    @property
     def _paths(self) -> list[Path]:
-        paths = [place(self.root) / _name(round, "gone", self.task) for round in self.rounds]
-        return [path for path in paths if path.is_file()]
+        return [place(self.root) / _name(round, "gone", self.task) for round in self.rounds]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return a column of numbers."""
@@ -224,6 +224,7 @@ class _Note:
                 found += shards.read_batches(path, "arrow-file", index, index + 1)
                 if found[-1].num_rows != rows:
                     raise VerificationError(f"{path} holds {found[-1].num_rows} of {rows} rows: run again with --resume")
+        batches: list[pa.RecordBatch] = []
         if found:
             table = pa.Table.from_batches(found)
             row, part, first_task, first_row = (table.column(n).to_numpy() for n in ("row", "part", "first_task", "first_row"))
@@ -231,6 +232,7 @@ class _Note:
             row, part = row[order], part[order]
             new = np.ones(len(order), bool)
             new[1:] = (row[1:] != row[:-1]) | (part[1:] != part[:-1])
-            batch = table.take(pa.array(order[new])).combine_chunks().to_batches()
-            shards.write(place(self.root), _name(self.round, "gone", task), LOST, batch, "arrow-file")
+            batches = table.take(pa.array(order[new])).combine_chunks().to_batches()
+        # Also where nothing is lost: the next step may be on another host, and must not take a file it can't see yet for none.
+        shards.write(place(self.root), _name(self.round, "gone", task), LOST, batches, "arrow-file")
         return task

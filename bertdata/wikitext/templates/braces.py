@@ -176,7 +176,9 @@ def title(text: str, span: Span) -> str:
     ['nihongo foot', 'a', 'b', '#if:']
     """
     start = span.start + 2
-    end = min(span.children[0].start if span.children else span.end - 2, start + _MAX_NAME)
+    end = span.children[0].start if span.children else span.end - 2
+    if end - start > _MAX_NAME:
+        end = start + _MAX_NAME
     bar = text.find("|", start, end)
     return _title(text[start : end if bar < 0 else bar])
 
