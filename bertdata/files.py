@@ -170,8 +170,10 @@ def storage_errors(doing: str = "") -> Iterator[None]:
             raise
         number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
         advice = _ADVICE.get(number, "look at the file system, then run again with --resume")
+        if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
+            advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run again with --resume"
         where = str(error.filename or "")
-        told = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where}"
+        told = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where or 'the file system'}"
         raise StorageError(f"{told}: {error.strerror or said}: {advice}") from error
 
 
@@ -187,6 +189,8 @@ _ADVICE = {
     errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
     errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
     errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
+    errno.EISDIR: "a directory stands where a file should be; remove it or choose another path",
+    errno.ENAMETOOLONG: "choose a shorter name",
 }
 
 

@@ -1,22 +1,67 @@
-"""Let one run at a time write a directory: by a lock of the system on a disk, by a key that is renewed in a store."""
+"""Let one run at a time write a directory: by a lock of the system on a disk, by a key that is renewed in a store.
+
+A job that an engine runs elsewhere goes on when its command ends, and the lock with it: a record beside the lock holds for it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import os
+import sys
 import threading
 import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import OutputLockedError
-from .files import OBJECT_STORES, is_local, remove, storage_errors
+from .files import OBJECT_STORES, is_local, read_json, remove, storage_errors, write_text
 
-__all__ = ["lock"]
+__all__ = ["Job", "hold", "holder", "lock", "refuse_held"]
 
+_JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _RENEWED, _PATIENCE = 5, 20  # seconds: how often a key is renewed, and for how long unchanged its holder counts as dead
+_WAITING = (
+    f"bertdata: {{directory}} is locked by {{holder}}: waiting {_PATIENCE} seconds to see whether that run is alive; if it was "
+    "killed, this one goes on then"
+)
+
+
+class Job(NamedTuple):
+    """A job that an engine was given: its name there, the engine, and where one looks at it."""
+
+    id: str
+    runner: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"job {self.id} of {self.runner} ({self.where})" if self.id else f"a job of {self.runner} ({self.where})"
+
+
+def hold(state: Path, job: Job | None) -> None:
+    """Hold the directory that this state is of for a job, or for none."""
+    if job is None:
+        remove(state / _JOB)
+    else:
+        write_text(state / _JOB, json.dumps(job._asdict()) + "\n")
+
+
+def holder(state: Path) -> Job | None:
+    """Return the job that a directory is held for."""
+    found = read_json(state / _JOB)
+    return Job(*(str(found.get(name, "")) for name in Job._fields)) if isinstance(found, dict) else None
+
+
+def refuse_held(state: Path) -> None:
+    """Raise OutputLockedError where a directory is held for a job."""
+    if job := holder(state):
+        raise OutputLockedError(
+            f"{state.parent} is being written by {job}: wait for it; if it has ended and left no data set, remove {state / _JOB} "
+            "and run again with --resume"
+        )
 
 
 @contextlib.contextmanager
@@ -31,9 +76,13 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _locked(path: Path, holder: bytes) -> OutputLockedError:
-    who = holder.decode("utf-8", "replace").strip() or "another process"
-    return OutputLockedError(f"{path.parent.parent} is being written by {who}: wait for it, or choose another --output")
+def _locked(path: Path, said: bytes) -> OutputLockedError:
+    return OutputLockedError(f"{path.parent.parent} is being written by {_name(said)}: wait for it, or choose another --output")
+
+
+def _name(said: bytes) -> str:
+    """Name the holder by what its lock says."""
+    return said.partition(b",")[0].decode("utf-8", "replace").strip() or "another process"
 
 
 @contextlib.contextmanager
@@ -66,7 +115,7 @@ def _leased(path: Any, holder: str) -> Iterator[None]:
                 raise FileExistsError
             path.fs.pipe_file(path.path, own, mode="create" if path.protocol in OBJECT_STORES else "overwrite")
         except FileExistsError:
-            raise _locked(path, path.read_bytes().partition(b",")[0]) from None
+            raise _locked(path, path.read_bytes()) from None
 
     def renew() -> None:
         renewed = 0
@@ -97,8 +146,10 @@ def _await_death(path: Path) -> None:
     """Remove a lock that nobody renews; raise OutputLockedError for one that is renewed."""
     with contextlib.suppress(FileNotFoundError):  # set free while we look
         seen = path.read_bytes()
+        with contextlib.suppress(OSError):  # nobody reads it any more
+            print(_WAITING.format(directory=path.parent.parent, holder=_name(seen)), file=sys.stderr or io.StringIO(), flush=True)
         for _ in range(_PATIENCE):
             time.sleep(1)
             if path.read_bytes() != seen:
-                raise _locked(path, seen.partition(b",")[0])
+                raise _locked(path, seen)
         remove(path)

@@ -3,6 +3,7 @@
     corpus/.bertdata/run.json        what is being built: command, options, inputs, versions
     corpus/.bertdata/tasks/STEP/…    a record per finished task: its files and their digests; what `--resume` goes by
     corpus/.bertdata/lock            held while a run writes here
+    corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which goes on without its command
     corpus/manifest.json             last of all: the data set is whole
 
 A directory that is replaced (`--overwrite`) is built beside the old one, as ``.corpus.bertdata-new``, and takes its place
@@ -18,23 +19,26 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import OutputExistsError, ResumeError, StorageError
+from .errors import OutputExistsError, ResumeError, StorageError, UsageError
 from .files import TEMPORARY, digest, is_local, read_json, remove, remove_temporary, storage_errors, write_json
-from .lock import lock
+from .lock import hold, lock, refuse_held
 from .manifest import NAME
 
-__all__ = ["STATE", "claimed", "count_done", "differences", "is_complete", "opened", "perform", "tidy"]
+__all__ = ["STATE", "claimed", "count_done", "differences", "is_complete", "opened", "perform", "probe", "tidy"]
 
 STATE = ".bertdata"
 _OURS = {"data", "rejects", "dropped", STATE, NAME, "README.md", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
 
 
 @contextlib.contextmanager
-def opened(directory: Path, identity: dict[str, Any], *, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
+def opened(
+    directory: Path, identity: dict[str, Any], *, resume: bool = False, overwrite: bool = False, stays: bool = True
+) -> Iterator[Path]:
     """Yield the directory to build in, locked and fit for this run; put it in its place when the block ends well.
 
     Raise OutputExistsError for a directory that holds something, ResumeError naming the difference for an unfinished run of
-    other input or options, OutputLockedError for one that another run is writing.
+    other input or options, OutputLockedError for one that another run is writing, UsageError for one to be replaced by a process
+    that does not stay until then.
     """
     with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
         staging = directory
@@ -49,12 +53,21 @@ def opened(directory: Path, identity: dict[str, Any], *, resume: bool = False, o
             stack.enter_context(lock(directory / STATE / "lock"))
         replace = overwrite and _holds_something(directory)
         target = staging if replace else directory
+        if target != directory and not stays:
+            raise UsageError(
+                f"--no-wait: {directory} is replaced when the new one is whole, and this command would be gone by then: leave "
+                "--no-wait away, or choose another --output"
+            )
         if target != directory or not held:
             stack.enter_context(lock(target / STATE / "lock"))
+        for each in (directory, target):
+            _refuse_job(each)
         _prepare(target, identity, resume=resume, fresh=replace)
         yield target
-        if target != directory and is_complete(target):
-            _swap(target, directory)
+        if is_complete(target):
+            remove_temporary(target)  # of workers that were killed, on an engine that goes on without them
+            if target != directory:
+                _swap(target, directory)
 
 
 def _holds_something(directory: Path) -> bool:
@@ -74,6 +87,14 @@ def _refuse_foreign(directory: Path) -> None:
         raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another --output")
     if names and not (directory / STATE).is_dir() and not (directory / NAME).exists():
         raise OutputExistsError(f"{directory} holds something that is no data set of bertdata: choose another --output")
+
+
+def _refuse_job(directory: Path) -> None:
+    """Refuse a directory that a job elsewhere is writing; of a finished one the record is a leftover."""
+    if is_complete(directory):
+        hold(directory / STATE, None)
+    else:
+        refuse_held(directory / STATE)
 
 
 def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: bool) -> None:
@@ -143,10 +164,13 @@ def _swap(new: Path, directory: Path) -> None:
 
 
 def _recover(directory: Path, staging: Path) -> None:
-    """End a replacement that was killed between its two renames."""
-    if _old(directory).is_dir() and not directory.exists():
-        os.rename(staging if is_complete(staging) else _old(directory), directory)
-    shutil.rmtree(_old(directory), ignore_errors=True)
+    """End a replacement that was killed between its two renames; one that is alive holds the lock of what it replaces."""
+    if not (old := _old(directory)).is_dir():
+        return
+    with lock(old / STATE / "lock"):
+        if not directory.exists():
+            os.rename(staging if is_complete(staging) else old, directory)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def is_complete(directory: Path) -> bool:
@@ -159,6 +183,8 @@ def tidy(directory: Path) -> None:
     for name in ("tasks", "work"):
         with contextlib.suppress(OSError):  # an engine may commit twice at a time
             remove(directory / STATE / name)
+    with contextlib.suppress(OSError):
+        hold(directory / STATE, None)
 
 
 def count_done(directory: Path, step: str) -> int:
@@ -169,6 +195,7 @@ def count_done(directory: Path, step: str) -> int:
         return 0
 
 
+@storage_errors()
 def perform(
     root: Path, step: str, index: int, task: Any, work: Callable[[], dict[str, Any]], paths: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
@@ -189,14 +216,19 @@ def perform(
                 raise ResumeError(f"{path_now} has changed since this run was begun: start again with --overwrite")
         report: dict[str, Any] = record["report"]
         return report
+    probe(root)
+    report = work()
+    write_json(path, {"task": task, "report": report})
+    return report
+
+
+def probe(root: Path) -> None:
+    """Raise StorageError where `root` is not what the driver sees under this name."""
     if not (root / STATE / "run.json").exists():
         raise StorageError(
             f"{root} is not there for a worker on {os.uname().nodename}: all workers must see --output and the input under the "
             "same names: give a directory that they share, or the URL of a store"
         )
-    report = work()
-    write_json(path, {"task": task, "report": report})
-    return report
 
 
 def _files_stand(root: Path, files: list[dict[str, Any]]) -> bool:

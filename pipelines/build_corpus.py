@@ -34,10 +34,11 @@ class BuildCorpus(beam.PTransform):
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         root, config, plan = str(self._root), self._config, self._plan
         extract = Extract(root, config, plan.shards, bool(self._rules))
-        reports = begin | "Tasks" >> Tasks(plan.tasks) | "Extract" >> beam.ParDo(Perform(self._root, "extract", extract))
+        perform = Perform(self._root, "extract", extract, packages(config))
+        reports = begin | "Tasks" >> Tasks(plan.tasks) | "Extract" >> beam.ParDo(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
-        return reports | "Commit" >> Gather(Commit(root, config, plan.inputs))
+        return reports | "Commit" >> Gather(Commit(root, config, plan.inputs), len(plan.tasks))
 
 
 class Choose(beam.PTransform):

@@ -7,32 +7,39 @@ in this process, several in processes of their own.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import apache_beam as beam
+import grpc
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions
 from apache_beam.runners import create_runner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
 from bertdata import errors
-from bertdata.errors import BertDataError, UsageError
+from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.files import TEMPORARY
+from bertdata.lock import Job
 
-__all__ = ["RUNNING", "default_workers", "run"]
+from . import jobs
+
+__all__ = ["RUNNING", "check", "default_workers", "run"]
 
 RUNNING = f"{TEMPORARY}running"  # while this file is there workers go on; the next run sweeps one that a killed run has left
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
+_UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
 
 
 def default_workers(tasks: int) -> int:
@@ -48,37 +55,91 @@ def run(
     beam_args: Sequence[str] = (),
     state: Path,
     verbose: bool = False,
+    wait: bool = True,
+    hold: Callable[[Job | None], None] = lambda _: None,
 ) -> None:
     """Run a chain of steps to its end; `beam_args` go to Beam unchanged, `state` is a directory of this machine.
 
+    A job that goes on without this process is given to `hold` before it can begin, and None when it is over; it is waited for
+    only with `wait`.
     Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
     """
     running = state / RUNNING
-    options = PipelineOptions([*beam_args], save_main_session=False)
-    try:
-        pipeline = beam.Pipeline(runner=_runner(options, workers, tasks, running, verbose), options=options)
-    except ValueError as error:  # the runner's own options are missing or wrong
-        raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
+    options, runner = _read(beam_args, workers)
+    pipeline = beam.Pipeline(runner=runner or _local(options, workers, tasks, running, verbose), options=options)
     _ = pipeline | chain
     try:
         with _worker_guard(running):
-            pipeline.run().wait_until_finish()
+            if jobs.is_elsewhere(runner, options):
+                jobs.submit(lambda: _submit(pipeline), runner, options, hold, wait)
+            else:
+                (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
     except Exception as error:
         raise _ours(error) from error
     finally:
         running.unlink(missing_ok=True)
 
 
-def _runner(options: PipelineOptions, workers: int | None, tasks: int, running: Path, verbose: bool) -> Any:
-    name = options.view_as(StandardOptions).runner
-    if name:
-        if workers is not None:
+def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:
+    """Raise UsageError for options that cannot be right, before anything is written; tell whether a job is only looked at."""
+    options, runner = _read(beam_args, workers)
+    if not wait and not jobs.is_elsewhere(runner, options):
+        name = options.view_as(StandardOptions).runner or "the local runner"
+        raise UsageError(
+            f"--no-wait: a job of {name} ends with this process: leave it away, or name an engine that goes on by itself after "
+            "--, such as --runner=DataflowRunner"
+        )
+    looks = jobs.only_looks(runner, options)
+    if not looks:
+        jobs.refuse_bare(runner, options)
+    if runner is not None:
+        with _as_usage():
+            beam.Pipeline(runner=runner, options=options)
+    return looks
+
+
+@contextlib.contextmanager
+def _as_usage() -> Iterator[None]:
+    """Turn what Beam says of a wrong option, by an error or by leaving with a page of usage, into a UsageError."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            yield
+    except SystemExit as error:
+        raise UsageError(f"options after --: {said.getvalue().strip().rpartition('error: ')[2]}") from error
+    except ValueError as error:
+        raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
+
+
+def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOptions, Any]:
+    """Read Beam's options, and make the runner they name: None for the local one."""
+    with _as_usage():
+        options = PipelineOptions([*beam_args], save_main_session=False)
+        name = options.view_as(StandardOptions).runner
+        if name and workers is not None:
             raise UsageError("--workers is for the local runner: say how many workers in the runner's own options, after --")
         try:
-            return create_runner(name)
+            runner = create_runner(name) if name else None  # knows options of its own once it is imported
         except (ValueError, ImportError, AttributeError) as error:
             raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
-    _refuse_strange(options)
+        known = options.get_all_options(drop_default=True)
+    if runner is None and (own := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
+        raise UsageError(f"--{own[0]}: use --workers")
+    unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
+    if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
+        raise UsageError(f"--{unknown[0]}: Beam knows no such option for {f'--runner={name}' if name else 'the local runner'}")
+    return options, runner
+
+
+def _submit(pipeline: beam.Pipeline) -> Any:
+    """Hand a pipeline to an engine, which looks only now at some of its options."""
+    try:
+        return pipeline.run()
+    except (ValueError, NotImplementedError) as error:
+        raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
+
+
+def _local(options: PipelineOptions, workers: int | None, tasks: int, running: Path, verbose: bool) -> FnApiRunner:
     count = workers or default_workers(tasks)
     options.view_as(DirectOptions).direct_num_workers = count
     if count == 1:
@@ -88,15 +149,6 @@ def _runner(options: PipelineOptions, workers: int | None, tasks: int, running: 
     # What a worker prints must not go to a disk that may be full: Beam waits for ever for a worker that fails in that.
     command = command if verbose else f"{command} 2>/dev/null"
     return FnApiRunner(default_environment=environments.SubprocessSDKEnvironment.from_command_string(command))
-
-
-def _refuse_strange(options: PipelineOptions) -> None:
-    """Refuse options that would do nothing here; other runners have options that only their servers know."""
-    known = options.get_all_options(drop_default=True)
-    if own := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]:
-        raise UsageError(f"--{own[0]}: use --workers")
-    if unknown := sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys()):
-        raise UsageError(f"--{unknown[0]}: Beam knows no such option for the local runner")
 
 
 class _WorkerDied(Exception):
@@ -144,9 +196,18 @@ def _ours(error: BaseException) -> BertDataError:
     while cause is not None:
         if isinstance(cause, BertDataError):
             return type(cause)(str(cause).partition(" [while running")[0])
-        if found := _OURS.search(str(cause)):
-            kind = getattr(errors, found.group(1), BertDataError)
-            return kind(found.group(2)) if issubclass(kind, BertDataError) else BertDataError(found.group(2))
+        if found := _OURS.findall(str(cause)):
+            name, message = found[-1]  # a traceback tells of the first cause first
+            kind = getattr(errors, name, BertDataError)
+            return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
+        if isinstance(cause, _UNREACHED):
+            return TransferError(
+                f"the engine cannot be reached or was lost ({_last_line(error)}): check that it runs and its address in the "
+                "options after --, then run again with --resume"
+            )
         cause = cause.__cause__ or cause.__context__
-    last = (str(error).strip() or repr(error)).splitlines()[-1]
-    return BertDataError(f"the run failed: {last}: run again with --resume, with --verbose for more")
+    return BertDataError(f"the run failed: {_last_line(error)}: run again with --resume, with --verbose for more")
+
+
+def _last_line(error: BaseException) -> str:
+    return (str(error).strip() or repr(error)).splitlines()[-1]

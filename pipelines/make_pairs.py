@@ -22,7 +22,7 @@ import numpy as np
 from bertdata import keys, manifest, pairs, shards, vocab
 from bertdata.config import LABEL_1, PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
-from bertdata.files import file_entry, place, write_json, write_text
+from bertdata.files import file_entry, place
 from bertdata.manifest import Tally
 from bertdata.output import perform
 from bertdata.records import Report
@@ -67,14 +67,19 @@ class MakePairs(beam.PTransform):
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
         build = BuildBucket(self._vocabulary, self._outputs, layout)
-        commit = Commit(self._vocabulary, self._outputs, self._source.inputs(), self._source.manifest["rows"])
+        commit = Commit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
-            reports = tasks | "Tokenize" >> beam.ParDo(Perform(root, "tokenize", tokenize))
-            documents = reports | "By bucket" >> beam.FlatMap(buckets.Spills(str(root)))
-        return documents | "Bucket" >> beam.GroupByKey() | "Build pairs" >> beam.Map(build) | "Commit" >> Gather(commit)
+            reports = tasks | "Tokenize" >> beam.ParDo(Perform(root, "tokenize", tokenize, config.packages))
+            documents = reports | "By bucket" >> beam.FlatMap(buckets.references)
+        return (
+            documents
+            | "Bucket" >> beam.GroupByKey()
+            | "Build pairs" >> beam.Map(build)
+            | "Commit" >> Gather(commit, layout.total)
+        )
 
 
 @dataclass
@@ -85,9 +90,9 @@ class BuildBucket:
     outputs: list[Output]
     layout: buckets.Layout
 
-    def __call__(self, group: tuple[int, Iterable[buckets.Spill | buckets.Tokens]]) -> Report:
+    def __call__(self, group: tuple[int, Iterable[buckets.Ref | buckets.Tokens]]) -> Report:
         number, members = group
-        documents = list(buckets.gather(members))
+        documents = list(buckets.gather(self.outputs[0].root, members))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()
@@ -186,7 +191,7 @@ class Commit:
 
     vocabulary: vocab.Vocabulary
     outputs: list[Output]
-    inputs: list[dict[str, Any]]
+    source: corpus.Reader
     documents: int
 
     def roots(self) -> list[Path]:
@@ -212,7 +217,7 @@ class Commit:
         made = manifest.make(
             "pairs",
             config=config.identity(),
-            inputs=self.inputs,
+            inputs=self.source.inputs(),
             shards=[file for report in reports for file in report["files"]],
             tallies=tallies,
             packages=config.packages,
@@ -222,8 +227,7 @@ class Commit:
             splits={s: {"shards": len(splits[s]), **_describe(count, config)} for s, count in counts.items()},
         )
         manifest.check_rows(made, sum(tally.left for tally in tallies if tally.stage.endswith("chunks")))
-        write_text(root / "README.md", card.write(made))
-        write_json(root / manifest.NAME, made)
+        manifest.write(root, made, card.write(made))
 
 
 def _add_up(reports: list[dict[str, Any]]) -> Counter[str]:

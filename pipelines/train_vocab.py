@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bertdata import manifest, shards, tokens, vocab
 from bertdata.config import VocabConfig
-from bertdata.files import file_entry, place, write_json
+from bertdata.files import file_entry, place
 from bertdata.manifest import Tally
 from bertdata.output import STATE
 from bertdata.records import Task
@@ -25,6 +25,7 @@ from .transforms import Gather, Perform, Tasks
 
 __all__ = ["TrainVocab"]
 
+_LANGUAGES = 1000  # that are told apart in a task; text of further ones counts as of none
 _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
 
 
@@ -42,7 +43,7 @@ class TrainVocab(beam.PTransform):
             begin
             | "Tasks" >> Tasks(self._source.tasks)
             | "Count words" >> beam.ParDo(Perform(self._root, "count", work))
-            | "Train" >> Gather(Train(str(self._root), self._config, share, self._source.inputs()))
+            | "Train" >> Gather(Train(str(self._root), self._config, share, self._source.reader()), len(self._source.tasks))
         )
 
 
@@ -64,7 +65,7 @@ class CountWords:
             for doc_id, language, sentences in zip(ids, languages, documents, strict=True):
                 if vocab.is_sampled(self.config.seed, doc_id, self.share):
                     tally.left += 1
-                    text[language] += sentences
+                    text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences
             tally.entered += len(ids)
             for language, sentences in text.items():
                 sampled += sum(len(sentence.encode()) for sentence in sentences)
@@ -89,7 +90,7 @@ class Train:
     root: str
     config: VocabConfig
     share: float
-    inputs: list[dict[str, Any]]
+    source: corpus.Reader
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""
@@ -110,7 +111,7 @@ class Train:
         made = manifest.make(
             "vocabulary",
             config=self.config.identity(),
-            inputs=self.inputs,
+            inputs=self.source.inputs(),
             shards=[],
             tallies=[tally],
             files=[file_entry(root, name) for name in names],
@@ -123,7 +124,7 @@ class Train:
             },
             coverage=_coverage(files, vocabulary),
         )
-        write_json(root / manifest.NAME, made)
+        manifest.write(root, made)
 
 
 def _read_words(files: list[Path]) -> Iterator[tuple[str, list[str], np.ndarray[Any, Any]]]:

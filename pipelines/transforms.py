@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from bertdata.files import place
-from bertdata.output import is_complete, perform, tidy
+from bertdata import manifest
+from bertdata.errors import UsageError, VerificationError
+from bertdata.files import place, storage_errors
+from bertdata.output import is_complete, perform, probe, tidy
 from bertdata.records import Report, Task
 
 __all__ = ["Commit", "Gather", "Perform", "Tasks"]
@@ -45,16 +49,33 @@ class Tasks(beam.PTransform):
 
 
 class Perform(beam.DoFn):
-    """Do each task, or take what it reported when it was done before."""
+    """Do each task, or take what it reported when it was done before; with the packages that the driver has, `packages` too."""
 
-    def __init__(self, root: Path, step: str, work: Work) -> None:
+    def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = ()) -> None:
         self._root, self._step, self._work = str(root), step, work
+        self._packages, self._versions = tuple(packages), manifest.versions(packages)
 
     def process(self, task: Task) -> Iterable[Report]:
+        _check_versions(self._packages, self._versions)
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
         report = perform(place(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
         yield Report(task.number, json.dumps(report))
+
+
+@cache
+def _own_versions(packages: tuple[str, ...]) -> dict[str, str]:
+    return manifest.versions(packages)
+
+
+def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
+    """Raise UsageError on a host where something else is installed than where the command runs: it might write other bytes."""
+    own = _own_versions(packages)
+    if other := [f"{name} {own[name]}, not {version}" for name, version in driver.items() if own[name] != version]:
+        raise UsageError(
+            f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs: install the same versions on "
+            "all hosts, then run again with --resume"
+        )
 
 
 class Commit(Protocol):
@@ -66,30 +87,35 @@ class Commit(Protocol):
 
 
 class Gather(beam.PTransform):
-    """Gather all reports in order of their tasks into one call of `commit`, the only leaf of a pipeline."""
+    """Gather the reports of `count` tasks, in their order, into one call of `commit`, the only leaf of a pipeline."""
 
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, commit: Commit, count: int) -> None:
         super().__init__()
-        self._commit = commit
+        self._commit, self._count = commit, count
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
         return (
             reports
             | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
-            | "In order" >> beam.Map(_in_order)
+            | "In order" >> beam.Map(_in_order, self._count)
             | "Commit" >> beam.Map(_commit_once, self._commit)
         )
 
 
+@storage_errors()
 def _commit_once(reports: list[Any], commit: Commit) -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
     if not all(is_complete(root) for root in commit.roots()):
+        for root in commit.roots():
+            probe(root)
         commit(reports)
     for root in commit.roots():
         tidy(root)
 
 
-def _in_order(reports: list[Report]) -> list[Any]:
-    """Sort reports by task, each once: an engine may have done a task twice."""
+def _in_order(reports: list[Report], count: int) -> list[Any]:
+    """Sort reports by task, each once: an engine may have done a task twice; raise VerificationError if it has lost one."""
     once = {report.number: report.body for report in reports}
+    if sorted(once) != list(range(count)):
+        raise VerificationError(f"of {count} tasks the engine brought the reports of {len(once)}: run again with --resume")
     return [json.loads(once[index]) for index in sorted(once)]

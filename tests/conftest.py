@@ -139,3 +139,25 @@ def sample_vocab(build: Build, sample_corpus: Path) -> Path:
 def sample_pairs(build: Build, sample_corpus: Path, sample_vocab: Path) -> Path:
     """Pairs of the sample, with where they came from."""
     return build("make-pairs", sample_corpus.parent / "pairs", sample_corpus, "--vocab", sample_vocab, "--provenance")
+
+
+STEPS = {"build-corpus": "extract", "train-vocab": "count", "make-pairs": "pairs"}  # a step of each command, for its records
+
+
+def command_line(name: str, text: Path, root: Path) -> list[object]:
+    """The arguments of a command whose inputs are `text` and what the other commands wrote in `root`."""
+    corpus = root / "build-corpus"
+    return {
+        "build-corpus": ["--text", text, "--task-bytes", 1 << 16],
+        "train-vocab": [corpus, "--size", 900],
+        "make-pairs": [corpus, "--vocab", root / "train-vocab", "--shards", 12],
+    }[name]
+
+
+@pytest.fixture(scope="session")
+def parts(run: Run, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, a vocabulary and pairs made without a break: what resumed runs are compared with."""
+    root = tmp_path_factory.mktemp("whole")
+    for name in STEPS:
+        run(name, *command_line(name, text, root), "--output", root / name, "--workers", 1)
+    return root

@@ -388,5 +388,5 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
         batch = pa.RecordBatch.from_pylist([dict(zip(rounds.LOST.names, row, strict=True)) for row in own], rounds.LOST)
         shards.write(tmp_path, rounds._name("near", "lost", number), rounds.LOST, [batch], "arrow-file")
     noted = rounds._Note(str(tmp_path), "near")((7, iter([(1, 0, 2), (0, 0, 1), (1, 0, 2), (3, -1, 0)])))
-    found = Gone(str(tmp_path), noted, ("ids", "near")).table.to_pylist()
+    found = Gone(str(tmp_path), noted, ("near",)).table.to_pylist()
     assert [(row["row"], row["first"]) for row in found] == [(2, "c"), (5, "a")]

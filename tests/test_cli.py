@@ -14,7 +14,7 @@ import pytest
 from conftest import COMMAND, SAMPLE, Run, digests
 
 from bertdata.cli import cli
-from bertdata.cli.run import clean
+from bertdata.terminal import clean
 
 COMMANDS = ["build-corpus", "train-vocab", "make-pairs", "inspect", "demo"]
 
@@ -30,7 +30,7 @@ def test_every_option_is_documented(name: str) -> None:
             assert (
                 param.help.rstrip("]")
                 .rstrip()
-                .endswith((".", "age", "form", "look", "core", "text", "MB of text", "ipt", "file", "ase"))
+                .endswith((".", "age", "form", "look", "core", "text", "MB of text", "16 MB", "ipt", "file", "ase"))
             )
 
 

@@ -254,5 +254,5 @@ def test_help_lists_each_option_once_under_a_title() -> None:
     listed = [name for names in build_corpus._SECTIONS.values() for name in names]
     assert len(listed) == len(set(listed))
     assert set(listed) <= names
-    common = {"resume", "overwrite", "dry_run", "workers", "config", "verbose", "beam_args"}
+    common = {"resume", "overwrite", "dry_run", "no_wait", "workers", "config", "verbose", "beam_args"}
     assert names - set(listed) == common, "a new option needs a section"

@@ -10,27 +10,7 @@ from pathlib import Path
 
 import pytest
 from bertdata.pipelines import engine
-from conftest import COMMAND, Run, digests, leftovers
-
-STEPS = {"build-corpus": "extract", "train-vocab": "count", "make-pairs": "pairs"}
-
-
-@pytest.fixture(scope="module")
-def parts(run: Run, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus, a vocabulary and pairs made without a break: what resumed runs are compared with."""
-    root = tmp_path_factory.mktemp("whole")
-    for name in STEPS:
-        run(name, *command_line(name, text, root), "--output", root / name, "--workers", 1)
-    return root
-
-
-def command_line(name: str, text: Path, root: Path) -> list[object]:
-    corpus = root / "build-corpus"
-    return {
-        "build-corpus": ["--text", text, "--task-bytes", 1 << 16],
-        "train-vocab": [corpus, "--size", 900],
-        "make-pairs": [corpus, "--vocab", root / "train-vocab", "--shards", 12],
-    }[name]
+from conftest import COMMAND, STEPS, Run, command_line, digests, leftovers
 
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:

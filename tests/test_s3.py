@@ -112,6 +112,7 @@ def test_the_whole_job_from_store_to_store(
         assert bucket.digests(f"out/{name}/") == digests(here)
         assert bucket.state(f"out/{name}/") == ["run.json"]
     assert f"{pairs}: " in run("inspect", pairs, "--n", 1, **server).stdout
+    assert run("verify", corpus, vocab, pairs, "--workers", 2, **server).stdout.count("all as written") == 3
     said = run("build-corpus", *sources, "--output", corpus, code=5, **server).stderr
     assert "holds a finished data set" in said
     assert "nothing to do" in run("build-corpus", *sources, "--output", corpus, "--resume", **server).stdout

@@ -1,8 +1,9 @@
-"""The command line: `bertdata download`, `build-corpus`, `train-vocab`, `make-pairs`, `train`, `inspect`, `demo`."""
+"""The command line: `bertdata download`, `build-corpus`, `train-vocab`, `make-pairs`, `train`, `inspect`, `verify`, `demo`."""
 
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ _COMMANDS = {
     "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
     "train": "Train BERT on the pairs.",
     "inspect": "Show what a data set holds, in words and examples.",
+    "verify": "Read data sets again, and tell what is damaged or can't be right.",
     "demo": "Run all of it on the sample that comes with bertdata.",
 }
 
@@ -54,16 +56,22 @@ def cli() -> None:
         bertdata make-pairs corpus --vocab vocab --output pairs
         bertdata train run.toml --output run
         bertdata inspect pairs
+        bertdata verify corpus vocab pairs
 
     Exit codes: 0 done, 1 internal error, 2 usage or no input, 3 empty result or too many rejects, 4 disk or permission,
-    5 output exists or is locked, 6 verification failed, 130 and 143 stopped by a signal.
+    5 output exists or is locked, 6 verification failed, 129, 130 and 143 stopped by a signal.
     """
 
 
 def main() -> None:
     """Run the command line; every error is one message and an exit code."""
+    from ..terminal import guard
     from .run import signals
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the locale can't write must not end a run
+    guard()
     try:
         with signals(), storage_errors():
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False)
@@ -84,5 +92,7 @@ def main() -> None:
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(f"bertdata: {message}", err=True)
+    from .run import echo
+
+    echo(f"bertdata: {message}", err=True)
     return code

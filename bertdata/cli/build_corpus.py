@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..config import FORMATS, ChoiceConfig, CorpusConfig, FilterConfig
+from ..config import FORMATS, ChoiceConfig, CorpusConfig, FilterConfig, read_small
 from ..errors import UsageError
 from ..files import place
 from ..manifest import versions
@@ -118,7 +118,10 @@ _SECTIONS = {
 @click.option("--drop-disambiguation", is_flag=True, help="Drop disambiguation pages.")
 @click.option("--format", type=click.Choice(FORMATS), default=_DEFAULTS.format, show_default=True, help="Format of the shards.")
 @click.option(
-    "--task-bytes", type=int, default=_DEFAULTS.task_bytes, show_default=True, help="Input of one task, and so of one shard."
+    "--task-bytes",
+    type=int,
+    default=_DEFAULTS.task_bytes,
+    help="Input of one task, and so of one shard.  [default: a 32nd of the input, from 4 to 16 MB]",
 )
 @click.option(
     "--max-page-bytes",
@@ -200,7 +203,7 @@ def _tables(paths: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:
         if path.name in tables:
             raise UsageError(f"--templates {path}: another file has this name: rename one of them")
         try:
-            tables[path.name] = path.read_text(encoding="utf-8")
+            tables[path.name] = read_small(path).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--templates {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
     return tuple(tables.items())

@@ -14,6 +14,7 @@ import click
 from ..errors import UsageError
 from ..files import is_local
 from ..report.words import count, size
+from ..terminal import clean, unguarded
 from .run import echo
 
 if TYPE_CHECKING:
@@ -139,13 +140,13 @@ def _progress(files: Sequence[Remote]) -> Iterator[Progress]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bars:
         everything = bars.add_task(f"{len(files)} files", total=sum(file.size for file in files))
         here: dict[str, int] = {}
         drawn: dict[str, TaskID] = {}
@@ -156,7 +157,7 @@ def _progress(files: Sequence[Remote]) -> Iterator[Progress]:
                 here[file.name] = at
                 bars.update(everything, completed=sum(here.values()))
                 if file.name not in drawn:
-                    drawn[file.name] = bars.add_task(f"…{file.name[-24:]}", total=file.size)
+                    drawn[file.name] = bars.add_task(clean(f"…{file.name[-24:]}"), total=file.size)
                 bars.update(drawn[file.name], completed=at)
                 if at == file.size:
                     bars.remove_task(drawn.pop(file.name))

@@ -76,7 +76,7 @@ def _digests(paths: tuple[Path, ...]) -> tuple[tuple[str, str, str], ...]:
     found = []
     for path in paths:
         try:
-            found.append((path.name, str(path), digest(path)))
+            found.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
         except StorageError as error:
             raise UsageError(f"--exclude: {error}") from error
     return tuple(sorted(found))

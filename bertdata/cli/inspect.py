@@ -12,7 +12,8 @@ from ..errors import UsageError
 from ..files import place
 from ..manifest import check_files, read
 from ..report.words import describe
-from .run import clean
+from ..terminal import clean
+from .run import echo
 
 __all__ = ["command", "show"]
 
@@ -27,7 +28,8 @@ def command(directory: Path, count: int, row: int | None, epoch: int, explain: s
     """Show what DIRECTORY holds: its manifest in words, and decoded examples.
 
     Documents are shown with their sentences (¶ marks a paragraph's first), pairs with A, B, label, segment ids, lengths, and
-    what dynamic masking makes of them, or how they are masked as they lie.
+    what dynamic masking makes of them, or how they are masked as they lie.  The sizes of all files are checked, and that none
+    is missing; `bertdata verify` reads them.
     """
     if explain is not None:
         _explain(directory, explain)
@@ -43,7 +45,7 @@ def _explain(directory: Path, id: str) -> None:
     from ..report.explain import explain
 
     for line in explain(directory, manifest, id):
-        click.echo(clean(line))
+        echo(line)
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
@@ -52,8 +54,8 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     if epoch and manifest["config"].get("masking") == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {directory} have one mask, which they were stored with")
     check_files(directory, manifest)
-    click.echo(clean(describe(manifest, directory)))
-    click.echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
+    echo(describe(manifest, directory))
+    echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
     from ..report import examples
     from ..vocab import read as read_vocabulary
 
@@ -67,11 +69,11 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         if number is None and "coverage" in manifest:
             from ..report.coverage import table
 
-            click.echo(clean(table(manifest["coverage"])))
+            echo(table(manifest["coverage"]))
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
         found = examples.row(directory, manifest, each)
-        click.echo()
+        echo()
         if kind == "pairs":
             config = manifest["config"]
             _print(examples.pair_lines(found, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))

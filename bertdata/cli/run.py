@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import logging
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -19,15 +20,17 @@ import click
 
 from .. import manifest
 from ..config import read_toml
-from ..errors import UsageError
+from ..errors import StorageError, UsageError
 from ..files import is_local, is_private
+from ..lock import Job, hold, holder
 from ..output import STATE, count_done, is_complete, opened
 from ..report.words import describe
+from ..terminal import clean, unguarded
 
 if TYPE_CHECKING:
     import apache_beam
 
-__all__ = ["Options", "Step", "build", "clean", "common_options", "conclude", "echo", "signals", "take_options"]
+__all__ = ["Options", "Step", "build", "common_options", "conclude", "echo", "signals", "take_options"]
 
 _BUILDING = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
 
@@ -40,6 +43,7 @@ class Options(NamedTuple):
     resume: bool
     overwrite: bool
     dry_run: bool
+    no_wait: bool
     workers: int | None
     verbose: bool
     beam_args: tuple[str, ...]
@@ -74,6 +78,9 @@ def common_options(command: F) -> F:
             help="TOML file with a table of options for this command.",
         ),
         click.option("--workers", type=click.IntRange(min=1), help="Local worker processes.  [default: one a core]"),
+        click.option(
+            "--no-wait", is_flag=True, help="With an engine that goes on by itself: submit the job, say where to look, and end."
+        ),
         click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing."),
         click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
         click.option("--resume", is_flag=True, help="Finish an interrupted run: finished tasks are checked and kept."),
@@ -113,14 +120,20 @@ def build(
     """Open the directories, run the chain for those that are not complete yet, and put them in place.
 
     `chain` gets, for each directory, where to build it, or None where that is done already; `reads` are the inputs of its tasks.
-    Return False if nothing was left to do.
+    Return False if nothing was left to do.  A job that is not waited for, or only looked at, ends the command here.
     """
     from bertdata.pipelines import engine
 
     workers = _workers([*directories, *reads], options)
+    start = functools.partial(engine.run, tasks=tasks, workers=workers, beam_args=options.beam_args, verbose=options.verbose)
+    if engine.check(options.beam_args, workers, not options.no_wait):
+        with tempfile.TemporaryDirectory(prefix="bertdata-") as scratch:
+            start(chain([*directories]), state=Path(scratch))
+        echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
+        click.get_current_context().exit()
+    how = {"resume": options.resume, "overwrite": options.overwrite, "stays": not options.no_wait}
     with contextlib.ExitStack() as stack:
-        pairs = zip(directories, identities, strict=True)
-        roots = [stack.enter_context(opened(d, i, resume=options.resume, overwrite=options.overwrite)) for d, i in pairs]
+        roots = [stack.enter_context(opened(d, i, **how)) for d, i in zip(directories, identities, strict=True)]
         todo = [None if is_complete(root) else root for root in roots]
         first = next((root for root in todo if root is not None), None)
         for root, task in zip(roots, todo, strict=True):
@@ -131,16 +144,27 @@ def build(
         state = first / STATE
         if not is_local(first):
             state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")))
-        with _progress(first, steps):
-            engine.run(
-                chain(todo),
-                tasks=tasks,
-                workers=workers,
-                beam_args=options.beam_args,
-                state=state,
-                verbose=options.verbose,
-            )
+        keep = functools.partial(_hold, [root for root in todo if root is not None])
+        with _progress(first, [] if options.no_wait else steps):
+            start(chain(todo), state=state, wait=not options.no_wait, hold=keep)
+    if options.no_wait:
+        for directory in directories:
+            echo(f"{directory}: {_whereabouts(directory)}")
+        click.get_current_context().exit()
     return True
+
+
+def _hold(roots: Sequence[Path], job: Job | None) -> None:
+    for root in roots:
+        hold(root / STATE, job)
+
+
+def _whereabouts(directory: Path) -> str:
+    """Say where a job that is not waited for can be looked at, and how its end is seen."""
+    job = holder(directory / STATE)
+    if job is None:
+        return "is complete"
+    return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
 def _workers(paths: Sequence[str | Path], options: Options) -> int | None:
@@ -172,7 +196,7 @@ def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
         TimeRemainingColumn(),
     )
     finished = threading.Event()
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bars:
         numbers = {step: bars.add_task(step.label, total=step.total, rate="") for step in steps}
 
         def refresh() -> None:
@@ -199,23 +223,25 @@ def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into KeyboardInterrupt, whose first argument is the exit code.
+    """Turn SIGINT, SIGTERM and SIGHUP into KeyboardInterrupt, whose first argument is the exit code.
 
-    If the way out takes over two seconds, the process ends at once: every file is safe by design.
+    If the way out takes over two seconds, the process ends at once: every file is safe by design.  A signal that is ignored when
+    the command starts stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
     """
     received: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
         received.append(128 + number)
-        click.echo("\nbertdata: stopped: finish it with the same command (and --resume, where it has that)", err=True)
+        echo("\nbertdata: stopped: finish it with the same command (and --resume, where it has that)", err=True)
         timer = threading.Timer(2, os._exit, received)
         timer.daemon = True
         timer.start()
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in heeded:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    heeded = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
+    old = {number: signal.signal(number, stop) for number in heeded}
     try:
         yield
     except BaseException:  # Beam makes an error of its own of what is raised inside a step
@@ -227,17 +253,17 @@ def signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-_ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def clean(text: str) -> str:
-    """Take control characters out of text from elsewhere before a terminal sees it."""
-    return _ESCAPES.sub("�", text)
-
-
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line, cleaned."""
-    click.echo(clean(text), err=err)
+    """Print a line, cleaned; where nobody reads any more (``| head``, a closed terminal), print no more."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        click.echo(clean(text), file=stream)
+    except OSError as error:
+        if not err and error.errno not in (errno.EPIPE, errno.EIO):
+            raise StorageError(f"cannot write to the standard output: {error.strerror}: what was asked for is done") from error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())  # or Python complains of what it still holds for the stream when it ends
+        os.close(nowhere)
 
 
 def conclude(directory: Path, done: bool, reading: str) -> None:

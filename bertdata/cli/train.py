@@ -17,6 +17,7 @@ from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
 from ..recipe import Recipe, prepare
 from ..report.words import count
+from ..terminal import clean, unguarded
 from .run import echo
 
 __all__ = ["command"]
@@ -116,11 +117,11 @@ def _progress(config: TrainConfig, chief: bool) -> Iterator[Callable[[dict[str, 
 
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     columns = (TextColumn("train"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), *times)
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=600) as bars:
+    with Progress(*columns, console=Console(file=unguarded(sys.stderr)), speed_estimate_period=600) as bars:
         bar = bars.add_task("train", total=config.total_steps)
 
         def show(record: dict[str, Any]) -> None:
-            bars.console.print(_line(record), markup=False, highlight=False)
+            bars.console.print(clean(_line(record)), markup=False, highlight=False)
             bars.update(bar, completed=record["step"])
 
         yield show

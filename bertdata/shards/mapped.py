@@ -22,7 +22,7 @@ import pyarrow as pa
 from .. import manifest
 from ..errors import UsageError, VerificationError
 from ..files import digest, is_local, place
-from .store import check_end
+from .store import check_end, raise_for
 
 __all__ = ["Shards", "padded"]
 
@@ -164,7 +164,11 @@ class Shards:
             if bits:
                 values = np.unpackbits(values[start >> 3 : (end + 7) >> 3], bitorder="little")
                 start, end = start & 7, (start & 7) + end - start
-            row[: end - start] = values[start:end]
+            try:
+                row[: end - start] = values[start:end]
+            except ValueError as error:
+                where = f"{', '.join(map(str, self.paths))}: {name} of a row can't be ({error})"
+                raise VerificationError(f"{where}: Shards(…, verify=True) names the damaged file") from error
         return found.view(bool) if bits else found
 
 
@@ -212,14 +216,15 @@ def _map(data: _Data, shard: dict[str, Any], verify: bool) -> list[dict[str, _Co
                 batches = list(pa.ipc.open_stream(source))
         for batch in batches:
             batch.validate()
-    except (pa.ArrowException, OSError) as error:
-        raise VerificationError(f"{path} is damaged ({error}): {_REMAKE}") from error
+        names = [name for name in _READ if name in batches[0].schema.names] if batches else []
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise_for(path, error, "damaged", _REMAKE)
     rows = sum(batch.num_rows for batch in batches)
     if rows != shard["rows"]:
         raise VerificationError(f"{path} holds {rows} rows, but {shard['rows']} by its manifest: {_REMAKE}")
     if verify and digest(path) != shard["sha256"]:
         raise VerificationError(f"{path} is not the file its manifest tells of (SHA-256): {_REMAKE}")
-    return [{name: _column(batch.column(name)) for name in _READ if name in batch.schema.names} for batch in batches]
+    return [{name: _column(batch.column(name)) for name in names} for batch in batches]
 
 
 def _column(column: pa.Array) -> _Column:

@@ -76,6 +76,7 @@ class DocumentBatch:
         self._starts = array("i", [0])  # document -> first sentence
         self._ends = array("i", [0])  # sentence -> end of its text
         self._text = bytearray()
+        self._names = 0  # characters of what documents have beside their text
         self._paragraphs = array("I")
         self._paragraph_ends = array("i", [0])
 
@@ -84,9 +85,15 @@ class DocumentBatch:
         """The text gathered so far, in bytes."""
         return len(self._text)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether text, or ids, titles and addresses, are enough for a batch."""
+        return max(len(self._text), self._names) >= BATCH_BYTES
+
     def add(self, document: Document) -> None:
         """Add a document."""
         self.rows.append(document[:5])
+        self._names += sum(map(len, document[:5]))
         for sentence in document.sentences:
             self._text += sentence.encode("utf-8", "replace")
             self._ends.append(len(self._text))

@@ -6,18 +6,19 @@ copy.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import VerificationError
-from ..files import digest, is_local, opened, replacing
+from ..files import digest, is_local, opened, replacing, storage_errors
 
-__all__ = ["check_end", "name", "read_batches", "write"]
+__all__ = ["check_end", "name", "raise_for", "read_batches", "write"]
 
 _AHEAD = 1 << 16  # bytes that a request to a store asks for, of a file that is read here and there
 
@@ -59,22 +60,37 @@ def check_end(path: Path) -> None:
 def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
     """Read the record batches ``[start, end)`` of a shard, one at a time: none is held while the next is read.
 
-    Raise VerificationError for a file that is cut or damaged.
+    Raise VerificationError for a file that is missing, cut or damaged, StorageError where a disk or a store fails.
     """
     try:
         with _source(path, format) as source:
             if format == "parquet":
                 file = pq.ParquetFile(source)
                 for group in range(start, file.num_row_groups if end is None else end):
-                    yield from file.read_row_group(group).combine_chunks().to_batches()
+                    yield from map(_sound, file.read_row_group(group).combine_chunks().to_batches())
             elif format == "arrow-file":
                 reader = pa.ipc.open_file(source)
                 for index in range(start, reader.num_record_batches if end is None else end):
-                    yield reader.get_batch(index)
+                    yield _sound(reader.get_batch(index))
             else:
-                yield from _stream(pa.ipc.open_stream(source), path, start, end)
+                yield from map(_sound, _stream(pa.ipc.open_stream(source), path, start, end))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise VerificationError(f"{path} is missing or damaged ({error}): build the data set again") from error
+        raise_for(path, error, "missing or damaged", "build the data set again")
+
+
+def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch whose offsets stay in it and whose text is UTF-8: damaged ones would end the process that reads them."""
+    batch.validate(full=True)
+    _ = batch.schema.names  # are text as well
+    return batch
+
+
+def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoReturn:
+    """Raise VerificationError for a file that can't be read, StorageError where the system says why: no fault of the file."""
+    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+        with storage_errors(f"cannot read {path}"):
+            raise error
+    raise VerificationError(f"{path} is {problem} ({error}): {advice}") from error
 
 
 def _source(path: Path, format: str) -> pa.NativeFile:

@@ -35,6 +35,7 @@ CLOSED = [
 ]
 MEGABYTE = [
     "{{!}}",
+    "{{a}}",
     "{{convert|5|mi|km}}",
     "{{",
     "[[",

@@ -1,0 +1,57 @@
+"""Start bertdata from a Dataflow Flex Template: its parameters become a command line, and all else goes to Beam.
+
+    --command=train-vocab --corpus=gs://b/corpus --cased=true --output=gs://b/vocab --runner=DataflowRunner --region=…
+    bertdata train-vocab gs://b/corpus --cased --output gs://b/vocab --no-wait -- --runner=DataflowRunner --region=…
+
+The files ``*.json`` beside this one say what the parameters of each command are: one that is ``true`` or ``false`` is a flag, and
+one whose pattern has a ``;`` may have several values.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["command_line"]
+
+_FLAG = "^(true|false)$"
+_HERE = Path(__file__).resolve().parent
+
+
+def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
+    """Turn what Dataflow's launcher hands over into the words of a command; its workers run `image` unless another is named.
+
+    Raise SystemExit for a command that is not there.
+    """
+    given = dict(
+        argument.removeprefix("--").split("=", 1) for argument in arguments if argument.startswith("--") and "=" in argument
+    )
+    command = given.get("command", "")
+    if command not in (path.stem for path in _HERE.glob("*.json")):
+        raise SystemExit(f"bertdata: no command {command!r}: give the parameter command=build-corpus, train-vocab or make-pairs")
+    parameters = json.loads((_HERE / f"{command}.json").read_text(encoding="utf-8"))["parameters"]
+    patterns = {parameter["name"]: "".join(parameter.get("regexes", ())) for parameter in parameters}
+    words: list[str] = [command]
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if name not in patterns or name == "command" or not value:
+            continue  # a parameter left empty in a form was not given
+        if name == "corpus":
+            words.append(value)
+        elif patterns[name] == _FLAG:
+            words += [option] if value == "true" else []
+        else:
+            words += [word for each in (value.split(";") if ";" in patterns[name] else [value]) for word in (option, each)]
+    beam = [argument for argument in arguments if argument.removeprefix("--").partition("=")[0] not in patterns]
+    if image and "sdk_container_image" not in given:
+        beam.append(f"--sdk_container_image={image}")
+    return [*words, "--no-wait", "--", *beam]
+
+
+if __name__ == "__main__":
+    os.execv(
+        sys.executable, [sys.executable, "-m", "bertdata", *command_line(sys.argv[1:], os.environ.get("BERTDATA_IMAGE", ""))]
+    )

@@ -1,0 +1,113 @@
+"""Jobs that an engine runs elsewhere: which go on without this process, what they are called, and how they are waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
+    PipelineOptions,
+    PortableOptions,
+    SetupOptions,
+    TestOptions,
+    WorkerOptions,
+)
+from apache_beam.runners.portability.portable_runner import PortableRunner
+from apache_beam.runners.runner import PipelineState
+
+from bertdata.errors import BertDataError, UsageError
+from bertdata.lock import Job
+
+__all__ = ["is_elsewhere", "only_looks", "refuse_bare", "submit"]
+
+_UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these the cluster gets the job, without a server of ours
+
+
+def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
+    """Tell whether a runner hands the job to a service, so that it goes on when this process ends.
+
+    The local runner and Dask plan each step in this process; a portable runner without ``--job_endpoint`` starts its server
+    here, and with ``LOOPBACK`` its workers.
+    """
+    if not isinstance(runner, PortableRunner):
+        return _is_dataflow(runner)
+    portable, given = options.view_as(PortableOptions), options.get_all_options(retain_unknown_options=True)
+    if portable.environment_type == "LOOPBACK":
+        return False
+    return portable.job_endpoint not in (None, "", "embed") or any(given.get(name) for name in _UBER_JARS)
+
+
+def only_looks(runner: Any, options: PipelineOptions) -> bool:
+    """Tell whether the job is to be made and checked, but not run; raise UsageError where the runner would run it."""
+    if str(options.view_as(TestOptions).dry_run).lower() not in ("true", "1"):
+        return False
+    if not _is_dataflow(runner):
+        raise UsageError("--dry_run is of DataflowRunner: give bertdata's own --dry-run, before --")
+    return True
+
+
+def refuse_bare(runner: Any, options: PipelineOptions) -> None:
+    """Raise UsageError for a job of Dataflow whose workers would have no bertdata: its own images hold Beam alone."""
+    setup, image = options.view_as(SetupOptions), options.view_as(WorkerOptions).sdk_container_image
+    sent = (setup.setup_file, setup.extra_packages, setup.requirements_file, setup.prebuild_sdk_container_engine)
+    if _is_dataflow(runner) and not image and not any(sent):
+        raise UsageError(
+            "--runner=DataflowRunner: its workers have no bertdata: name an image that has it, --sdk_container_image=…, or send "
+            "the wheel along, --extra_package=bertdata-….whl"
+        )
+
+
+def _is_dataflow(runner: Any) -> bool:
+    return type(runner).__name__ == "DataflowRunner"  # its module is there only with bertdata[gcp]
+
+
+def submit(
+    start: Callable[[], Any], runner: Any, options: PipelineOptions, hold: Callable[[Job | None], None], wait: bool
+) -> None:
+    """Give a job to the service that runs it, which `start` does, and with `wait` wait for its end.
+
+    `hold` gets the job before it can begin, again when it has a number, and None when it is over.  A job that this process loses
+    sight of stays held.
+    """
+    if only_looks(runner, options):
+        start()
+        return
+    hold(_describe(runner, options, None))
+    try:
+        result = start()
+    except Exception:
+        hold(None)
+        raise
+    job = _describe(runner, options, result)
+    hold(job)
+    if wait:
+        try:
+            state = result.wait_until_finish()
+        except Exception:
+            if _has_ended(result):
+                hold(None)
+            raise
+        hold(None)
+        if state != PipelineState.DONE:
+            raise BertDataError(f"{job} has ended as {state}: look there for why, then run again with --resume")
+
+
+def _describe(runner: Any, options: PipelineOptions, result: Any) -> Job:
+    """Name a job: by its number once it is submitted, and before that by where it goes."""
+    name = type(runner).__name__
+    if not _is_dataflow(runner):
+        endpoint = options.view_as(PortableOptions).job_endpoint
+        return Job(getattr(result, "_job_id", ""), name, endpoint or "on its cluster")
+    cloud = options.view_as(GoogleCloudOptions)
+    number = result.job_id() if result is not None and result.has_job else ""  # a template's launcher submits it by itself
+    page = f"https://console.cloud.google.com/dataflow/jobs/{cloud.region}/{number}".rstrip("/")
+    return Job(number or cloud.job_name or "", name, f"{page}?project={cloud.project}")
+
+
+def _has_ended(result: Any) -> bool:
+    """Tell whether a job is over, however; False where its service does not say."""
+    try:
+        return bool(PipelineState.is_terminal(result.state))
+    except Exception:  # whatever the client of a service raises
+        return False

@@ -1,0 +1,99 @@
+"""Runs killed at random moments, and before every change they make on the disk: with --resume they end in the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY, Run
+
+COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
+CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 40)
+
+
+def kill_at_random(command: str, rounds: int, work: Path) -> str:
+    """Run benchmarks/kills.py; return its last line."""
+    line = [sys.executable, REPOSITORY / "benchmarks" / "kills.py", "--command", command, "--rounds", rounds, "--work", work]
+    done = subprocess.run([*map(str, line)], capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_twenty_random_moments(tmp_path: Path, command: str) -> None:
+    verdict = kill_at_random(command, 20, tmp_path)
+    kills = int(verdict.split()[1])
+    assert verdict == f"PASS: {kills} kills in mid-run, 0 wrong, 0 files left"
+    assert kills >= 20
+
+
+@pytest.fixture(scope="session")
+def small(run: Run, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text of 80 documents, 20 of them near-copies, its corpus and its vocabulary."""
+    root = tmp_path_factory.mktemp("small")
+    lines = text.read_text(encoding="utf-8").splitlines(keepends=True)
+    copies = [line.replace("ferry", "barge", 1) for line in lines[:20]]
+    (root / "text.jsonl").write_text("".join([*lines[:60], *copies]), encoding="utf-8")
+    run("build-corpus", "--text", root / "text.jsonl", "--task-bytes", 1 << 16, "--output", root / "corpus", "--workers", 1)
+    run("train-vocab", root / "corpus", "--size", 500, "--output", root / "vocab", "--workers", 1)
+    return root
+
+
+def at_every_change(small: Path, directory: Path, name: str, overwrite: bool, **more: Any) -> dict[str, Any]:
+    """Kill a command before its changes `first`, `first` + `step` and so on, and resume it; return what was wrong."""
+    output = directory / "work" / ("out-{length}" if name == "make-pairs" else "out")
+    lines: dict[str, list[object]] = {
+        "build-corpus": ["build-corpus", "--text", small / "text.jsonl", "--task-bytes", 1 << 16],
+        "train-vocab": ["train-vocab", small / "corpus", "--size", 500],
+        "make-pairs": ["make-pairs", small / "corpus", "--vocab", small / "vocab", "--shards", 2],
+    }
+    lines["choosing"] = [*lines["build-corpus"], *CHOOSING]
+    lines["make-pairs"] += ["--max-seq-length", 64, "--max-seq-length", 128]
+    where = ["--workers", 1, "--output", output]
+    other = ["--dedup", "none"] if name in ("build-corpus", "choosing") else ["--seed", 7]
+    old = [*lines["build-corpus" if name == "choosing" else name], *other, *where] if overwrite else []
+    told = {"old": [*map(str, old)], "arguments": [*map(str, [*lines[name], *where])], "how": ["--overwrite"] * overwrite, **more}
+    command = [sys.executable, str(Path(__file__).with_name("every_change.py")), str(directory), json.dumps(told)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+CASES = [(name, overwrite) for name in (*COMMANDS, "choosing") for overwrite in (False, True)]
+STEP = {"build-corpus": 9, "train-vocab": 7, "make-pairs": 13, "choosing": 23}  # of 60 to 280 changes
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "overwrite"), CASES)
+def test_a_kill_before_each_change(small: Path, tmp_path: Path, name: str, overwrite: bool) -> None:
+    found = at_every_change(small, tmp_path / "all", name, overwrite, first=1 + overwrite * 3, step=STEP[name])
+    assert found["wrong"] == []
+    assert found["changes"] > 50
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_kill_before_some_changes(small: Path, tmp_path: Path, name: str) -> None:
+    """Three moments of a replacement: begun, at work, and between its last renames."""
+    found = at_every_change(small, tmp_path / "some", name, True, first=12, step=55 if name != "train-vocab" else 30)
+    assert found["wrong"] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_kill_of_the_run_that_resumes(small: Path, tmp_path: Path, name: str) -> None:
+    found = at_every_change(small, tmp_path / "again", name, False, first=2, step=3 * STEP[name], again=40)
+    assert found["wrong"] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*COMMANDS, "choosing"])
+def test_a_disk_that_is_full_from_each_change_on(small: Path, tmp_path: Path, name: str) -> None:
+    """Exit code 4, and a message that names the way out, whatever file it strikes."""
+    found = at_every_change(small, tmp_path / "full", name, False, first=3, step=2 * STEP[name], full=True)
+    assert found["wrong"] == []

@@ -1,0 +1,118 @@
+"""Signals to the driver, to its workers and to both at once: a clear end, an exit code, and --resume to the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, STEPS, Run, command_line, digests, leftovers
+from test_resume import start_heard, wait_for_tasks, workers_of
+
+FIRST = {**STEPS, "make-pairs": "tokenize"}
+Started = Callable[..., tuple["subprocess.Popen[bytes]", list[object]]]
+
+
+@pytest.fixture
+def started(parts: Path, text: Path, tmp_path: Path) -> Started:
+    """Start a command, and wait until it has done a task; return it and its arguments."""
+
+    def call(name: str, workers: int) -> tuple[subprocess.Popen[bytes], list[object]]:
+        arguments = [name, *command_line(name, text, parts), "--output", tmp_path / "out", "--workers", workers]
+        process = start_heard(*arguments)
+        wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / FIRST[name], 1)
+        return process, arguments
+
+    return call
+
+
+def ends_as_told(process: subprocess.Popen[bytes], number: int) -> None:
+    """See that a run ends soon after a signal, with its exit code and a message."""
+    began = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, said
+    assert time.monotonic() - began < 8
+    assert b"--resume" in said
+    assert b"Traceback" not in said
+
+
+SIGNALS = [
+    *((name, signal.SIGINT, True, 2) for name in STEPS),  # Ctrl-C in a terminal reaches the workers as well
+    ("build-corpus", signal.SIGHUP, True, 2),  # and so does a terminal that is closed
+    *(
+        pytest.param(name, number, group, workers, marks=pytest.mark.long)
+        for name in STEPS
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for group, workers in ((False, 1), (False, 2), (True, 2))
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "number", "group", "workers"), SIGNALS)
+def test_a_signal(
+    run: Run, parts: Path, tmp_path: Path, started: Started, name: str, number: int, group: bool, workers: int
+) -> None:
+    process, arguments = started(name, workers)
+    (os.killpg if group else os.kill)(process.pid, number)
+    ends_as_told(process, number)
+    run(*arguments, "--resume")
+    assert digests(tmp_path / "out") == digests(parts / name)
+    assert leftovers(tmp_path / "out") == []
+
+
+def test_nohup(parts: Path, text: Path, tmp_path: Path) -> None:
+    """A signal that is ignored where the run is started is ignored by the run."""
+    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", tmp_path / "out", "--workers", 2]
+    command = ["nohup", *COMMAND, *map(str, arguments)]
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+    wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / "extract", 1)
+    os.killpg(process.pid, signal.SIGHUP)
+    assert process.wait(60) == 0
+    assert digests(tmp_path / "out") == digests(parts / "build-corpus")
+
+
+@pytest.mark.parametrize("name", ["train-vocab", "make-pairs"])  # tests/test_resume.py has it of build-corpus
+def test_a_killed_worker(run: Run, parts: Path, tmp_path: Path, started: Started, name: str) -> None:
+    process, arguments = started(name, 2)
+    os.kill(workers_of(process.pid)[-1], signal.SIGKILL)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert b"a worker process was killed" in said and b"--resume" in said and b"Traceback" not in said
+    run(*arguments, "--resume")
+    assert digests(tmp_path / "out") == digests(parts / name)
+    assert leftovers(tmp_path / "out") == []
+
+
+def test_a_worker_that_is_stopped_is_waited_for(parts: Path, tmp_path: Path, started: Started) -> None:
+    process, _ = started("build-corpus", 2)
+    workers = workers_of(process.pid)
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(1)
+    assert process.poll() is None
+    for pid in workers:
+        os.kill(pid, signal.SIGCONT)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert digests(tmp_path / "out") == digests(parts / "build-corpus")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_worker_that_is_stopped_ends_with_its_driver(started: Started) -> None:
+    """Woken later, it would write into what another run has made since."""
+    process, _ = started("build-corpus", 2)
+    workers = workers_of(process.pid)
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    process.kill()
+    process.communicate(timeout=30)
+    limit = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() for pid in workers):
+        assert time.monotonic() < limit, "a stopped worker outlived its driver"
+        time.sleep(0.05)

@@ -1,0 +1,74 @@
+"""The commands that every engine runs: all inputs and outputs by relative names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from clusters import Cluster
+from conftest import COMMAND, SAMPLE, Build, digests, leftovers, read_manifest
+
+_BUILD = ("build-corpus", "--wikipedia", "dumps", "--books", "dumps", "--task-bytes", "65536")
+_CHOICE = ("--dedup", "near", "--dedup-paragraphs", "--sample-documents", "40")
+_PAIRS = ("make-pairs", "one/corpus", "--vocab", "one/vocab", "--shards", "6", "--validation-fraction", "0.1")
+COMMANDS = {
+    "corpus": (*_BUILD, "--text", "text.jsonl"),
+    "chosen": (*_BUILD, *_CHOICE, "--exclude", "exam.txt"),
+    "vocab": ("train-vocab", "one/corpus", "--size", "900"),
+    "pairs": (*_PAIRS, "--max-seq-length", "64", "--provenance"),
+    "shuffled": (*_PAIRS, "--max-seq-length", "64", "--provenance", "--shuffle", "engine"),
+}
+STEPS = {"corpus": "extract", "chosen": "extract", "vocab": "count", "pairs": "tokenize"}
+
+
+class Job(NamedTuple):
+    """Where the commands run, and the digests of what each makes in one process."""
+
+    root: Path
+    expected: dict[str, dict[str, str]]
+
+    def words(self, name: str, output: str, cluster: Cluster, *more: str) -> list[str]:
+        """Return the words of a command on a cluster."""
+        return [*cluster.driver.before, *COMMAND, *COMMANDS[name], "--output", output, *more, "--", *cluster.options]
+
+    def run(self, name: str, output: str, cluster: Cluster, *more: str, code: int = 0) -> str:
+        """Run a command on a cluster; return what it said on its standard error."""
+        words = self.words(name, output, cluster, *more)
+        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr or "--verbose" in more
+        return done.stderr
+
+    def start(self, name: str, output: str, cluster: Cluster, *more: str) -> subprocess.Popen[str]:
+        """Start a command on a cluster."""
+        words = self.words(name, output, cluster, *more)
+        return subprocess.Popen(
+            words, cwd=self.root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def same(self, name: str, output: str) -> None:
+        """Check that all files are those of one process, and that nothing else is left."""
+        assert digests(self.root / output) == self.expected[name]
+        assert leftovers(self.root / output) == []
+
+
+def prepare(root: Path, build: Build, text: Path) -> Job:
+    """Lay out the inputs, and make with one process what the engines are to make."""
+    (root / "dumps").mkdir()
+    for path in (*SAMPLE.glob("*.bz2"), *(SAMPLE / "books").glob("*.txt")):  # the dumps, their indexes, and books
+        (root / "dumps" / path.name).write_bytes(path.read_bytes())
+    (root / "text.jsonl").write_bytes(text.read_bytes())
+    book = sorted((root / "dumps").glob("*.txt"))[0].read_text(encoding="utf-8").split()
+    (root / "exam.txt").write_text(" ".join(book[len(book) // 2 :][:60]) + "\n", encoding="utf-8")
+    before = os.getcwd()
+    os.chdir(root)
+    try:
+        for name, (command, *options) in COMMANDS.items():
+            build(command, Path("one", name), *options)
+    finally:
+        os.chdir(before)
+    dropped = [stage["dropped"] for stage in read_manifest(root / "one" / "chosen")["counts"]]
+    assert sum(reasons.get("evaluation overlap", 0) for reasons in dropped) == 1
+    return Job(root, {name: digests(root / "one" / name) for name in COMMANDS})

@@ -1,0 +1,155 @@
+"""A Dask cluster makes the same bytes as one process: with workers elsewhere, with one killed, resumed; and tells our errors."""
+
+from __future__ import annotations
+
+import bz2
+import os
+import pty
+import re
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clusters import DASK, MODES, UMASKS, Cluster, can_hide, dask_cluster, modes
+from conftest import SAMPLE, Build
+from jobs_of_engines import COMMANDS, STEPS, Job, prepare
+from test_resume import wait_for_tasks
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'bertdata[dask]'")
+pytestmark = pytest.mark.long
+DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
+
+
+@pytest.fixture(scope="module")
+def job(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return prepare(tmp_path_factory.mktemp("dask-job"), build, text)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
+    """Inputs and outputs have relative names here, and the workers other directories."""
+    job.run(name, f"dask/{name}", cluster)
+    job.same(name, f"dask/{name}")
+    if name != "vocab":  # one file, that one worker writes
+        assert modes(job.root / "dask" / name / "data") == MODES, "both workers must have written"
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, name: str) -> None:
+    output = job.root / f"killed/{name}"
+    with dask_cluster(tmp_path) as cluster:
+        driver = job.start(name, str(output), cluster)
+        wait_for_tasks(driver, output / ".bertdata" / "tasks" / STEPS[name], 2)  # type: ignore[arg-type]
+        victim = cluster.workers[1]
+        victim.send_signal(signal.SIGSTOP)  # what it holds now is missing: the run can't end
+        time.sleep(0.5)
+        assert driver.poll() is None and not (output / "manifest.json").exists(), "stopped too late to prove anything"
+        assert MODES - modes(output / ".bertdata" / "tasks") in (set(), {0o666 & ~UMASKS[1]})
+        victim.kill()
+        _, said = driver.communicate(timeout=100)
+        assert driver.returncode == 0, said
+        assert cluster.workers[0].poll() is None
+    job.same(name, f"killed/{name}")
+
+
+def test_a_killed_run_is_resumed(job: Job, cluster: Cluster) -> None:
+    """What finished tasks have written stays the very file that it was."""
+    output = job.root / "resumed"
+    driver = job.start("corpus", "resumed", cluster)
+    wait_for_tasks(driver, output / ".bertdata" / "tasks" / "extract", 4)  # type: ignore[arg-type]
+    driver.kill()
+    driver.communicate()
+    assert not (output / "manifest.json").exists(), "killed too late to prove anything"
+    assert "--resume" in job.run("corpus", "resumed", cluster, code=5)
+    records = sorted((output / ".bertdata" / "tasks" / "extract").glob("*.json"))
+    numbers = [int(path.stem) for path in records]
+    kept = {path: path.stat().st_ino for n in numbers for path in (output / "data").glob(f"train-{n:05d}-*")}
+    assert len(kept) >= 3
+    job.run("corpus", "resumed", cluster, "--resume")
+    job.same("corpus", "resumed")
+    assert {path: path.stat().st_ino for path in kept} == kept
+
+
+def test_the_bar_goes_on_and_verbose_shows_the_log(job: Job, cluster: Cluster) -> None:
+    """The bar is drawn from the records that workers write, so it moves on every engine."""
+    words = job.words("corpus", "shown", cluster, "--verbose")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(job.root)
+        os.execvp(words[0], words)
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown.decode()
+    plain = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown)
+    drawn = {int(found) for found in re.findall(rb"(\d+)/17 ", plain)}
+    assert b"Extract" in plain and len(drawn) >= 2, f"the bar must move: {drawn}"
+    assert b"INFO:" in shown
+    job.same("corpus", "shown")
+
+
+def test_a_damaged_input_is_told(job: Job, cluster: Cluster) -> None:
+    data = bytearray(bz2.compress(bz2.decompress((SAMPLE / DUMP).read_bytes()), compresslevel=1))
+    data[3 * len(data) // 4] ^= 0x40
+    (job.root / "damaged.xml.bz2").write_bytes(data)
+    said = job.run("corpus", "refused", cluster, "--wikipedia", "damaged.xml.bz2", "--max-rejects", "0.01", code=3)
+    assert "damaged-stream 1" in said and "--max-rejects" in said
+
+
+def test_a_worker_that_cannot_write_is_told(job: Job, tmp_path: Path) -> None:
+    """Both workers reach the size that a file may have; the run ends with what to do, and can be resumed when that is done."""
+    with dask_cluster(tmp_path) as cluster:
+        limits = [resource.prlimit(worker.pid, resource.RLIMIT_FSIZE) for worker in cluster.workers]
+        for worker, (_, hard) in zip(cluster.workers, limits, strict=True):
+            resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (8000, hard))
+        assert "ulimit -f" in job.run("corpus", "large", cluster, code=4)
+        for worker, limit in zip(cluster.workers, limits, strict=True):
+            resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, limit)
+        job.run("corpus", "large", cluster, "--resume")
+    job.same("corpus", "large")
+
+
+@pytest.mark.parametrize("name", ["corpus", "vocab", "pairs"])
+def test_a_worker_that_does_not_see_the_output_is_told(job: Job, tmp_path: Path, name: str) -> None:
+    apart = job.root / "apart"
+    apart.mkdir(exist_ok=True)
+    if not can_hide(apart):
+        pytest.skip("this system does not let a test mount")
+    with dask_cluster(tmp_path, unseen=apart) as cluster:
+        said = job.run(name, f"apart/{name}", cluster, code=4)
+    assert "is not there for a worker on" in said and "all workers must see --output" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        ([f"--runner={DASK}", "--dask_client_address=tcp://127.0.0.1:1", "--dask_connection_timeout=2"], 4, "cannot be reached"),
+        ([f"--runner={DASK}", "--dask_client_address=nowhere"], 2, "options after --: missing port number"),
+        ([f"--runner={DASK}", "--dask_npartitions=many"], 2, "--dask_npartitions: invalid int value: 'many'"),
+        ([f"--runner={DASK}", "--dask_partitions_size=1"], 2, "--dask_partitions_size: Beam knows no such option"),
+    ],
+)
+def test_wrong_options_are_told(job: Job, options: list[str], code: int, says: str) -> None:
+    said = job.run("corpus", f"wrong-{says[-5:]}", Cluster(options, [], []), code=code)
+    assert says in said and len(said.splitlines()) < 10
+
+
+def test_workers_and_a_runner_are_refused_together(job: Job, cluster: Cluster) -> None:
+    assert "--workers is for the local runner" in job.run("corpus", "both", cluster, "--workers", "2", code=2)
+    assert not (job.root / "both").exists()

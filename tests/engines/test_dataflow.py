@@ -1,0 +1,181 @@
+"""Dataflow, as far as one gets without it: jobs are made, checked, submitted to a server on loopback, and carried out."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import flex_metadata
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from bertdata.pipelines.build_corpus import BuildCorpus, Plan
+from conftest import REPOSITORY, SAMPLE, Run, digests
+
+from bertdata.config import CorpusConfig
+from bertdata.records import Piece, Task, pack
+
+pytest.importorskip("google.cloud.dataflow", reason="bertdata[gcp] is not installed")
+cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")
+pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed")
+pytest.importorskip("gcsfs", reason="bertdata[gs] is not installed")
+
+LAUNCH = REPOSITORY / "pipelines" / "dataflow" / "launch.py"
+BEAM = ("--project=my-project", "--region=europe-west4", "--temp_location=gs://bucket/temp", "--no_auth")
+
+
+def launch(*arguments: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Start the template as its launcher does."""
+    words = [sys.executable, str(LAUNCH), *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **environment}, timeout=100, check=False)
+    assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@pytest.mark.parametrize("name", flex_metadata.COMMANDS)
+def test_the_template_asks_for_the_options_of_the_command(name: str) -> None:
+    """`python tests/engines/flex_metadata.py` writes what it asks for anew."""
+    from google.cloud.dataflow_v1beta3.types import TemplateMetadata
+
+    written = (flex_metadata.FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert written == flex_metadata.text(name)
+    read = TemplateMetadata.from_json(written)  # refuses a key that Dataflow does not know
+    names = [parameter.name for parameter in read.parameters]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(PipelineOptions([]).get_all_options()), "a parameter of the template would never reach Beam"
+    assert all(parameter.help_text and parameter.label for parameter in read.parameters)
+    required = {parameter.name for parameter in read.parameters if not parameter.is_optional}
+    assert required == {"command", "output"} | {"make-pairs": {"corpus", "vocab"}, "train-vocab": {"corpus"}}.get(name, set())
+
+
+def test_parameters_become_a_command_line() -> None:
+    spec = importlib.util.spec_from_file_location("launch", LAUNCH)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    given = ["--command=make-pairs", "--corpus=gs://b/c", "--vocab=gs://b/v", "--output=gs://b/p", "--max_seq_length=128;512"]
+    given += [
+        "--cased=true",
+        "--provenance=false",
+        "--objective=",
+        "--runner=DataflowRunner",
+        "--save_main_session",
+        "--labels=a=b",
+    ]
+    words = ["make-pairs", "gs://b/c", "--vocab", "gs://b/v", "--output", "gs://b/p"]
+    words += ["--max-seq-length", "128", "--max-seq-length", "512", "--cased", "--no-wait", "--"]
+    ours = ["--runner=DataflowRunner", "--save_main_session", "--labels=a=b"]
+    assert module.command_line(given) == words + ours
+    assert module.command_line(given, "image:1") == [*words, *ours, "--sdk_container_image=image:1"]
+    assert module.command_line([*given, "--sdk_container_image=own"], "image:1")[-1] == "--sdk_container_image=own"
+    with pytest.raises(SystemExit, match="no command 'train': give the parameter"):
+        module.command_line(["--command=train"])
+
+
+@pytest.mark.parametrize("name", flex_metadata.COMMANDS)
+def test_a_dry_run_makes_and_checks_the_job_offline(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    source = {"build-corpus": (f"--books={SAMPLE / 'books'}",), "train-vocab": (f"--corpus={sample_corpus}",)}
+    source["make-pairs"] = (f"--corpus={sample_corpus}", f"--vocab={sample_vocab}", "--max_seq_length=64;128")
+    arguments = [f"--command={name}", *source[name], f"--output={tmp_path / 'output'}", "--runner=DataflowRunner", *BEAM]
+    assert "nothing was run or written" in launch(*arguments, "--dry_run=True").stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((*BEAM[1:], "--dry_run=True"), "Missing required option: project."),
+        (("--project=My Project", *BEAM[1:], "--dry_run=True"), "Invalid Project ID"),
+        (BEAM, "its workers have no bertdata: name an image that has it"),
+    ],
+)
+def test_a_job_that_cannot_be_right_is_refused(run: Run, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+    words = ("build-corpus", "--books", SAMPLE / "books", "--output", tmp_path / "out", "--", "--runner=DataflowRunner", *options)
+    assert says in run(*words, code=2).stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_job_is_small_whatever_its_input() -> None:
+    """Dataflow takes a graph of 10 MB: a dump of 20,000 tasks, 320 GB as bertdata cuts them, has less than a tenth of it."""
+    files = [f"enwiki-20261101-pages-articles-multistream{n % 27}.xml-p{n * 41242}p{n * 41242 + 41241}.bz2" for n in range(2500)]
+    tasks, inputs = [], []
+    for number in range(20_000):
+        name, start = files[number // 8], number % 8 * 16_777_216 + number * 7919 % 65_536
+        tasks.append(Task(number, "wikipedia", pack([Piece(name, f"gs://dumps/enwiki/{name}", start, start + 16_777_216)])))
+    for name in files:
+        checksum = f"sha1:{hashlib.sha1(name.encode()).hexdigest()}"
+        inputs.append({"name": name, "source": "wikipedia", "bytes": 134_217_728, "licence": "CC BY-SA", "checksum": checksum})
+    pipeline = beam.Pipeline()
+    _ = pipeline | BuildCorpus(Plan(tasks, inputs), CorpusConfig(), Path("/out"))
+    assert len(pipeline.to_runner_api().SerializeToString()) < 1_300_000
+
+
+@pytest.fixture(scope="module")
+def google() -> Iterator[Any]:
+    with cloud.cloud() as found:
+        for path in SAMPLE.rglob("*"):
+            if path.suffix in (".bz2", ".txt"):
+                found.put(f"in/{path.relative_to(SAMPLE).as_posix()}", path.read_bytes())
+        yield found
+
+
+def in_the_bucket(google: Any, prefix: str) -> dict[str, str]:
+    keys = [key for key in google.keys(prefix) if "/.bertdata/" not in key]
+    return {key[len(prefix) :]: hashlib.sha256(google.get(key)).hexdigest() for key in keys}
+
+
+@pytest.mark.long
+def test_the_template_runs_all_three_in_the_cloud(
+    run: Run, google: Any, sample_corpus: Path, sample_vocab: Path, tmp_path: Path
+) -> None:
+    """Each is submitted, and carried out from what is staged, without its command: with the bytes of a local run."""
+    out, environment = f"gs://{cloud.BUCKET}/out", google.environment
+    lengths = ("--max-seq-length", 64, "--max-seq-length", 128, "--shards", 3)
+    run("make-pairs", sample_corpus, "--vocab", sample_vocab, *lengths, "--output", tmp_path / "pairs-{length}", "--workers", 1)
+    sources = (f"--wikipedia=gs://{cloud.BUCKET}/in/*multistream.xml.bz2", f"--books=gs://{cloud.BUCKET}/in/books")
+    corpus, vocab = f"--corpus={out}/corpus", f"--vocab={out}/vocab"
+    commands: dict[str, tuple[tuple[str, ...], dict[str, Path]]] = {
+        "build-corpus": ((*sources, f"--output={out}/corpus"), {"corpus": sample_corpus}),
+        "train-vocab": ((corpus, "--size=4000", f"--output={out}/vocab"), {"vocab": sample_vocab}),
+        "make-pairs": (
+            (corpus, vocab, "--max_seq_length=64;128", "--shards=3", f"--output={out}/pairs-{{length}}"),
+            {f"pairs-{length}": tmp_path / f"pairs-{length}" for length in (64, 128)},
+        ),
+    }
+    for number, (name, (arguments, expected)) in enumerate(commands.items(), 1):
+        said = launch(f"--command={name}", *arguments, *google.options, **environment).stdout
+        page = f"https://console.cloud.google.com/dataflow/jobs/europe-west4/2026-11-22_{number}?project=my-project"
+        for output in expected:
+            assert f"{out}/{output}: job 2026-11-22_{number} of DataflowRunner ({page}) writes it" in said
+            assert "is being written by job" in run("inspect", f"{out}/{output}", code=2, **environment).stderr
+        pools = google.jobs[-1]["environment"]["workerPools"]
+        assert [image["containerImage"] for pool in pools for image in pool["sdkHarnessContainerImages"]] == [cloud.IMAGE]
+        steps = [step.unique_name for step in google.pipeline().components.transforms.values()]
+        assert any(step.endswith("/Commit") for step in steps) and not any("Reshuffle/" in step for step in steps)
+        assert google.carry_out(tmp_path) == "DONE"
+        for output, here in expected.items():
+            assert in_the_bucket(google, f"out/{output}/") == digests(here)
+            assert google.keys(f"out/{output}/.bertdata/") == [f"out/{output}/.bertdata/run.json"]
+    assert "61 documents" in run("inspect", f"{out}/corpus", "--n", 0, **environment).stdout
+
+
+@pytest.mark.long
+def test_who_waits_hears_how_a_job_ended(run: Run, google: Any) -> None:
+    """A job that was cancelled leaves an unfinished run, which is nobody's any more."""
+    output = f"gs://{cloud.BUCKET}/cancelled"
+    words = ("build-corpus", "--books", f"gs://{cloud.BUCKET}/in/books", "--output", output)
+    google.state = "JOB_STATE_CANCELLED"
+    try:
+        said = run(*words, "--", *google.options, code=1, **google.environment).stderr
+    finally:
+        google.state = "JOB_STATE_RUNNING"
+    assert "has ended as CANCELLED: look there for why, then run again with --resume" in said.splitlines()[-1]
+    assert "holds an unfinished run" in run("inspect", output, code=2, **google.environment).stderr
+    run(*words, "--resume", "--workers", 1, **google.environment)
+    assert "3 documents" in run("inspect", output, "--n", 0, **google.environment).stdout

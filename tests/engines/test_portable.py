@@ -1,0 +1,78 @@
+"""Beam's portability API, a job service and two pools of workers on hosts of their own, makes the same bytes as one process."""
+
+from __future__ import annotations
+
+import bz2
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clusters import MODES, Cluster, Host, can_hide, hosts, modes, portable_cluster
+from conftest import SAMPLE, Build
+from jobs_of_engines import COMMANDS, Job, prepare
+
+pytestmark = pytest.mark.long
+DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
+_POOL = ("--environment_type=EXTERNAL", "--environment_config=127.0.0.1:1")
+
+
+@pytest.fixture(scope="module")
+def job(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return prepare(tmp_path_factory.mktemp("portable-job"), build, text)
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[list[Host]]:
+    """A host for the driver and the job service, and two for the workers: in network namespaces where the user is root."""
+    if os.geteuid() != 0:
+        yield [Host()] * 3
+        return
+    with hosts(3) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cluster(machines: list[Host], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with portable_cluster(tmp_path_factory.mktemp("portable"), machines) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
+    job.run(name, f"portable/{name}", cluster)
+    job.same(name, f"portable/{name}")
+    if name != "vocab":  # one file, that one worker writes
+        assert modes(job.root / "portable" / name / "data") == MODES, "both hosts must have written"
+
+
+def test_a_damaged_input_is_told(job: Job, cluster: Cluster) -> None:
+    data = bytearray(bz2.compress(bz2.decompress((SAMPLE / DUMP).read_bytes()), compresslevel=1))
+    data[3 * len(data) // 4] ^= 0x40
+    (job.root / "damaged.xml.bz2").write_bytes(data)
+    said = job.run("corpus", "refused", cluster, "--wikipedia", "damaged.xml.bz2", "--max-rejects", "0.01", code=3)
+    assert "damaged-stream 1" in said and "--max-rejects" in said
+
+
+@pytest.mark.parametrize("name", ["corpus", "vocab", "pairs"])
+def test_a_worker_that_does_not_see_the_output_is_told(job: Job, machines: list[Host], tmp_path: Path, name: str) -> None:
+    apart = job.root / "apart"
+    apart.mkdir(exist_ok=True)
+    if not can_hide(apart):
+        pytest.skip("this system does not let a test mount")
+    with portable_cluster(tmp_path, machines, unseen=apart) as cluster:
+        said = job.run(name, f"apart/{name}", cluster, code=4)
+    assert "is not there for a worker on" in said and "all workers must see --output" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--job_endpoint=127.0.0.1:1", "--job_server_timeout=2", *_POOL], 4, "cannot be reached"),
+        (list(_POOL), 2, "options after --: You must specify a --job_endpoint"),
+        (["--job_endpoint=127.0.0.1:1", "--environment_type=CAVE"], 2, "options after --: Unknown environment type: CAVE"),
+    ],
+)
+def test_wrong_options_are_told(job: Job, options: list[str], code: int, says: str) -> None:
+    said = job.run("corpus", f"wrong-{says[-5:]}", Cluster(["--runner=PortableRunner", *options], [], []), code=code)
+    assert says in said and len(said.splitlines()) < 10
