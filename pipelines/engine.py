@@ -170,7 +170,7 @@ def _worker_guard(running: Path) -> Iterator[None]:
         if args.thread is not None and args.thread.name == "run_worker":
             running.unlink(missing_ok=True)
             signal.pthread_kill(threading.main_thread().ident or 0, wake)
-        else:
+        elif not issubclass(args.exc_type, grpc.RpcError):  # which is how the thread fails that listens to that worker
             old_hook(args)
 
     def on_wake(_number: int, _frame: FrameType | None) -> None:

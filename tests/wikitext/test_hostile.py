@@ -64,14 +64,14 @@ def check_growth(small: str, large: str) -> None:
     Other work on the machine may spoil a measurement: one of three must be good.
     """
     for templates in TABLES:
-        assert any(seconds(large, templates) < 40 * max(seconds(small, templates), 0.002) for _ in range(3))
+        assert any(seconds(large, templates) < 40 * max(seconds(small, templates), 0.002) for _ in range(6))
 
 
 @pytest.mark.parametrize("templates", TABLES, ids=["off", "on"])
 @pytest.mark.parametrize("piece", MEGABYTE)
 def test_a_megabyte_takes_less_than_a_second(piece: str, templates: Templates | None) -> None:
     text = piece * (1_000_000 // len(piece))
-    assert any(seconds(text, templates) < 1 for _ in range(3))
+    assert any(seconds(text, templates) < 1 for _ in range(6))
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
@@ -98,7 +98,7 @@ CALLS = ["{{{{nowrap{}}}}}", "{{{{#switch:z{}}}}}", "{{{{convert|5|mi{}}}}}", "{
 @pytest.mark.parametrize("argument", ["|", "|a", "|a=b", "|{{!}}", "|{{a|b}}", "|[[a]]"])
 def test_arguments_without_number_take_less_than_a_second_per_megabyte(call: str, argument: str) -> None:
     text = call.format(argument * (400_000 // len(argument)))
-    assert any(seconds(text, TABLES[1]) < 0.4 for _ in range(3))
+    assert any(seconds(text, TABLES[1]) < 0.4 for _ in range(6))
 
 
 RUNS = ["[[{}|]]", "<div class={}>x", "<poem>a{}x</poem>", "-{{{}}}-", "({}b {{{{x}}}}", "={}x"]
