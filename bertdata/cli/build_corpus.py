@@ -14,9 +14,10 @@ from ..files import place
 from ..manifest import versions
 from ..report.card import reading_line
 from ..report.words import count, size
+from .bars import Step
 from .choice_options import choice_options, take_choice
 from .filter_options import filter_options, take_filters
-from .run import Step, build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, take_options
 from .sections import Sectioned
 
 __all__ = ["command"]

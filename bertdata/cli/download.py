@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,10 +13,13 @@ import click
 from ..errors import UsageError
 from ..files import is_local
 from ..report.words import count, size
-from ..terminal import clean, unguarded
+from ..terminal import clean
+from .bars import of_bytes
 from .run import echo
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from ..sources.download.client import Client
     from ..sources.download.transfer import Progress, Remote
 
@@ -133,20 +135,10 @@ def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: i
 @contextlib.contextmanager
 def _progress(files: Sequence[Remote]) -> Iterator[Progress]:
     """Draw a bar for all bytes and one for each file under way, with rate and time left; nothing where no one looks."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda file, at: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=16),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bars:
+    with of_bytes() as bars:
+        if bars is None:
+            yield lambda file, at: None
+            return
         everything = bars.add_task(f"{len(files)} files", total=sum(file.size for file in files))
         here: dict[str, int] = {}
         drawn: dict[str, TaskID] = {}

@@ -16,7 +16,8 @@ from ..files import place
 from ..manifest import versions
 from ..report.card import reading_line
 from ..report.words import count, size
-from .run import Step, build, common_options, conclude, echo, take_options
+from .bars import Step
+from .run import build, common_options, conclude, echo, take_options
 
 if TYPE_CHECKING:
     from ..vocab import Vocabulary

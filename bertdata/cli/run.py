@@ -1,4 +1,4 @@
-"""What the commands that build a data set share: options, the plan on the screen, progress, and a safe end."""
+"""What the commands that build a data set share: options, the plan on the screen, and a safe end."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from ..config import read_toml
 from ..errors import StorageError, UsageError
 from ..files import is_local, is_private
 from ..lock import Job, hold, holder
-from ..output import STATE, count_done, is_complete, opened
+from ..output import STATE, is_complete, opened
 from ..report.words import describe
-from ..terminal import clean, unguarded
+from ..terminal import clean
+from .bars import Step, of_tasks
 
 if TYPE_CHECKING:
     import apache_beam
 
-__all__ = ["Options", "Step", "build", "common_options", "conclude", "echo", "signals", "take_options"]
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "signals", "take_options"]
 
 _BUILDING = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
 
@@ -99,14 +100,6 @@ def take_options(values: dict[str, Any]) -> Options:
     return options
 
 
-class Step(NamedTuple):
-    """A step that is shown as a progress bar: its label, its records under ``tasks/``, and how many tasks it has."""
-
-    label: str
-    name: str
-    total: int
-
-
 def build(
     directories: Sequence[Path],
     identities: Sequence[dict[str, Any]],
@@ -145,7 +138,7 @@ def build(
         if not is_local(first):
             state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")))
         keep = functools.partial(_hold, [root for root in todo if root is not None])
-        with _progress(first, [] if options.no_wait else steps):
+        with of_tasks(first, [] if options.no_wait else steps):
             start(chain(todo), state=state, wait=not options.no_wait, hold=keep)
     if options.no_wait:
         for directory in directories:
@@ -175,50 +168,6 @@ def _workers(paths: Sequence[str | Path], options: Options) -> int | None:
     if (options.workers or 1) > 1 or options.beam_args:
         raise UsageError(f"{private} is in the memory of this process: leave --workers and a --runner away, or give another path")
     return 1
-
-
-@contextlib.contextmanager
-def _progress(root: Path, steps: Sequence[Step]) -> Iterator[None]:
-    """Draw a bar a step with rate and time left, from the records of finished tasks; nothing where no one looks."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description:18}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("tasks"),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    finished = threading.Event()
-    with Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bars:
-        numbers = {step: bars.add_task(step.label, total=step.total, rate="") for step in steps}
-
-        def refresh() -> None:
-            for step, number in numbers.items():
-                done = count_done(root, step.name)  # nothing, once the run is committed and its records are gone
-                bars.update(number, completed=max(done, int(bars.tasks[number].completed)))
-                speed = bars.tasks[number].speed
-                bars.update(number, rate=f"{speed:.2f}/s" if speed else "")
-
-        def watch() -> None:
-            while not finished.wait(0.5 if is_local(root) else 5):
-                refresh()
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-            for step, number in numbers.items():
-                bars.update(number, completed=step.total)
-        finally:
-            finished.set()
-            watcher.join()
 
 
 @contextlib.contextmanager

@@ -11,7 +11,8 @@ from ..config import VocabConfig
 from ..files import is_local, place
 from ..manifest import read, versions
 from ..report.words import count, size
-from .run import Step, build, common_options, conclude, echo, take_options
+from .bars import Step
+from .run import build, common_options, conclude, echo, take_options
 
 __all__ = ["command"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +12,8 @@ import click
 from ..errors import NoInputError, VerificationError
 from ..files import place
 from ..report.words import count, size
-from ..terminal import clean, unguarded
+from ..terminal import clean
+from .bars import of_bytes
 from .run import echo
 
 __all__ = ["command"]
@@ -73,19 +73,9 @@ def _refuse_run(directory: Path) -> None:
 @contextlib.contextmanager
 def _progress(directory: Path) -> Iterator[Callable[[int, int], None]]:
     """Draw a bar of the bytes that are read, with rate and time left; nothing where no one looks."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, of: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=16),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bars:
+    with of_bytes() as bars:
+        if bars is None:
+            yield lambda done, of: None
+            return
         bar = bars.add_task(clean(f"…{directory.name[-24:]}"), total=None)
         yield lambda done, of: bars.update(bar, completed=done, total=of)
