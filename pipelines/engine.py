@@ -21,14 +21,14 @@ from typing import Any
 
 import apache_beam as beam
 import grpc
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions, StandardOptions
 from apache_beam.runners import create_runner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
 from bertdata import errors
-from bertdata.errors import BertDataError, TransferError, UsageError
+from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
 from bertdata.files import TEMPORARY
 from bertdata.lock import Job
 
@@ -66,6 +66,7 @@ def run(
     """
     running = state / RUNNING
     options, runner = _read(beam_args, workers)
+    jobs.reach(runner, options)
     pipeline = beam.Pipeline(runner=runner or _local(options, workers, tasks, running, verbose), options=options)
     _ = pipeline | chain
     try:
@@ -90,11 +91,12 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
             "--, such as --runner=DataflowRunner"
         )
     looks = jobs.only_looks(runner, options)
-    if not looks:
-        jobs.refuse_bare(runner, options)
+    jobs.refuse(runner, options, looks)
     if runner is not None:
         with _as_usage():
             beam.Pipeline(runner=runner, options=options)
+            if isinstance(runner, PortableRunner):
+                environments.Environment.from_options(options.view_as(PortableOptions))
     return looks
 
 
@@ -144,11 +146,24 @@ def _local(options: PipelineOptions, workers: int | None, tasks: int, running: P
     options.view_as(DirectOptions).direct_num_workers = count
     if count == 1:
         return FnApiRunner()
+    _check_open_files(count)
     running.touch()
     command = f"exec {shlex.join([sys.executable, '-m', 'bertdata.pipelines.worker', str(running)])}"
     # What a worker prints must not go to a disk that may be full: Beam waits for ever for a worker that fails in that.
     command = command if verbose else f"{command} 2>/dev/null"
     return FnApiRunner(default_environment=environments.SubprocessSDKEnvironment.from_command_string(command))
+
+
+def _check_open_files(workers: int) -> None:
+    """Raise StorageError where so many workers can't be talked to at a time: Beam would wait for ever."""
+    import resource
+
+    limit, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 48 + 8 * workers
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise StorageError(
+            f"{limit} open files are too few for {workers} workers, who take {needed}: raise the limit (ulimit -n 1024), or take "
+            "fewer --workers, then run again with --resume"
+        )
 
 
 class _WorkerDied(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 from apache_beam.options.pipeline_options import (
     GoogleCloudOptions,
     PipelineOptions,
@@ -13,14 +14,16 @@ from apache_beam.options.pipeline_options import (
     TestOptions,
     WorkerOptions,
 )
+from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.runner import PipelineState
 
-from bertdata.errors import BertDataError, UsageError
+from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.lock import Job
 
-__all__ = ["is_elsewhere", "only_looks", "refuse_bare", "submit"]
+__all__ = ["is_elsewhere", "only_looks", "reach", "refuse", "submit"]
 
+_SECONDS = 30  # in which a job service has to answer
 _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these the cluster gets the job, without a server of ours
 
 
@@ -47,15 +50,46 @@ def only_looks(runner: Any, options: PipelineOptions) -> bool:
     return True
 
 
-def refuse_bare(runner: Any, options: PipelineOptions) -> None:
-    """Raise UsageError for a job of Dataflow whose workers would have no bertdata: its own images hold Beam alone."""
+def refuse(runner: Any, options: PipelineOptions, looks: bool) -> None:
+    """Raise UsageError for a job of Dataflow that has no bucket, or whose workers would have no bertdata.
+
+    Without a bucket Beam would make one, for which it waits minutes where no cloud is; its own images hold Beam alone.
+    """
+    if not _is_dataflow(runner):
+        return
+    cloud, validator = options.view_as(GoogleCloudOptions), PipelineOptionsValidator(options, runner)
+    if not (cloud.temp_location or cloud.staging_location):
+        raise UsageError("--runner=DataflowRunner: say where it may put what the job needs, --temp_location=gs://…")
+    for name in ("temp_location", "staging_location"):
+        if getattr(cloud, name) and (wrong := validator.validate_gcs_path(cloud, name)):
+            raise UsageError(f"options after --: {wrong[0]}: name a folder in a bucket, --{name}=gs://…/…")
     setup, image = options.view_as(SetupOptions), options.view_as(WorkerOptions).sdk_container_image
     sent = (setup.setup_file, setup.extra_packages, setup.requirements_file, setup.prebuild_sdk_container_engine)
-    if _is_dataflow(runner) and not image and not any(sent):
+    if not looks and not image and not any(sent):
         raise UsageError(
             "--runner=DataflowRunner: its workers have no bertdata: name an image that has it, --sdk_container_image=…, or send "
             "the wheel along, --extra_package=bertdata-….whl"
         )
+
+
+def reach(runner: Any, options: PipelineOptions) -> None:
+    """Raise TransferError where a job service does not answer in half a minute, or in ``--job_server_timeout`` seconds.
+
+    Beam takes that limit for the whole job too, and would lose sight of one that takes longer: there is none from here on.
+    """
+    portable, given = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
+    if not isinstance(runner, PortableRunner) or portable.job_endpoint in (None, "", "embed"):
+        return
+    seconds = given.get("job_server_timeout", _SECONDS)
+    with grpc.insecure_channel(portable.job_endpoint) as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=seconds)
+        except grpc.FutureTimeoutError as error:
+            raise TransferError(
+                f"the engine cannot be reached: nothing answered at {portable.job_endpoint} in {seconds} s: check that the job "
+                "service runs and --job_endpoint after --, then run again with --resume"
+            ) from error
+    portable.job_server_timeout = None
 
 
 def _is_dataflow(runner: Any) -> bool:

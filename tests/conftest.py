@@ -155,9 +155,9 @@ def command_line(name: str, text: Path, root: Path) -> list[object]:
 
 
 @pytest.fixture(scope="session")
-def parts(run: Run, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def parts(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus, a vocabulary and pairs made without a break: what resumed runs are compared with."""
     root = tmp_path_factory.mktemp("whole")
     for name in STEPS:
-        run(name, *command_line(name, text, root), "--output", root / name, "--workers", 1)
+        build(name, root / name, *command_line(name, text, root))
     return root

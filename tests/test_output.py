@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from bertdata import output
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.files import TEMPORARY, digest, read_json, write_json, write_text
+from bertdata.files import TEMPORARY, digest, place, read_json, write_json, write_text
 from bertdata.lock import lock
 from bertdata.manifest import NAME
 from bertdata.output import STATE, is_complete, opened, perform
@@ -284,6 +285,20 @@ def test_recovery_takes_the_old_directory_when_the_new_is_not_whole(directory: P
     assert not directory.with_name(".corpus.bertdata-old").exists()
 
 
+def test_one_run_at_a_time_ends_what_a_kill_left_of_a_swap(directory: Path) -> None:
+    """Two that were started at once see the same halves: the second is refused, and touches neither."""
+    _finish(directory)
+    _kill_in_swap(directory, "rename")
+    with lock(directory.with_name(".corpus.bertdata-old") / STATE / "lock"):
+        for how in ({}, {"resume": True}, {"overwrite": True}):
+            with pytest.raises(OutputLockedError), opened(directory, IDENTITY, **how):
+                pass
+    assert _beside(directory) == [".corpus.bertdata-new", ".corpus.bertdata-old"]
+    with opened(directory, {"command": "x"}, resume=True) as root:
+        assert is_complete(root)
+    assert _beside(directory) == ["corpus"]
+
+
 def test_an_output_that_is_a_symlink_is_replaced_more_than_once(directory: Path) -> None:
     """``corpus -> /big/disk/corpus``, as people place large data."""
     real = directory.parent / "big" / "corpus"
@@ -309,6 +324,29 @@ def test_a_locked_overwrite_keeps_out_a_second(directory: Path) -> None:
     with lock(directory / STATE / "lock"), pytest.raises(OutputLockedError), opened(directory, IDENTITY, overwrite=True):
         pass
     assert _content(directory) == WHOLE
+
+
+@pytest.mark.parametrize("alive", [False, True])
+def test_a_lock_in_a_store_is_waited_for_and_the_wait_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], alive: bool
+) -> None:
+    pytest.importorskip("upath")
+    path: Any = place(f"memory://locks/{alive}/corpus/.bertdata/lock")
+    path.fs.pipe_file(path.path, b"process 7 on elsewhere, 0badcafe")
+    waited = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if alive and len(waited) == 5:
+            path.fs.pipe_file(path.path, b"process 7 on elsewhere, 0badcafe 1")
+
+    monkeypatch.setattr("time.sleep", sleep)
+    with pytest.raises(OutputLockedError) if alive else contextlib.nullcontext(), lock(path):
+        assert path.read_bytes().startswith(b"process %d on" % os.getpid())
+    assert sum(waited) == (5 if alive else 20)
+    told = capsys.readouterr().err
+    assert "corpus is locked by process 7 on elsewhere: waiting 20 seconds" in told and told.count("\n") == 1
+    assert path.exists() == alive
 
 
 class Work:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,9 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
             found.update(_find(pattern, suffixes, option))
     paths = sorted(_once(found))
     if strange := [path for path in paths if not _is_utf8(path)]:
-        raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: rename the file")
+        other = sys.getfilesystemencoding() != "utf-8"
+        advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"
+        raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: {advice}")
     ends = [path.rpartition("://") for path in paths]
     if len({store for store, _, _ in ends}) > 1:
         raise UsageError(f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one place")

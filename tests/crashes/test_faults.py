@@ -14,11 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import COMMAND, STEPS, Run, command_line, digests, leftovers
+from conftest import COMMAND, STEPS, Build, Run, command_line, digests, leftovers
 from test_resume import kill_in_mid_run
 
 from bertdata import files, shards
-from bertdata.errors import StorageError, VerificationError
+from bertdata.errors import BertDataError, ResumeError, StorageError, VerificationError
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -29,23 +29,27 @@ def shell(line: str, *arguments: object, **env: str) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300, check=False)
 
 
-@pytest.fixture(params=[("build-corpus", 1), *(pytest.param((n, w), marks=pytest.mark.long) for n in STEPS for w in (1, 2))])
-def case(request: pytest.FixtureRequest, parts: Path, text: Path, tmp_path: Path) -> tuple[str, list[object], Path]:
-    """A command, its arguments, and its output."""
-    name, workers = request.param
-    output = tmp_path / "out"
-    return name, [name, *command_line(name, text, parts), "--output", output, "--workers", workers], output
+def cases(*numbers: int) -> list[Any]:
+    """A command, workers and a number: the first number with one worker, the others with each command."""
+    first, *others = numbers
+    ways = [*((number, 1) for number in others), (first, 2)]
+    return [
+        ("build-corpus", 1, first),
+        *(pytest.param(name, workers, number, marks=pytest.mark.long) for name in STEPS for number, workers in ways),
+    ]
 
 
-# kilobytes that a file may have: too few for the state, and then for shards, spills or the vocabulary
-@pytest.mark.parametrize("limit", [4, pytest.param(1, marks=pytest.mark.long), pytest.param(8, marks=pytest.mark.long)])
-def test_a_limit_on_the_size_of_files(run: Run, parts: Path, case: tuple[str, list[object], Path], limit: int) -> None:
-    name, arguments, output = case
-    done = shell(f'ulimit -f {limit}; exec "$@"', *arguments)
+# kilobytes that a file may have: too few for shards, spills or the vocabulary, or even for the state
+@pytest.mark.parametrize(("name", "workers", "limit"), cases(4, 1))
+def test_a_limit_on_the_size_of_files(
+    build: Build, parts: Path, text: Path, tmp_path: Path, name: str, workers: int, limit: int
+) -> None:
+    arguments, output = command_line(name, text, parts), tmp_path / "out"
+    done = shell(f'ulimit -f {limit}; exec "$@"', name, *arguments, "--output", output, "--workers", workers)
     assert done.returncode == 4, done.stderr
     assert "ulimit -f" in done.stderr and "--resume" in done.stderr and "Traceback" not in done.stderr
     assert not (output / "manifest.json").exists()
-    run(*arguments, "--resume")
+    build(name, output, *arguments, "--resume")
     assert digests(output) == digests(parts / name)
     assert leftovers(output) == []
 
@@ -67,37 +71,34 @@ def remount(disk: Path, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", disk], check=True)
 
 
-@pytest.mark.parametrize("kilobytes", [100, pytest.param(12, marks=pytest.mark.long), pytest.param(300, marks=pytest.mark.long)])
-def test_a_full_disk(run: Run, parts: Path, disk: Path, case: tuple[str, list[object], Path], kilobytes: int) -> None:
-    name, arguments, _ = case
-    output = disk / "out"
-    arguments[arguments.index("--output") + 1] = output
+@pytest.mark.parametrize(("name", "workers", "kilobytes"), cases(100, 12, 300))
+def test_a_full_disk(build: Build, parts: Path, text: Path, disk: Path, name: str, workers: int, kilobytes: int) -> None:
+    arguments, output = command_line(name, text, parts), disk / "out"
     remount(disk, f"size={kilobytes}k")
-    done = shell('exec "$@"', *arguments)
+    done = shell('exec "$@"', name, *arguments, "--output", output, "--workers", workers)
     if done.returncode or name != "train-vocab":  # whose output may be small enough
         assert done.returncode == 4, done.stderr
         assert "No space left on device: free some space" in done.stderr and "--resume" in done.stderr
         assert not (output / "manifest.json").exists()
     remount(disk, "size=64m")
-    run(*arguments, "--resume")
+    build(name, output, *arguments, "--resume")
     assert digests(output) == digests(parts / name)
     assert leftovers(output) == []
 
 
-def test_a_disk_that_can_only_be_read(case: tuple[str, list[object], Path], disk: Path) -> None:
-    _, arguments, _ = case
-    arguments[arguments.index("--output") + 1] = disk / "out"
+@pytest.mark.parametrize("name", STEPS)
+def test_a_disk_that_can_only_be_read(build: Build, parts: Path, text: Path, disk: Path, name: str) -> None:
     remount(disk, "ro")
-    done = shell('exec "$@"', *arguments)
-    assert done.returncode == 4 and "read-only; choose another directory" in done.stderr
+    with pytest.raises(StorageError, match="read-only; choose another directory"):
+        build(name, disk / "out", *command_line(name, text, parts))
 
 
 @pytest.mark.skipif(ROOT, reason="root may write anywhere")
-def test_a_directory_that_may_not_be_written(case: tuple[str, list[object], Path]) -> None:
-    _, arguments, output = case
-    output.mkdir(mode=0o555)
-    done = shell('exec "$@"', *arguments)
-    assert done.returncode == 4 and "check the permissions" in done.stderr
+@pytest.mark.parametrize("name", STEPS)
+def test_a_directory_that_may_not_be_written(build: Build, parts: Path, text: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "out").mkdir(mode=0o555)
+    with pytest.raises(StorageError, match="check the permissions"):
+        build(name, tmp_path / "out", *command_line(name, text, parts))
 
 
 IN_THE_WAY = {
@@ -112,7 +113,7 @@ IN_THE_WAY = {
 
 
 @pytest.mark.parametrize("place", IN_THE_WAY)
-def test_what_stands_in_the_way_is_named_and_stays(run: Run, text: Path, tmp_path: Path, place: str) -> None:
+def test_what_stands_in_the_way_is_named_and_stays(build: Build, text: Path, tmp_path: Path, place: str) -> None:
     output, (code, says) = tmp_path / "out", IN_THE_WAY[place]
     path = output / place if place else output
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,43 +122,42 @@ def test_what_stands_in_the_way_is_named_and_stays(run: Run, text: Path, tmp_pat
         path.mkdir()
     else:
         path.write_text("mine")
-    done = run("build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1, code=code)
-    assert says in done.stderr
+    with pytest.raises(BertDataError, match=says) as caught:
+        build("build-corpus", output, "--text", text, "--task-bytes", 1 << 16)
+    assert caught.value.exit_code == code
     assert path.is_dir() if place.endswith("/") else path.read_text() == "mine"
 
 
-def test_a_file_above_the_output(run: Run, text: Path, tmp_path: Path) -> None:
+def test_a_file_above_the_output(build: Build, text: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    done = run("build-corpus", "--text", text, "--output", tmp_path / "file" / "out", "--workers", 1, code=4)
-    assert "a part of the path is a file, not a directory; choose another path" in done.stderr
+    with pytest.raises(StorageError, match="a part of the path is a file, not a directory; choose another path"):
+        build("build-corpus", tmp_path / "file" / "out", "--text", text)
 
 
 @pytest.mark.parametrize(("what", "old"), [("bertdata", "0.0.1"), ("pyarrow", "1.0.0")])
 def test_a_run_begun_by_another_version_is_not_gone_on_with(
-    run: Run, parts: Path, text: Path, tmp_path: Path, what: str, old: str
+    build: Build, parts: Path, text: Path, tmp_path: Path, what: str, old: str
 ) -> None:
-    output = tmp_path / "out"
-    arguments = ["make-pairs", *command_line("make-pairs", text, parts), "--output", output, "--workers", 1]
-    kill_in_mid_run(output, "tokenize", 2, *arguments)
+    output, arguments = tmp_path / "out", command_line("make-pairs", text, parts)
+    kill_in_mid_run(output, "tokenize", 2, "make-pairs", *arguments, "--output", output, "--workers", 1)
     state = output / ".bertdata" / "run.json"
     begun = json.loads(state.read_text(encoding="utf-8"))
     begun["versions"][what] = old
     state.write_text(json.dumps(begun), encoding="utf-8")
-    refused = run(*arguments, "--resume", code=5).stderr
-    assert f"versions.{what}: '{old}' then, " in refused and "--overwrite" in refused
-    run(*arguments, "--overwrite")
+    with pytest.raises(ResumeError, match=rf"versions\.{what}: '{old}' then, .*--overwrite"):
+        build("make-pairs", output, *arguments, "--resume")
+    build("make-pairs", output, *arguments, "--overwrite")
     assert digests(output) == digests(parts / "make-pairs")
 
 
 @pytest.mark.parametrize("clock", [0, 4_000_000_000])
-def test_a_clock_that_was_set_back_or_forth(run: Run, parts: Path, text: Path, tmp_path: Path, clock: int) -> None:
+def test_a_clock_that_was_set_back_or_forth(build: Build, parts: Path, text: Path, tmp_path: Path, clock: int) -> None:
     """What was written before is from 1970, or from 2096: no file's time decides anything."""
-    output = tmp_path / "out"
-    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 1]
-    kill_in_mid_run(output, "extract", 3, *arguments)
+    output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
+    kill_in_mid_run(output, "extract", 3, "build-corpus", *arguments, "--output", output, "--workers", 1)
     for path in output.rglob("*"):
         os.utime(path, (clock, clock))
-    run(*arguments, "--resume")
+    build("build-corpus", output, *arguments, "--resume")
     assert digests(output) == digests(parts / "build-corpus")
 
 
@@ -178,10 +178,21 @@ SURROUNDINGS = {
 def test_surroundings(parts: Path, text: Path, tmp_path: Path, name: str) -> None:
     line, env = SURROUNDINGS[name]
     output = tmp_path / "出力 out\n'\"$(x)"
-    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 2]
+    workers = 2 if name == "64 open files" else 1
+    arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", workers]
     done = shell(line, *arguments, **env)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert digests(output) == digests(parts / "build-corpus")
+
+
+def test_too_few_open_files_for_the_workers(build: Build, parts: Path, text: Path, tmp_path: Path) -> None:
+    """Beam alone would wait for ever."""
+    output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
+    done = shell('ulimit -n 63; exec "$@"', "build-corpus", *arguments, "--output", output, "--workers", 2)
+    assert done.returncode == 4
+    assert "63 open files are too few for 2 workers, who take 64: raise the limit (ulimit -n 1024)" in done.stderr
+    build("build-corpus", output, *arguments, "--resume")
     assert digests(output) == digests(parts / "build-corpus")
 
 
@@ -194,14 +205,15 @@ def test_a_result_that_cannot_be_printed_is_an_error_and_is_there(parts: Path, t
     assert digests(output) == digests(parts / "build-corpus")
 
 
-def test_a_chinese_input_in_locale_c(run: Run, text: Path, tmp_path: Path) -> None:
-    source = tmp_path / "中文 目录" / "文 本.jsonl"
+def test_a_chinese_input_in_locale_c(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
+    source = tmp_path / "中文 目录" / text.name
     source.parent.mkdir()
     shutil.copy(text, source)
-    arguments = ["build-corpus", "--text", source, "--task-bytes", 1 << 16, "--workers", 1, "--output"]
-    run(*arguments, tmp_path / "one")
-    run(*arguments, tmp_path / "two", LC_ALL="C")
-    assert digests(tmp_path / "one") == digests(tmp_path / "two")
+    arguments = ["build-corpus", "--text", source, "--task-bytes", 1 << 16, "--workers", 1, "--output", tmp_path / "out"]
+    ascii = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    assert "set PYTHONUTF8=1: this locale is not UTF-8" in run(*arguments, code=2, PYTHONUTF8="0", **ascii).stderr
+    run(*arguments, PYTHONUTF8="1", **ascii)
+    assert digests(tmp_path / "out") == digests(parts / "build-corpus")
 
 
 @pytest.mark.parametrize(("number", "kind"), [(errno.EIO, StorageError), (errno.EMFILE, StorageError), (None, VerificationError)])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, STEPS, Run, command_line, digests, leftovers
+from conftest import COMMAND, STEPS, Build, command_line, digests, leftovers
 from test_resume import start_heard, wait_for_tasks, workers_of
 
 FIRST = {**STEPS, "make-pairs": "tokenize"}
@@ -20,11 +20,11 @@ Started = Callable[..., tuple["subprocess.Popen[bytes]", list[object]]]
 
 @pytest.fixture
 def started(parts: Path, text: Path, tmp_path: Path) -> Started:
-    """Start a command, and wait until it has done a task; return it and its arguments."""
+    """Start a command, and wait until it has done a task; return it and what it works on."""
 
     def call(name: str, workers: int) -> tuple[subprocess.Popen[bytes], list[object]]:
-        arguments = [name, *command_line(name, text, parts), "--output", tmp_path / "out", "--workers", workers]
-        process = start_heard(*arguments)
+        arguments = command_line(name, text, parts)
+        process = start_heard(name, *arguments, "--output", tmp_path / "out", "--workers", workers)
         wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / FIRST[name], 1)
         return process, arguments
 
@@ -33,34 +33,32 @@ def started(parts: Path, text: Path, tmp_path: Path) -> Started:
 
 def ends_as_told(process: subprocess.Popen[bytes], number: int) -> None:
     """See that a run ends soon after a signal, with its exit code and a message."""
-    began = time.monotonic()
     _, said = process.communicate(timeout=30)
     assert process.returncode == 128 + number, said
-    assert time.monotonic() - began < 8
     assert b"--resume" in said
     assert b"Traceback" not in said
 
 
+WAYS = ((False, 1), (False, 2), (True, 2))  # to the driver alone, or to its workers as well, as a terminal does it; workers
 SIGNALS = [
-    *((name, signal.SIGINT, True, 2) for name in STEPS),  # Ctrl-C in a terminal reaches the workers as well
-    ("build-corpus", signal.SIGHUP, True, 2),  # and so does a terminal that is closed
+    ("build-corpus", signal.SIGINT, True, 2),
+    ("make-pairs", signal.SIGHUP, True, 2),
     *(
-        pytest.param(name, number, group, workers, marks=pytest.mark.long)
-        for name in STEPS
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        for group, workers in ((False, 1), (False, 2), (True, 2))
+        pytest.param(name, number, *WAYS[(row + column) % 3], marks=pytest.mark.long)  # each pair of the three once
+        for row, name in enumerate(STEPS)
+        for column, number in enumerate((signal.SIGTERM, signal.SIGHUP, signal.SIGINT))
     ),
 ]
 
 
 @pytest.mark.parametrize(("name", "number", "group", "workers"), SIGNALS)
 def test_a_signal(
-    run: Run, parts: Path, tmp_path: Path, started: Started, name: str, number: int, group: bool, workers: int
+    build: Build, parts: Path, tmp_path: Path, started: Started, name: str, number: int, group: bool, workers: int
 ) -> None:
     process, arguments = started(name, workers)
     (os.killpg if group else os.kill)(process.pid, number)
     ends_as_told(process, number)
-    run(*arguments, "--resume")
+    build(name, tmp_path / "out", *arguments, "--resume")
     assert digests(tmp_path / "out") == digests(parts / name)
     assert leftovers(tmp_path / "out") == []
 
@@ -73,18 +71,18 @@ def test_nohup(parts: Path, text: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
     wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / "extract", 1)
     os.killpg(process.pid, signal.SIGHUP)
-    assert process.wait(60) == 0
+    assert process.wait(120) == 0
     assert digests(tmp_path / "out") == digests(parts / "build-corpus")
 
 
 @pytest.mark.parametrize("name", ["train-vocab", "make-pairs"])  # tests/test_resume.py has it of build-corpus
-def test_a_killed_worker(run: Run, parts: Path, tmp_path: Path, started: Started, name: str) -> None:
+def test_a_killed_worker(build: Build, parts: Path, tmp_path: Path, started: Started, name: str) -> None:
     process, arguments = started(name, 2)
     os.kill(workers_of(process.pid)[-1], signal.SIGKILL)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"a worker process was killed" in said and b"--resume" in said and b"Traceback" not in said
-    run(*arguments, "--resume")
+    assert b"a worker process was killed" in said and b"--resume" in said and b"Traceback" not in said, said.decode()
+    build(name, tmp_path / "out", *arguments, "--resume")
     assert digests(tmp_path / "out") == digests(parts / name)
     assert leftovers(tmp_path / "out") == []
 
@@ -98,8 +96,8 @@ def test_a_worker_that_is_stopped_is_waited_for(parts: Path, tmp_path: Path, sta
     assert process.poll() is None
     for pid in workers:
         os.kill(pid, signal.SIGCONT)
-    process.communicate(timeout=60)
-    assert process.returncode == 0
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
     assert digests(tmp_path / "out") == digests(parts / "build-corpus")
 
 
@@ -112,7 +110,7 @@ def test_a_worker_that_is_stopped_ends_with_its_driver(started: Started) -> None
         os.kill(pid, signal.SIGSTOP)
     process.kill()
     process.communicate(timeout=30)
-    limit = time.monotonic() + 5
+    limit = time.monotonic() + 20
     while any(Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() for pid in workers):
         assert time.monotonic() < limit, "a stopped worker outlived its driver"
         time.sleep(0.05)

@@ -1,7 +1,7 @@
 """Real clusters for the tests: a Dask scheduler with its workers, Beam's job service with pools of workers, hosts on a network.
 
-Every process has a directory of its own, so that a relative path is another one there, and every worker a umask of its own,
-so that the mode of a file tells which of them wrote it.
+Every process ends with the one that runs the test, however that ends.  It has a directory of its own, so that a relative path is
+another one there, and every worker a umask of its own, so that the mode of a file tells which of them wrote it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 UMASKS = (0o022, 0o026)  # of the first worker and of the second
 MODES = {0o644, 0o640}  # of the files that they write
 DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
 _HERE = Path(__file__).resolve().parent
-_SECONDS = 60  # that a server may take to come up
-_SHORT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s"}  # a worker asks a dead one for so long, and not for half a minute
+SECONDS = 180  # that anything may take on a busy machine
+TIED = ["setpriv", "--pdeathsig", "KILL"]  # the words before a command that dies with the process which starts it
+_SHORT = {
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",  # a worker asks a dead one for so long, and not for half a minute
+    "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "5s",  # a run without workers waits for so long, and not for ever
+}
 
 
 @dataclass
@@ -35,7 +40,7 @@ class Host:
     def start(self, directory: Path, *command: object, umask: int = 0o022, unseen: Path | None = None) -> subprocess.Popen[bytes]:
         """Start a process with its own directory, whose log is a file there; it sees an empty directory as `unseen`."""
         directory.mkdir(parents=True, exist_ok=True)
-        words = [*self.before, *(hiding(unseen) if unseen else []), *map(str, command)]
+        words = [*self.before, *(hiding(unseen) if unseen else []), *TIED, *map(str, command)]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # a pool starts its workers as `python`
         with (directory / "log").open("wb") as log:
             return subprocess.Popen(
@@ -69,16 +74,25 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def wait_for(log: Path, text: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until a process has logged a text."""
-    limit = time.monotonic() + _SECONDS
+    limit = time.monotonic() + SECONDS
     while text not in (said := log.read_text(errors="replace")):
         assert process.poll() is None, f"{log} ended early:\n{said}"
         assert time.monotonic() < limit, f"{log} does not say {text!r}:\n{said}"
         time.sleep(0.05)
 
 
+def wait_until(so: Callable[[], object], process: subprocess.Popen[Any]) -> None:
+    """Wait until something is so, which a process is at."""
+    limit = time.monotonic() + SECONDS
+    while not so():
+        assert process.poll() is None, "it ended early"
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+
+
 def modes(directory: Path) -> set[int]:
-    """Return the modes of the files below a directory."""
-    return {path.stat().st_mode & 0o777 for path in directory.rglob("*") if path.is_file()}
+    """Return the modes of the files below a directory, but of those that are being written."""
+    return {path.stat().st_mode & 0o777 for path in directory.rglob("[!.]*") if path.is_file()}
 
 
 @dataclass
@@ -89,6 +103,23 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]]
     servers: list[subprocess.Popen[bytes]]
     driver: Host = field(default_factory=Host)
+
+
+@contextlib.contextmanager
+def standing_still(cluster: Cluster) -> Iterator[None]:
+    """Stop the workers: a job that is submitted waits for them until they go on."""
+    for worker in cluster.workers:
+        os.killpg(worker.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        go_on(cluster)
+
+
+def go_on(cluster: Cluster) -> None:
+    """Let the workers go on."""
+    for worker in cluster.workers:
+        os.killpg(worker.pid, signal.SIGCONT)
 
 
 @contextlib.contextmanager
@@ -124,33 +155,41 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def _ip(words: str) -> None:
-    subprocess.run(["ip", *words.split()], check=True, capture_output=True)
+def can_make_hosts() -> bool:
+    """Tell whether the system lets us make network namespaces: the user is root, and not shut in."""
+    return subprocess.run(["unshare", "--net", "--uts", "true"], capture_output=True, check=False).returncode == 0
 
 
 @contextlib.contextmanager
 def hosts(count: int) -> Iterator[list[Host]]:
-    """Make so many hosts, the first of which has a cable to each other; raise where the system does not let us.
+    """Make so many hosts, the first of which has a cable to each other.
 
-    Each is a network namespace, with a host name of its own that is its address: Beam's job service tells its workers to come
-    back to the host name.
+    Each is a network namespace, which is there as long as a process in it, with a host name of its own that is its address:
+    Beam's job service tells its workers to come back to the host name.
     """
-    names, net = [f"bd{os.getpid()}-{number}" for number in range(count)], "10.77"
+    net = "10.77"
     addresses = [f"{net}.1.1", *(f"{net}.{number}.2" for number in range(1, count))]
     with contextlib.ExitStack() as stack:
-        for name in names:
-            _ip(f"netns add {name}")
-            stack.callback(_ip, f"netns del {name}")
-            _ip(f"-n {name} link set lo up")
-        for number, name in enumerate(names[1:], 1):
-            _ip(f"-n {names[0]} link add v{number} type veth peer name v0")
-            _ip(f"-n {names[0]} link set v0 netns {name}")
-            for at, cable, address in ((names[0], f"v{number}", f"{net}.{number}.1"), (name, "v0", f"{net}.{number}.2")):
-                _ip(f"-n {at} addr add {address}/24 dev {cable}")
-                _ip(f"-n {at} link set {cable} up")
-            _ip(f"-n {name} route add default via {net}.{number}.1")
-        own_name = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"']
-        yield [Host(a, ["ip", "netns", "exec", name, *own_name, a]) for a, name in zip(addresses, names, strict=True)]
+        made = []
+        for address in addresses:
+            up = ["unshare", "--net", "--uts", "sh", "-c", 'hostname "$0" && ip link set lo up && echo up && exec "$@"', address]
+            asleep = subprocess.Popen([*up, *TIED, "sleep", "infinity"], stdout=subprocess.PIPE, start_new_session=True)
+            stack.callback(end, asleep)
+            assert asleep.stdout is not None
+            assert asleep.stdout.readline() == b"up\n"
+            stack.callback(asleep.stdout.close)
+            made.append(Host(address, ["nsenter", "--target", str(asleep.pid), "--net", "--uts"]))
+        for number, host in enumerate(made[1:], 1):
+            _ip(made[0], f"link add v{number} type veth peer name v0 netns {host.before[2]}")
+            for at, cable, address in ((made[0], f"v{number}", f"{net}.{number}.1"), (host, "v0", f"{net}.{number}.2")):
+                _ip(at, f"addr add {address}/24 dev {cable}")
+                _ip(at, f"link set {cable} up")
+            _ip(host, f"route add default via {net}.{number}.1")
+        yield made
+
+
+def _ip(at: Host, words: str) -> None:
+    subprocess.run([*at.before, "ip", *words.split()], check=True, capture_output=True)
 
 
 @contextlib.contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from clusters import Cluster
+from clusters import SECONDS, TIED, Cluster, end
 from conftest import COMMAND, SAMPLE, Build, digests, leftovers, read_manifest
 
 _BUILD = ("build-corpus", "--wikipedia", "dumps", "--books", "dumps", "--task-bytes", "65536")
@@ -36,17 +38,21 @@ class Job(NamedTuple):
     def run(self, name: str, output: str, cluster: Cluster, *more: str, code: int = 0) -> str:
         """Run a command on a cluster; return what it said on its standard error."""
         words = self.words(name, output, cluster, *more)
-        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr or "--verbose" in more
         return done.stderr
 
-    def start(self, name: str, output: str, cluster: Cluster, *more: str) -> subprocess.Popen[str]:
-        """Start a command on a cluster."""
-        words = self.words(name, output, cluster, *more)
-        return subprocess.Popen(
-            words, cwd=self.root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+    @contextlib.contextmanager
+    def start(self, name: str, output: str, cluster: Cluster, *more: str) -> Iterator[subprocess.Popen[str]]:
+        """Start a command on a cluster; kill it at the end, unless it has ended by itself."""
+        words = [*TIED, *self.words(name, output, cluster, *more)]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        with subprocess.Popen(words, cwd=self.root, text=True, start_new_session=True, **quiet) as process:
+            try:
+                yield process
+            finally:
+                end(process)
 
     def same(self, name: str, output: str) -> None:
         """Check that all files are those of one process, and that nothing else is left."""

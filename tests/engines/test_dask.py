@@ -8,15 +8,15 @@ import pty
 import re
 import resource
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import DASK, MODES, UMASKS, Cluster, can_hide, dask_cluster, modes
+from clusters import DASK, MODES, SECONDS, UMASKS, Cluster, can_hide, dask_cluster, modes, wait_until
 from conftest import SAMPLE, Build
 from jobs_of_engines import COMMANDS, STEPS, Job, prepare
-from test_resume import wait_for_tasks
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'bertdata[dask]'")
 pytestmark = pytest.mark.long
@@ -34,6 +34,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield made
 
 
+def wait_for_tasks(driver: subprocess.Popen[str], output: Path, step: str, count: int) -> None:
+    wait_until(lambda: len(list((output / ".bertdata" / "tasks" / step).glob("[0-9]*.json"))) >= count, driver)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
     """Inputs and outputs have relative names here, and the workers other directories."""
@@ -46,16 +50,14 @@ def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
 @pytest.mark.parametrize("name", STEPS)
 def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, name: str) -> None:
     output = job.root / f"killed/{name}"
-    with dask_cluster(tmp_path) as cluster:
-        driver = job.start(name, str(output), cluster)
-        wait_for_tasks(driver, output / ".bertdata" / "tasks" / STEPS[name], 2)  # type: ignore[arg-type]
+    with dask_cluster(tmp_path) as cluster, job.start(name, str(output), cluster) as driver:
+        wait_until(lambda: 0o666 & ~UMASKS[1] in modes(output / ".bertdata" / "tasks" / STEPS[name]), driver)
         victim = cluster.workers[1]
         victim.send_signal(signal.SIGSTOP)  # what it holds now is missing: the run can't end
         time.sleep(0.5)
         assert driver.poll() is None and not (output / "manifest.json").exists(), "stopped too late to prove anything"
-        assert MODES - modes(output / ".bertdata" / "tasks") in (set(), {0o666 & ~UMASKS[1]})
         victim.kill()
-        _, said = driver.communicate(timeout=100)
+        _, said = driver.communicate(timeout=SECONDS)
         assert driver.returncode == 0, said
         assert cluster.workers[0].poll() is None
     job.same(name, f"killed/{name}")
@@ -64,10 +66,8 @@ def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, name: str) ->
 def test_a_killed_run_is_resumed(job: Job, cluster: Cluster) -> None:
     """What finished tasks have written stays the very file that it was."""
     output = job.root / "resumed"
-    driver = job.start("corpus", "resumed", cluster)
-    wait_for_tasks(driver, output / ".bertdata" / "tasks" / "extract", 4)  # type: ignore[arg-type]
-    driver.kill()
-    driver.communicate()
+    with job.start("corpus", "resumed", cluster) as driver:
+        wait_for_tasks(driver, output, "extract", 4)
     assert not (output / "manifest.json").exists(), "killed too late to prove anything"
     assert "--resume" in job.run("corpus", "resumed", cluster, code=5)
     records = sorted((output / ".bertdata" / "tasks" / "extract").glob("*.json"))
@@ -77,6 +77,17 @@ def test_a_killed_run_is_resumed(job: Job, cluster: Cluster) -> None:
     job.run("corpus", "resumed", cluster, "--resume")
     job.same("corpus", "resumed")
     assert {path: path.stat().st_ino for path in kept} == kept
+
+
+def test_a_run_whose_workers_are_all_dead_ends_where_dask_is_told_so(job: Job, tmp_path: Path) -> None:
+    output = job.root / "alone"
+    with dask_cluster(tmp_path) as cluster, job.start("corpus", str(output), cluster) as driver:
+        wait_for_tasks(driver, output, "extract", 2)
+        for worker in cluster.workers:
+            worker.kill()
+        _, said = driver.communicate(timeout=SECONDS)
+    assert driver.returncode == 1, said
+    assert "without any running workers" in said.splitlines()[-1] and "--resume" in said.splitlines()[-1]
 
 
 def test_the_bar_goes_on_and_verbose_shows_the_log(job: Job, cluster: Cluster) -> None:

@@ -92,6 +92,12 @@ def test_a_dry_run_makes_and_checks_the_job_offline(name: str, sample_corpus: Pa
     [
         ((*BEAM[1:], "--dry_run=True"), "Missing required option: project."),
         (("--project=My Project", *BEAM[1:], "--dry_run=True"), "Invalid Project ID"),
+        ((*BEAM[:2], "--no_auth"), "say where it may put what the job needs, --temp_location=gs://"),
+        (
+            (*BEAM[:2], "--temp_location=/tmp/x", "--dry_run=True"),
+            "Invalid GCS path (/tmp/x), given for the option: temp_location",
+        ),
+        ((*BEAM, "--staging_location=s3://bucket/x"), "given for the option: staging_location"),
         (BEAM, "its workers have no bertdata: name an image that has it"),
     ],
 )

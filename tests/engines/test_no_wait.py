@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from bertdata.pipelines import engine
-from clusters import Cluster, Host, portable_cluster
+from clusters import SECONDS, Cluster, Host, portable_cluster, standing_still
 from conftest import SAMPLE, Run, digests, leftovers
 
 from bertdata.errors import UsageError
@@ -27,20 +24,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield found
 
 
-@contextlib.contextmanager
-def standing_still(cluster: Cluster) -> Iterator[None]:
-    """Stop the pools: a job that is submitted waits for its workers until they go on."""
-    for pool in cluster.workers:
-        os.killpg(pool.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pool in cluster.workers:
-            os.killpg(pool.pid, signal.SIGCONT)
-
-
 def await_manifest(directory: Path) -> None:
-    limit = time.monotonic() + 100
+    limit = time.monotonic() + SECONDS
     while not (directory / "manifest.json").is_file() or leftovers(directory):
         assert time.monotonic() < limit, leftovers(directory)
         time.sleep(0.1)

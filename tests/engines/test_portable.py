@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import bz2
-import os
+import json
+import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clusters import MODES, Cluster, Host, can_hide, hosts, modes, portable_cluster
+from clusters import (
+    MODES,
+    SECONDS,
+    Cluster,
+    Host,
+    can_hide,
+    can_make_hosts,
+    go_on,
+    hosts,
+    modes,
+    portable_cluster,
+    standing_still,
+    wait_until,
+)
 from conftest import SAMPLE, Build
 from jobs_of_engines import COMMANDS, Job, prepare
 
@@ -25,7 +40,7 @@ def job(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> J
 @pytest.fixture(scope="module")
 def machines() -> Iterator[list[Host]]:
     """A host for the driver and the job service, and two for the workers: in network namespaces where the user is root."""
-    if os.geteuid() != 0:
+    if not can_make_hosts():
         yield [Host()] * 3
         return
     with hosts(3) as made:
@@ -44,6 +59,21 @@ def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
     job.same(name, f"portable/{name}")
     if name != "vocab":  # one file, that one worker writes
         assert modes(job.root / "portable" / name / "data") == MODES, "both hosts must have written"
+
+
+def test_a_job_may_take_longer_than_its_service_to_answer(job: Job, cluster: Cluster) -> None:
+    """``--job_server_timeout`` is no limit of the job."""
+    seconds = 2
+    short = replace(cluster, options=[*cluster.options, f"--job_server_timeout={seconds}"])
+    with standing_still(cluster), job.start("vocab", "late", short) as driver:
+        held = job.root / "late" / ".bertdata" / "job.json"
+        wait_until(lambda: held.exists() and json.loads(held.read_text())["id"], driver)
+        with pytest.raises(subprocess.TimeoutExpired):
+            driver.wait(3 * seconds)
+        go_on(cluster)
+        _, said = driver.communicate(timeout=SECONDS)
+    assert driver.returncode == 0, said
+    job.same("vocab", "late")
 
 
 def test_a_damaged_input_is_told(job: Job, cluster: Cluster) -> None:
@@ -69,6 +99,7 @@ def test_a_worker_that_does_not_see_the_output_is_told(job: Job, machines: list[
     ("options", "code", "says"),
     [
         (["--job_endpoint=127.0.0.1:1", "--job_server_timeout=2", *_POOL], 4, "cannot be reached"),
+        (["--job_endpoint=127.0.0.1:1", "--job_server_timeout=2", "--environment_type=LOOPBACK"], 4, "answered at 127.0.0.1:1"),
         (list(_POOL), 2, "options after --: You must specify a --job_endpoint"),
         (["--job_endpoint=127.0.0.1:1", "--environment_type=CAVE"], 2, "options after --: Unknown environment type: CAVE"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from conftest import SAMPLE, Run, digests, leftovers
 
 RUNNER = "--runner=beam_pyspark_runner.pyspark_runner.PySparkRunner"
 JAR = "BERTDATA_SPARK_JAR"
+_LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a Java that starts soon
 pytestmark = [pytest.mark.long, pytest.mark.spark]
 
 
@@ -28,6 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     port = free_ports(1)[0]
     # a `python` of its own environment for the workers; addresses on loopback alone
     own = ["env", f"SPARK_HOME={home}", f"PYSPARK_PYTHON={sys.executable}", "SPARK_LOCAL_IP=127.0.0.1", "SPARK_NO_DAEMONIZE=1"]
+    own += [f"SPARK_DAEMON_JAVA_OPTS={_LIGHT}", f"SPARK_SUBMIT_OPTS={_LIGHT}"]
     processes = []
     try:
         master = (launcher, "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", 0)
@@ -38,8 +41,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             options = ("--host", "127.0.0.1", "--webui-port", 0, "--cores", 1, "--memory", "1g", "--work-dir", place / "work")
             worker = (launcher, "org.apache.spark.deploy.worker.Worker", *options, f"spark://127.0.0.1:{port}")
             processes.append(host.start(place, *own, *worker, umask=umask))
-            wait_for(place / "log", "Successfully registered with master", processes[-1])
-        settings = "--conf spark.default.parallelism=4 --conf spark.ui.enabled=false --conf spark.executor.memory=1g"
+        for number, process in enumerate(processes[1:]):
+            wait_for(root / f"worker-{number}" / "log", "Successfully registered with master", process)
+        conf = {"default.parallelism": 4, "ui.enabled": "false", "executor.memory": "1g", "executor.extraJavaOptions": _LIGHT}
+        settings = shlex.join(word for name, value in conf.items() for word in ("--conf", f"spark.{name}={value}"))
         yield {
             **dict(word.split("=", 1) for word in own[1:]),
             "MASTER_URL": f"spark://127.0.0.1:{port}",
@@ -75,7 +80,8 @@ def test_an_error_of_a_step_is_told_as_it_is(run: Run, spark: dict[str, str], tm
     pytest.importorskip("beam_pyspark_runner", reason="pip install --no-deps beam-pyspark-runner==0.0.3")
     (tmp_path / "book.txt").write_text("* * *\n")
     words = ("build-corpus", "--books", tmp_path / "book.txt", "--output", tmp_path / "corpus", "--", RUNNER)
-    said = run(*words, code=3, **spark).stderr
+    quiet = spark | {"PYSPARK_SUBMIT_ARGS": f"--conf spark.log.level=ERROR {spark['PYSPARK_SUBMIT_ARGS']}"}
+    said = run(*words, code=3, **quiet).stderr
     assert "records were rejected" in said.splitlines()[-1] and "Traceback" not in said
 
 
