@@ -23,7 +23,7 @@ quick: lint
 	$(BIN)/python -m pytest -n auto -m "not slow and not long"
 
 long: $(VENV)/.installed-engines
-	$(BIN)/python -m pytest -n auto -m long
+	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
