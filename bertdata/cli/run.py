@@ -208,11 +208,11 @@ def echo(text: str = "", *, err: bool = False) -> None:
     try:
         click.echo(clean(text), file=stream)
     except OSError as error:
-        if not err and error.errno not in (errno.EPIPE, errno.EIO):
-            raise StorageError(f"cannot write to the standard output: {error.strerror}: what was asked for is done") from error
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())  # or Python complains of what it still holds for the stream when it ends
         os.close(nowhere)
+        if not err and error.errno not in (errno.EPIPE, errno.EIO):
+            raise StorageError(f"cannot write to the standard output: {error.strerror}: what was asked for is done") from error
 
 
 def conclude(directory: Path, done: bool, reading: str) -> None:
