@@ -227,5 +227,6 @@ def test_five_gigabytes(name: str, tmp_path: Path) -> None:
     peak, seconds, _ = measured("build-corpus", *options, "--output", tmp_path / "corpus", timeout=560)
     print(f"5 GB in {name} ({os.path.getsize(path)} bytes): {peak} MB, {seconds:.0f} s")
     made = read_manifest(tmp_path / "corpus")
-    assert made["rows"] == 1 and sum(sum(stage["rejected"].values()) for stage in made["counts"]) >= 1
+    rejects = sum(sum(stage["rejected"].values()) for stage in made["counts"])
+    assert made["rows"] == 1 and (rejects >= 1 or name == "c.tar")  # two blocks of zeros end an archive: this one is empty
     assert peak < ALLOWED
