@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from clusters import SECONDS, TIED, Cluster, end
 from conftest import COMMAND, SAMPLE, Build, digests, leftovers, read_manifest
 
+DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
 _BUILD = ("build-corpus", "--wikipedia", "dumps", "--books", "dumps", "--task-bytes", "65536")
 _CHOICE = ("--dedup", "near", "--dedup-paragraphs", "--sample-documents", "40")
 _PAIRS = ("make-pairs", "one/corpus", "--vocab", "one/vocab", "--shards", "6", "--validation-fraction", "0.1")
@@ -53,6 +55,14 @@ class Job(NamedTuple):
                 yield process
             finally:
                 end(process)
+
+    def refuses_damage(self, cluster: Cluster) -> None:
+        """Check that a dump of which more is broken than allowed ends a run with what to do."""
+        data = bytearray(bz2.compress(bz2.decompress((SAMPLE / DUMP).read_bytes()), compresslevel=1))
+        data[3 * len(data) // 4] ^= 0x40
+        (self.root / "damaged.xml.bz2").write_bytes(data)
+        said = self.run("corpus", "refused", cluster, "--wikipedia", "damaged.xml.bz2", "--max-rejects", "0.01", code=3)
+        assert "damaged-stream 1" in said and "--max-rejects" in said
 
     def same(self, name: str, output: str) -> None:
         """Check that all files are those of one process, and that nothing else is left."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import os
 import pty
 import re
@@ -15,12 +14,11 @@ from pathlib import Path
 
 import pytest
 from clusters import DASK, MODES, SECONDS, UMASKS, Cluster, can_hide, dask_cluster, modes, wait_until
-from conftest import SAMPLE, Build
+from conftest import Build
 from jobs_of_engines import COMMANDS, STEPS, Job, prepare
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'bertdata[dask]'")
 pytestmark = pytest.mark.long
-DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +114,7 @@ def test_the_bar_goes_on_and_verbose_shows_the_log(job: Job, cluster: Cluster) -
 
 
 def test_a_damaged_input_is_told(job: Job, cluster: Cluster) -> None:
-    data = bytearray(bz2.compress(bz2.decompress((SAMPLE / DUMP).read_bytes()), compresslevel=1))
-    data[3 * len(data) // 4] ^= 0x40
-    (job.root / "damaged.xml.bz2").write_bytes(data)
-    said = job.run("corpus", "refused", cluster, "--wikipedia", "damaged.xml.bz2", "--max-rejects", "0.01", code=3)
-    assert "damaged-stream 1" in said and "--max-rejects" in said
+    job.refuses_damage(cluster)
 
 
 def test_a_worker_that_cannot_write_is_told(job: Job, tmp_path: Path) -> None:

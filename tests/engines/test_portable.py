@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import json
 import subprocess
 from collections.abc import Iterator
@@ -24,11 +23,10 @@ from clusters import (
     standing_still,
     wait_until,
 )
-from conftest import SAMPLE, Build
+from conftest import Build
 from jobs_of_engines import COMMANDS, Job, prepare
 
 pytestmark = pytest.mark.long
-DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
 _POOL = ("--environment_type=EXTERNAL", "--environment_config=127.0.0.1:1")
 
 
@@ -77,11 +75,7 @@ def test_a_job_may_take_longer_than_its_service_to_answer(job: Job, cluster: Clu
 
 
 def test_a_damaged_input_is_told(job: Job, cluster: Cluster) -> None:
-    data = bytearray(bz2.compress(bz2.decompress((SAMPLE / DUMP).read_bytes()), compresslevel=1))
-    data[3 * len(data) // 4] ^= 0x40
-    (job.root / "damaged.xml.bz2").write_bytes(data)
-    said = job.run("corpus", "refused", cluster, "--wikipedia", "damaged.xml.bz2", "--max-rejects", "0.01", code=3)
-    assert "damaged-stream 1" in said and "--max-rejects" in said
+    job.refuses_damage(cluster)
 
 
 @pytest.mark.parametrize("name", ["corpus", "vocab", "pairs"])
