@@ -1,7 +1,6 @@
-"""Run a pipeline: pin the local runner, silence and guard its workers, and turn what Beam raises into our errors.
+"""Run a pipeline: on this machine or on the engine that Beam's options name, and turn what Beam raises into our errors.
 
-The local default is Beam's `FnApiRunner`, by name: plain `DirectRunner` first tries to download another runner.  One worker runs
-in this process, several in processes of their own.
+The default is the local runner of this package: Beam's plain `DirectRunner` first tries to download another.
 """
 
 from __future__ import annotations
@@ -10,33 +9,24 @@ import contextlib
 import io
 import os
 import re
-import shlex
-import signal
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import apache_beam as beam
 import grpc
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions, StandardOptions
 from apache_beam.runners import create_runner
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
 from bertdata import errors
 from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
-from bertdata.files import TEMPORARY
 from bertdata.lock import Job
 
 from . import jobs
+from .local import LocalRunner
 
-__all__ = ["RUNNING", "check", "default_workers", "run"]
-
-RUNNING = f"{TEMPORARY}running"  # while this file is there workers go on; the next run sweeps one that a killed run has left
+__all__ = ["check", "default_workers", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
@@ -53,32 +43,27 @@ def run(
     tasks: int,
     workers: int | None = None,
     beam_args: Sequence[str] = (),
-    state: Path,
     verbose: bool = False,
     wait: bool = True,
     hold: Callable[[Job | None], None] = lambda _: None,
 ) -> None:
-    """Run a chain of steps to its end; `beam_args` go to Beam unchanged, `state` is a directory of this machine.
+    """Run a chain of steps to its end; `beam_args` go to Beam unchanged.
 
     A job that goes on without this process is given to `hold` before it can begin, and None when it is over; it is waited for
     only with `wait`.
     Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
     """
-    running = state / RUNNING
     options, runner = _read(beam_args, workers)
     jobs.reach(runner, options)
-    pipeline = beam.Pipeline(runner=runner or _local(options, workers, tasks, running, verbose), options=options)
+    pipeline = beam.Pipeline(runner=runner or _local(options, workers, tasks, verbose), options=options)
     _ = pipeline | chain
     try:
-        with _worker_guard(running):
-            if jobs.is_elsewhere(runner, options):
-                jobs.submit(lambda: _submit(pipeline), runner, options, hold, wait)
-            else:
-                (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
+        if jobs.is_elsewhere(runner, options):
+            jobs.submit(lambda: _submit(pipeline), runner, options, hold, wait)
+        else:
+            (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
     except Exception as error:
         raise _ours(error) from error
-    finally:
-        running.unlink(missing_ok=True)
 
 
 def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:
@@ -141,17 +126,12 @@ def _submit(pipeline: beam.Pipeline) -> Any:
         raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
 
 
-def _local(options: PipelineOptions, workers: int | None, tasks: int, running: Path, verbose: bool) -> FnApiRunner:
+def _local(options: PipelineOptions, workers: int | None, tasks: int, verbose: bool) -> LocalRunner:
     count = workers or default_workers(tasks)
     options.view_as(DirectOptions).direct_num_workers = count
-    if count == 1:
-        return FnApiRunner()
-    _check_open_files(count)
-    running.touch()
-    command = f"exec {shlex.join([sys.executable, '-m', 'bertdata.pipelines.worker', str(running)])}"
-    # What a worker prints must not go to a disk that may be full: Beam waits for ever for a worker that fails in that.
-    command = command if verbose else f"{command} 2>/dev/null"
-    return FnApiRunner(default_environment=environments.SubprocessSDKEnvironment.from_command_string(command))
+    if count > 1:
+        _check_open_files(count)
+    return LocalRunner(count, verbose)
 
 
 def _check_open_files(workers: int) -> None:
@@ -166,47 +146,8 @@ def _check_open_files(workers: int) -> None:
         )
 
 
-class _WorkerDied(Exception):
-    """A worker process ended in the middle of the run; Beam alone would wait for it for ever."""
-
-
-@contextlib.contextmanager
-def _worker_guard(running: Path) -> Iterator[None]:
-    """Raise _WorkerDied in the main thread when the thread that waits for a worker process reports its death.
-
-    The other workers end as the file `running` goes: Beam waits for them before it gives up.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only; a caller in another thread has no guard
-        return
-    old_hook, wake = threading.excepthook, signal.SIGUSR1
-
-    def on_error(args: threading.ExceptHookArgs) -> None:
-        if args.thread is not None and args.thread.name == "run_worker":
-            running.unlink(missing_ok=True)
-            signal.pthread_kill(threading.main_thread().ident or 0, wake)
-        elif not issubclass(args.exc_type, grpc.RpcError):  # which is how the thread fails that listens to that worker
-            old_hook(args)
-
-    def on_wake(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(wake, signal.SIG_IGN)
-        raise _WorkerDied
-
-    old_handler = signal.signal(wake, on_wake)
-    threading.excepthook = on_error
-    try:
-        yield
-    finally:
-        threading.excepthook = old_hook
-        signal.signal(wake, old_handler)
-
-
 def _ours(error: BaseException) -> BertDataError:
     """Find the error that a step raised in what Beam made of it: on some engines only its text is left."""
-    if isinstance(error, _WorkerDied):
-        return BertDataError(
-            "a worker process was killed, perhaps for want of memory: run again with --resume, with fewer --workers"
-        )
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BertDataError):

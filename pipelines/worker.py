@@ -1,39 +1,37 @@
-"""A worker process of the local runner: leaves Ctrl-C and a closed terminal to the driver; ends when that is gone or wants it."""
+"""A worker process of the local runner, which ends with its driver."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import signal
 import sys
 import threading
-import time
 
 __all__ = ["main"]
 
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent ends
 
 
-def _end_with(parent: int, running: str) -> None:
-    """End this process when its parent has ended or has removed the file `running`; no file of ours can be harmed by it."""
-    while os.getppid() == parent and os.path.exists(running):
-        time.sleep(0.2)
+def _end_with_driver() -> None:
+    """End this process when its driver has ended, and the pipe from it with it; no file of ours can be harmed by that."""
+    os.read(0, 1)
     os._exit(1)
 
 
 def main() -> None:
-    """Serve the runner that started this process ; the argument is the file that stands while it runs."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    """Serve the runner that started this process; a line of JSON on the standard input tells where it is."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
-    threading.Thread(target=_end_with, args=(os.getppid(), sys.argv[1]), daemon=True).start()
     from apache_beam.runners.worker import sdk_worker_main
 
     from bertdata.terminal import guard
 
     guard()
+    os.environ.update(json.loads(sys.stdin.buffer.readline()))
+    threading.Thread(target=_end_with_driver, daemon=True).start()
     sdk_worker_main.main(sys.argv)
 
 

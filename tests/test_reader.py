@@ -71,7 +71,7 @@ def build(output: Path, dumps: Path, **options: Any) -> dict[str, Any]:
     config = CorpusConfig(**{"task_bytes": 1 << 16, **options})
     planned = plan(config, {"wikipedia": find([str(dumps)], SUFFIXES["wikipedia"], "--wikipedia")})
     write_json(output / STATE / "run.json", {})
-    engine.run(BuildCorpus(planned, config, output), tasks=1, workers=1, state=output / STATE)
+    engine.run(BuildCorpus(planned, config, output), tasks=1, workers=1)
     found: dict[str, Any] = json.loads((output / "manifest.json").read_text())
     return found
 

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from bertdata.pipelines import engine
 from conftest import COMMAND, STEPS, Build, Run, command_line, digests, leftovers
+
+from bertdata.files import TEMPORARY
 
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:
@@ -60,7 +61,7 @@ def test_sigkill_and_resume(run: Run, parts: Path, text: Path, tmp_path: Path, n
 def test_what_a_run_leaves_that_was_killed_at_its_end_is_swept(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
     arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", tmp_path / "out", "--workers", 1]
     run(*arguments)
-    (tmp_path / "out" / ".bertdata" / engine.RUNNING).touch()  # its driver had two workers, and did not come to remove it
+    (tmp_path / "out" / ".bertdata" / f"{TEMPORARY}run.json-0").touch()
     assert "nothing to do" in run(*arguments, "--resume").stdout
     assert leftovers(tmp_path / "out") == []
 

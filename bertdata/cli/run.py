@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ import click
 from .. import manifest
 from ..config import read_toml
 from ..errors import StorageError, UsageError
-from ..files import is_local, is_private
+from ..files import is_private
 from ..lock import Job, hold, holder
 from ..output import STATE, is_complete, opened
 from ..report.words import describe
@@ -120,8 +119,7 @@ def build(
     workers = _workers([*directories, *reads], options)
     start = functools.partial(engine.run, tasks=tasks, workers=workers, beam_args=options.beam_args, verbose=options.verbose)
     if engine.check(options.beam_args, workers, not options.no_wait):
-        with tempfile.TemporaryDirectory(prefix="bertdata-") as scratch:
-            start(chain([*directories]), state=Path(scratch))
+        start(chain([*directories]))
         echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
         click.get_current_context().exit()
     how = {"resume": options.resume, "overwrite": options.overwrite, "stays": not options.no_wait}
@@ -134,12 +132,9 @@ def build(
                 manifest.check_files(root, manifest.read(root))
         if first is None:
             return False
-        state = first / STATE
-        if not is_local(first):
-            state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")))
         keep = functools.partial(_hold, [root for root in todo if root is not None])
         with of_tasks(first, [] if options.no_wait else steps):
-            start(chain(todo), state=state, wait=not options.no_wait, hold=keep)
+            start(chain(todo), wait=not options.no_wait, hold=keep)
     if options.no_wait:
         for directory in directories:
             echo(f"{directory}: {_whereabouts(directory)}")
