@@ -10,7 +10,7 @@ rename, and a key is there whole or not at all: a file is made on this machine, 
 from __future__ import annotations
 
 import contextlib
-import errno
+import contextvars
 import hashlib
 import io
 import json
@@ -21,15 +21,17 @@ import sys
 import tempfile
 import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .errors import BertDataError, StorageError, UsageError
+from .errors import UsageError
+from .storage import storage_errors
 
 __all__ = [
     "OBJECT_STORES",
     "TEMPORARY",
+    "checked_first",
     "digest",
     "file_entry",
     "is_local",
@@ -43,7 +45,6 @@ __all__ = [
     "replacing",
     "replacing_directory",
     "size",
-    "storage_errors",
     "sync_directory",
     "write_json",
     "write_text",
@@ -55,9 +56,6 @@ _RANGE = 2 << 20  # bytes that a request to a store asks for
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of two letters at least: ``C://`` is a drive
 OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "memory"))  # have no rename
 _PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras with what reaches a store
-_CLIENTS = frozenset(
-    ("botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "huggingface_hub", "requests", "httpx", "httpx2", "fsspec")
-)  # whose errors tell of a store or of the way to it
 _HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
 
 
@@ -151,47 +149,17 @@ def size(path: str | Path) -> int:
     return place(path).stat().st_size
 
 
-@contextlib.contextmanager
-def storage_errors(doing: str = "") -> Iterator[None]:
-    """Turn the complaint of the operating system, or of a store, into a StorageError that says what to do.
+_check: contextvars.ContextVar[Callable[[], None]] = contextvars.ContextVar("_check", default=lambda: None)
 
-    `doing` says what failed; if not given, the error tells of the file that it names.
-    """
+
+@contextlib.contextmanager
+def checked_first(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` before each file of the block appears under its name; what it raises keeps the file from that."""
+    token = _check.set(check)
     try:
         yield
-    except BertDataError:
-        raise
-    except Exception as error:
-        said = " ".join(str(error).split()).rstrip(".")
-        if type(error).__module__.partition(".")[0] in _CLIENTS:  # some of these are OSErrors as well
-            advice = "check the address, the network and the credentials, then run again with --resume"
-            raise StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}") from error
-        if not isinstance(error, OSError):
-            raise
-        number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
-        advice = _ADVICE.get(number, "look at the file system, then run again with --resume")
-        if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
-            advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run again with --resume"
-        where = str(error.filename or "")
-        told = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where or 'the file system'}"
-        raise StorageError(f"{told}: {error.strerror or said}: {advice}") from error
-
-
-_ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES}  # stores tell no number
-_ADVICE = {
-    errno.ENOENT: "check the name",
-    errno.ENOSPC: "free some space, then run again with --resume",
-    errno.EDQUOT: "the disk quota is used up; free some space, then run again with --resume",
-    errno.EFBIG: "the file size limit is reached (ulimit -f); raise it, then run again with --resume",
-    errno.EACCES: "check the permissions, or choose another directory",
-    errno.EPERM: "check the permissions, or choose another directory",
-    errno.EROFS: "the file system is read-only; choose another directory",
-    errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
-    errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
-    errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
-    errno.EISDIR: "a directory stands where a file should be; remove it or choose another path",
-    errno.ENAMETOOLONG: "choose a shorter name",
-}
+    finally:
+        _check.reset(token)
 
 
 @contextlib.contextmanager
@@ -228,6 +196,7 @@ def _renamed(path: Path, temporary: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        _check.get()()
         os.replace(temporary, path)
         sync_directory(path.parent)
     finally:
@@ -241,6 +210,7 @@ def _sent(path: Any, temporary: Any) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
         with open(Path(directory, path.name), "xb") as file:
             yield file
+        _check.get()()
         if path.protocol in OBJECT_STORES:
             path.fs.put_file(file.name, path.path)
         else:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import OutputLockedError
-from .files import OBJECT_STORES, is_local, read_json, remove, storage_errors, write_text
+from .files import OBJECT_STORES, is_local, read_json, remove, write_text
+from .storage import storage_errors
 
 __all__ = ["Job", "hold", "holder", "lock", "refuse_held"]
 

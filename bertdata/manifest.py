@@ -23,8 +23,9 @@ from typing import Any
 
 from . import __version__
 from .errors import NoInputError, UsageError, VerificationError
-from .files import digest, file_entry, is_local, size, storage_errors, write_text
+from .files import digest, file_entry, is_local, size, write_text
 from .lock import holder
+from .storage import storage_errors
 
 __all__ = [
     "CARD",

@@ -1,6 +1,7 @@
 """An output directory from its lock to its manifest: refuse, start, resume, replace.
 
     corpus/.bertdata/run.json        what is being built: command, options, inputs, versions
+    corpus/.bertdata/run.sha256      its digest, which keeps late workers of an earlier run out: fence.py
     corpus/.bertdata/tasks/STEP/…    a record per finished task: its files and their digests; what `--resume` goes by
     corpus/.bertdata/lock            held while a run writes here
     corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which goes on without its command
@@ -20,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from .errors import OutputExistsError, ResumeError, StorageError, UsageError
-from .files import TEMPORARY, digest, is_local, read_json, remove, remove_temporary, storage_errors, write_json
+from .fence import TOKEN
+from .files import TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
 from .lock import hold, lock, refuse_held
 from .manifest import NAME
+from .storage import storage_errors
 
 __all__ = ["STATE", "claimed", "count_done", "differences", "is_complete", "opened", "perform", "probe", "tidy"]
 
@@ -111,7 +114,8 @@ def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: boo
         if not fresh:
             state = "holds a finished data set" if is_complete(target) else "holds an unfinished run: finish it with --resume"
             raise OutputExistsError(f"{target} {state}; replace it with --overwrite, or choose another --output")
-        remove(target / NAME)  # first of all: what is left is no data set
+        remove(target / STATE / TOKEN)  # first of all: what an engine may still do for the old run comes too late
+        remove(target / NAME)  # what is left is no data set
         for entry in [*target.iterdir(), target / STATE / "tasks", target / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
@@ -119,6 +123,7 @@ def _prepare(target: Path, identity: dict[str, Any], *, resume: bool, fresh: boo
     if is_complete(target):
         tidy(target)  # killed between its manifest and this
     write_json(run, identity)
+    write_text(target / STATE / TOKEN, digest(run))
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:

@@ -7,6 +7,9 @@ from pathlib import Path
 import apache_beam as beam
 
 from bertdata.config import CorpusConfig
+from bertdata.fence import fence
+from bertdata.files import place
+from bertdata.output import STATE
 from bertdata.records import Report
 
 from .choosing import rules
@@ -50,13 +53,13 @@ class Choose(beam.PTransform):
         self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
-        names = tuple(rule.name for rule in self._rules)
+        names, closing = tuple(rule.name for rule in self._rules), fence(place(self._root) / STATE)
         tasks = reports | "Number" >> beam.Map(_number)
         for number, rule in enumerate(self._rules):
             buckets = bucket_count(rule, self._bytes)
             label = rule.name.capitalize()
-            tasks = tasks | label >> Round(self._root, rule, names[:number], buckets, self._shards)
-        return tasks | "Rewrite" >> beam.Map(Rewrite(self._root, names, self._format, self._shards))
+            tasks = tasks | label >> Round(self._root, rule, names[:number], buckets, self._shards, closing)
+        return tasks | "Rewrite" >> beam.Map(Rewrite(self._root, names, self._format, self._shards, closing))
 
 
 def _number(report: Report) -> int:

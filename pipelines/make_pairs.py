@@ -22,9 +22,10 @@ import numpy as np
 from bertdata import keys, manifest, pairs, shards, vocab
 from bertdata.config import LABEL_1, PairsConfig
 from bertdata.errors import EmptyResultError, VerificationError
+from bertdata.fence import Fence, fence
 from bertdata.files import file_entry, place
 from bertdata.manifest import Tally
-from bertdata.output import perform
+from bertdata.output import STATE, perform
 from bertdata.records import Report
 from bertdata.report import card
 
@@ -66,7 +67,8 @@ class MakePairs(beam.PTransform):
         root, config = place(self._outputs[0].root), self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
-        build = BuildBucket(self._vocabulary, self._outputs, layout)
+        roots = (place(output.root) for output in self._outputs)
+        build = BuildBucket(self._vocabulary, self._outputs, layout, fence(*(root / STATE for root in roots)))
         commit = Commit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)
         if self._shuffle == "engine":
@@ -89,6 +91,7 @@ class BuildBucket:
     vocabulary: vocab.Vocabulary
     outputs: list[Output]
     layout: buckets.Layout
+    fence: Fence
 
     def __call__(self, group: tuple[int, Iterable[buckets.Ref | buckets.Tokens]]) -> Report:
         number, members = group
@@ -105,7 +108,8 @@ class BuildBucket:
         for output in self.outputs:
             task = [number, content.hexdigest()]
             work = _Build(output, self.vocabulary, bucket, *self.layout.place(number))
-            bodies.append(perform(place(output.root), "pairs", number, task, work))
+            with self.fence.closed():
+                bodies.append(perform(place(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
     def _bucket(self, documents: list[buckets.Tokens]) -> pairs.Bucket:

@@ -14,9 +14,11 @@ from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata import manifest
 from bertdata.errors import UsageError, VerificationError
-from bertdata.files import place, storage_errors
-from bertdata.output import is_complete, perform, probe, tidy
+from bertdata.fence import Fence, fence
+from bertdata.files import place
+from bertdata.output import STATE, is_complete, perform, probe, tidy
 from bertdata.records import Report, Task
+from bertdata.storage import storage_errors
 
 __all__ = ["Commit", "Gather", "Perform", "Tasks"]
 
@@ -53,13 +55,15 @@ class Perform(beam.DoFn):
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = ()) -> None:
         self._root, self._step, self._work = str(root), step, work
+        self._fence = fence(root / STATE)
         self._packages, self._versions = tuple(packages), manifest.versions(packages)
 
     def process(self, task: Task) -> Iterable[Report]:
         _check_versions(self._packages, self._versions)
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
-        report = perform(place(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
+        with self._fence.closed():
+            report = perform(place(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
         yield Report(task.number, json.dumps(report))
 
 
@@ -92,23 +96,25 @@ class Gather(beam.PTransform):
     def __init__(self, commit: Commit, count: int) -> None:
         super().__init__()
         self._commit, self._count = commit, count
+        self._fence = fence(*(root / STATE for root in commit.roots()))
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
         return (
             reports
             | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
             | "In order" >> beam.Map(_in_order, self._count)
-            | "Commit" >> beam.Map(_commit_once, self._commit)
+            | "Commit" >> beam.Map(_commit_once, self._commit, self._fence)
         )
 
 
 @storage_errors()
-def _commit_once(reports: list[Any], commit: Commit) -> None:
+def _commit_once(reports: list[Any], commit: Commit, fence: Fence) -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
     if not all(is_complete(root) for root in commit.roots()):
         for root in commit.roots():
             probe(root)
-        commit(reports)
+        with fence.closed():
+            commit(reports)
     for root in commit.roots():
         tidy(root)
 

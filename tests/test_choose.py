@@ -22,6 +22,7 @@ from test_resume import kill_in_mid_run
 from bertdata import keys
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.errors import EmptyResultError, UsageError
+from bertdata.fence import fence
 from bertdata.files import write_json
 from bertdata.output import STATE
 
@@ -85,7 +86,7 @@ def build(output: Path, files: dict[str, list[tuple[str, str]]], *, task_bytes: 
     choice = ChoiceConfig(**choice)  # type: ignore[assignment]
     config = CorpusConfig(task_bytes=task_bytes, id_column="id", choice=choice, max_documents=most)  # type: ignore[arg-type]
     write_json(output / STATE / "run.json", {})
-    engine.run(BuildCorpus(plan(config, files), config, output), tasks=1, workers=1, state=output / STATE)
+    engine.run(BuildCorpus(plan(config, files), config, output), tasks=1, workers=1)
     return output
 
 
@@ -387,6 +388,6 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
     for number, own in enumerate((rows[:1], rows[1:])):
         batch = pa.RecordBatch.from_pylist([dict(zip(rounds.LOST.names, row, strict=True)) for row in own], rounds.LOST)
         shards.write(tmp_path, rounds._name("near", "lost", number), rounds.LOST, [batch], "arrow-file")
-    noted = rounds._Note(str(tmp_path), "near")((7, iter([(1, 0, 2), (0, 0, 1), (1, 0, 2), (3, -1, 0)])))
+    noted = rounds._Note(str(tmp_path), "near", fence(tmp_path / STATE))((7, iter([(1, 0, 2), (0, 0, 1), (1, 0, 2), (3, -1, 0)])))
     found = Gone(str(tmp_path), noted, ("near",)).table.to_pylist()
     assert [(row["row"], row["first"]) for row in found] == [(2, "c"), (5, "a")]

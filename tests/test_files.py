@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from bertdata import files
 from bertdata.errors import OutputLockedError, StorageError, VerificationError
 from bertdata.lock import lock
+from bertdata.storage import storage_errors
 
 
 def test_nothing_stands_under_the_name_until_it_is_whole(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_no_space_is_a_storage_error_that_says_what_to_do(tmp_path: Path) -> Non
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_enospc_names_the_way_out() -> None:
     wanted = pytest.raises(StorageError, match="cannot write X: .*free some space.*--resume")
-    with wanted, files.storage_errors("cannot write X"), open("/dev/full", "wb", buffering=0) as file:
+    with wanted, storage_errors("cannot write X"), open("/dev/full", "wb", buffering=0) as file:
         file.write(b"x")
 
 
@@ -187,7 +188,7 @@ def test_enospc_names_the_way_out() -> None:
     ],
 )
 def test_every_error_number_has_advice(number: int, advice: str) -> None:
-    with pytest.raises(StorageError, match=advice) as caught, files.storage_errors("doing it"):
+    with pytest.raises(StorageError, match=advice) as caught, storage_errors("doing it"):
         raise OSError(number, os.strerror(number))
     assert caught.value.exit_code == 4 and str(caught.value).startswith("doing it: ")
     assert isinstance(caught.value.__cause__, OSError)
@@ -204,5 +205,5 @@ def test_a_file_in_the_way_of_a_directory(tmp_path: Path) -> None:
 
 def test_our_own_errors_pass_unchanged() -> None:
     for error in (VerificationError("as it was"), ValueError("as it was")):
-        with pytest.raises(type(error), match="^as it was$"), files.storage_errors("doing it"):
+        with pytest.raises(type(error), match="^as it was$"), storage_errors("doing it"):
             raise error

@@ -302,7 +302,7 @@ def test_the_whole_job_in_a_store_gives_the_bytes_of_a_local_one(
     for here, name in ((sample_corpus, "corpus"), (sample_vocab, "vocab"), (sample_pairs, "pairs")):
         assert _stored(store, f"out/{name}") == digests(here)
     assert sorted(name for name in store.find("/out") if STATE in name) == [
-        f"/out/{name}/{STATE}/run.json" for name in ("corpus", "pairs", "vocab")
+        f"/out/{name}/{STATE}/run.{end}" for name in ("corpus", "pairs", "vocab") for end in ("json", "sha256")
     ]
     manifest = read_manifest(corpus)
     assert [entry["name"] for entry in manifest["inputs"]] == [e["name"] for e in read_manifest(sample_corpus)["inputs"]]

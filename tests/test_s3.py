@@ -110,7 +110,7 @@ def test_the_whole_job_from_store_to_store(
     run("make-pairs", corpus, "--vocab", vocab, "--provenance", "--output", pairs, "--workers", 2, **server)
     for here, name in ((sample_corpus, "corpus"), (sample_vocab, "vocab"), (sample_pairs, "pairs")):
         assert bucket.digests(f"out/{name}/") == digests(here)
-        assert bucket.state(f"out/{name}/") == ["run.json"]
+        assert bucket.state(f"out/{name}/") == ["run.json", "run.sha256"]
     assert f"{pairs}: " in run("inspect", pairs, "--n", 1, **server).stdout
     assert run("verify", corpus, vocab, pairs, "--workers", 2, **server).stdout.count("all as written") == 3
     said = run("build-corpus", *sources, "--output", corpus, code=5, **server).stderr
@@ -150,7 +150,7 @@ def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
     run(*arguments, "--resume", **server)  # waits until the lock is seen to be a dead one's
     build("build-corpus", tmp_path / "local", "--text", text, "--task-bytes", 65536)
     assert bucket.digests("killed/") == digests(tmp_path / "local")
-    assert bucket.state("killed/") == ["run.json"]
+    assert bucket.state("killed/") == ["run.json", "run.sha256"]
     assert not bucket.unfinished_uploads()
 
 

@@ -11,7 +11,7 @@ import click
 
 from .. import __version__
 from ..errors import BertDataError
-from ..files import storage_errors
+from ..storage import storage_errors
 
 __all__ = ["cli", "main"]
 

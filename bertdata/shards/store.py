@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import VerificationError
-from ..files import digest, is_local, opened, replacing, storage_errors
+from ..files import digest, is_local, opened, replacing
+from ..storage import storage_errors
 
 __all__ = ["check_end", "name", "raise_for", "read_batches", "write"]
 

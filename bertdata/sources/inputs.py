@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import NoInputError, UsageError
-from ..files import place, storage_errors
+from ..files import place
+from ..storage import storage_errors
 
 __all__ = ["find"]
 

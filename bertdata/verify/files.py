@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import VerificationError
-from ..files import TEMPORARY, is_local, opened, place, storage_errors
+from ..files import TEMPORARY, is_local, opened, place
 from ..manifest import CARD, NAME, check_inside, listed
 from ..output import STATE
+from ..storage import storage_errors
 
 __all__ = ["Broken", "compare", "fetched"]
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from bertdata import shards
 from bertdata.errors import VerificationError
+from bertdata.fence import Fence
 from bertdata.files import digest, move, place, read_json
 from bertdata.manifest import Tally
 from bertdata.output import STATE, perform, probe
@@ -52,6 +53,7 @@ class Rewrite:
     rounds: tuple[str, ...]
     format: str
     count: int
+    fence: Fence
 
     def __call__(self, task: int) -> Report:
         root = place(self.root)
@@ -60,7 +62,8 @@ class Rewrite:
         gone = Gone(self.root, task, self.rounds)
         if gone.table.num_rows:
             identity = [report["files"][0]["sha256"], *gone.digests()]
-            report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, gone))
+            with self.fence.closed():
+                report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, gone))
         return Report(task, json.dumps(report))
 
     def _rewrite(self, root: Path, task: int, report: dict[str, Any], gone: Gone) -> dict[str, Any]:

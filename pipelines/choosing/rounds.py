@@ -22,6 +22,7 @@ import pyarrow as pa
 from bertdata import shards
 from bertdata.choosing.duplicates import Claims, bucket
 from bertdata.errors import VerificationError
+from bertdata.fence import Fence
 from bertdata.files import digest, place
 from bertdata.output import STATE
 
@@ -139,19 +140,19 @@ class Offers:
 class Round(beam.PTransform):
     """Tasks -> their claims, by bucket -> what each task loses -> tasks that have noted it."""
 
-    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], buckets: int, shards: int) -> None:
+    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], buckets: int, shards: int, fence: Fence) -> None:
         super().__init__()
-        self._root, self._rule = root, rule
-        self._offer = _Offer(root, rule, earlier, buckets, shards)
+        self._root, self._rule, self._fence = root, rule, fence
+        self._offer = _Offer(root, rule, earlier, buckets, shards, fence)
 
     def expand(self, tasks: beam.PCollection) -> beam.PCollection:
         return (
             tasks
             | "Offer" >> beam.FlatMap(self._offer)
             | "By bucket" >> beam.GroupByKey()
-            | "Decide" >> beam.FlatMap(_Decide(self._root, self._rule))
+            | "Decide" >> beam.FlatMap(_Decide(self._root, self._rule, self._fence))
             | "By task" >> beam.GroupByKey()
-            | "Note" >> beam.Map(_Note(self._root, self._rule.name))
+            | "Note" >> beam.Map(_Note(self._root, self._rule.name, self._fence))
         )
 
 
@@ -164,6 +165,7 @@ class _Offer:
     earlier: tuple[str, ...]
     buckets: int
     shards: int
+    fence: Fence
 
     def __call__(self, task: int) -> Iterator[tuple[int, Ref]]:
         yield task % self.buckets, (task, -1, 0)
@@ -174,7 +176,8 @@ class _Offer:
         order = np.argsort(of, kind="stable")
         own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
         batches = (_batch(claims.take(chosen)) for chosen in own)
-        shards.write(place(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
+        with self.fence.closed():
+            shards.write(place(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
         for index, chosen in enumerate(own):
             yield int(of[chosen[0]]), (task, index, len(chosen))
 
@@ -189,6 +192,7 @@ class _Decide:
 
     root: str
     rule: Rule
+    fence: Fence
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
@@ -200,7 +204,8 @@ class _Decide:
                 losing.append((task, batch.num_rows))
                 yield batch
 
-        shards.write(place(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
+        with self.fence.closed():
+            shards.write(place(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
         for task, batch, _ in refs:
             if batch < 0:
                 yield task, (number, -1, 0)
@@ -214,6 +219,7 @@ class _Note:
 
     root: str
     round: str
+    fence: Fence
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> int:
         task, members = group
@@ -234,5 +240,6 @@ class _Note:
             new[1:] = (row[1:] != row[:-1]) | (part[1:] != part[:-1])
             batches = table.take(pa.array(order[new])).combine_chunks().to_batches()
         # Also where nothing is lost: the next step may be on another host, and must not take a file it can't see yet for none.
-        shards.write(place(self.root), _name(self.round, "gone", task), LOST, batches, "arrow-file")
+        with self.fence.closed():
+            shards.write(place(self.root), _name(self.round, "gone", task), LOST, batches, "arrow-file")
         return task

@@ -9,10 +9,11 @@ from typing import Any
 
 from bertdata import shards
 from bertdata.config import CorpusConfig
-from bertdata.files import digest, place, storage_errors
+from bertdata.files import digest, place
 from bertdata.manifest import Tally
 from bertdata.records import Document, Drop, Piece, Task, unpack
 from bertdata.sources.dumps import checksums, multistream
+from bertdata.storage import storage_errors
 
 from ..choosing import rules
 from ..choosing.facts import Facts

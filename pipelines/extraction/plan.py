@@ -11,11 +11,12 @@ from bertdata import sentences
 from bertdata.choosing import minhash
 from bertdata.config import CorpusConfig
 from bertdata.errors import NoInputError
-from bertdata.files import place, storage_errors
+from bertdata.files import place
 from bertdata.records import Piece, Task, pack
 from bertdata.sources import books, dumps, text
 from bertdata.sources.dumps import checksums, multistream
 from bertdata.sources.tables import Columns
+from bertdata.storage import storage_errors
 from bertdata.wikitext import load_templates
 
 from . import documents, trial

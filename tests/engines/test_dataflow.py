@@ -167,7 +167,8 @@ def test_the_template_runs_all_three_in_the_cloud(
         assert google.carry_out(tmp_path) == "DONE"
         for output, here in expected.items():
             assert in_the_bucket(google, f"out/{output}/") == digests(here)
-            assert google.keys(f"out/{output}/.bertdata/") == [f"out/{output}/.bertdata/run.json"]
+            state = f"out/{output}/.bertdata/run"
+            assert google.keys(f"out/{output}/.bertdata/") == [f"{state}.json", f"{state}.sha256"]
     assert "61 documents" in run("inspect", f"{out}/corpus", "--n", 0, **environment).stdout
 
 

@@ -21,6 +21,7 @@ from bertdata import Shards, files, manifest
 from bertdata.cli import cli
 from bertdata.errors import BertDataError, NoInputError, StorageError, VerificationError
 from bertdata.files import file_entry, place
+from bertdata.storage import storage_errors
 from bertdata.verify import verify
 
 SECRET = "nobody is to see this"
@@ -156,7 +157,7 @@ def test_a_failing_disk_is_no_damage(pairs: Path, monkeypatch: pytest.MonkeyPatc
 
     class Failing(files._Watched):
         def readinto(self, buffer: Any) -> int:
-            with files.storage_errors(f"cannot read {self._path}"):
+            with storage_errors(f"cannot read {self._path}"):
                 if self._path == pairs / name:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 return super().readinto(buffer)

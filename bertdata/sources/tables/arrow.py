@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...files import is_local, opened, place, storage_errors
+from ...files import is_local, opened, place
 from ...records import Piece, Reject
+from ...storage import storage_errors
 from .batches import read_batch
 from .columns import Columns, Place, Row
 
