@@ -8,7 +8,8 @@ that each process ever held, VmHWM: that of the driver, and that of the worker w
 the driver does the work.  Pairs get shards in proportion to the text, so that buckets are as full at every size.
 
 A run takes some seconds to start, whatever its size.  So seconds per MB are those of the MB that a size adds to the size before
-it, and start-up is what a line through the first two sizes leaves at 0 MB.  The first size runs twice; the least time counts.
+it, and start-up is what a line through the first two sizes leaves at 0 MB.  Each run is made three times, the numbers of workers
+in turn, and the least time counts: so a spell in which the machine is slow counts for none of them.
 
 Exit code 1 unless, for build-corpus and make-pairs, the last MB take at most 1.10 times the seconds of the first; no process of
 any command holds more than 1.10 times the memory of the first size; the bytes are the same for any number of workers; and the
@@ -75,10 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             mb = _grow(dumps, wiki, options.base_mb * size)
             if not number and max(options.workers) > 1:
                 together = _together(wiki, Path(work))
-            for workers in options.workers:
-                for command, measured, digest in _measure(wiki, size, workers, 1 if number else options.repeats, options):
-                    rows.append(Row(command, size, workers, mb, measured))
-                    digests.add((size, command, digest))
+            for command, workers, runs, written in _measure(wiki, size, options):
+                rows.append(Row(command, size, workers, mb, _least(runs)))
+                digests |= {(size, command, digest) for digest in written}
             shutil.rmtree(wiki)
     print(table(rows))
     options.picture.write_text(picture(rows), encoding="utf-8")
@@ -104,7 +104,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--sizes", type=numbers, default=[1, 4, 16], help="sizes, as multiples of that  [default: 1,4,16]")
     add("--workers", type=numbers, default=[1, 2], help="numbers of workers  [default: 1,2]")
     add("--vocab-size", type=int, default=8000, help="pieces of the vocabulary  [default: 8000]")
-    add("--repeats", type=int, default=2, help="runs of the first size, of which the fastest counts  [default: 2]")
+    add("--repeats", type=int, default=3, help="runs of each kind, of which the fastest counts  [default: 3]")
     add("--picture", type=Path, default=Path("scale.svg"), help="where to draw it  [default: scale.svg]")
     add("--work", type=Path, help="directory for the grown input and the output  [default: a temporary one]")
     return parser.parse_args(arguments)
@@ -145,8 +145,8 @@ def _together(wiki: Path, work: Path) -> float:
     return 2 * alone / both
 
 
-def _measure(wiki: Path, size: int, workers: int, repeats: int, options: argparse.Namespace) -> list[tuple[str, Run, str]]:
-    """Run the three commands; return what each took and a digest of what it wrote."""
+def _measure(wiki: Path, size: int, options: argparse.Namespace) -> list[tuple[str, int, list[Run], set[str]]]:
+    """Run the three commands with each number of workers; return what the runs took, and the digests of what they wrote."""
     corpus, vocab, pairs = (wiki.with_name(name) for name in ("corpus", "vocab", "pairs"))
     found = []
     for command in COMMANDS:
@@ -156,16 +156,24 @@ def _measure(wiki: Path, size: int, workers: int, repeats: int, options: argpars
             arguments, output = [str(corpus), "--size", str(options.vocab_size)], vocab
         else:
             arguments, output = [str(corpus), "--vocab", str(vocab), "--shards", str(_shards(corpus, size))], pairs
-        whole = [command, *arguments, "--output", str(output), "--overwrite", "--workers", str(workers)]
-        runs = [run(whole) for _ in range(1 if command == "train-vocab" else repeats)]
-        print(f"  {workers} workers: {runs}", file=sys.stderr)
-        least = min(runs)  # by seconds
-        most = least._replace(driver=max(one.driver for one in runs), workers=[max(one.worker for one in runs)])
-        digest = hashlib.sha256((output / "manifest.json").read_bytes()).hexdigest()
-        found.append((command, most if least.workers else most._replace(workers=[]), digest))
+        whole = [command, *arguments, "--output", str(output), "--overwrite", "--workers"]
+        runs: list[tuple[str, int, list[Run], set[str]]] = [(command, workers, [], set()) for workers in options.workers]
+        for _ in range(1 if command == "train-vocab" else options.repeats):
+            for _, workers, took, written in runs:
+                took.append(run([*whole, str(workers)]))
+                written.add(hashlib.sha256((output / "manifest.json").read_bytes()).hexdigest())
+                print(f"  {workers} workers: {took[-1]}", file=sys.stderr)
+        found += runs
     for output in (corpus, vocab, pairs):
         shutil.rmtree(output)
     return found
+
+
+def _least(runs: Sequence[Run]) -> Run:
+    """Return the run that took the fewest seconds, with the most memory of any."""
+    least = min(runs)
+    most = least._replace(driver=max(one.driver for one in runs), workers=[max(one.worker for one in runs)])
+    return most if least.workers else most._replace(workers=[])
 
 
 def _shards(corpus: Path, size: int) -> int:

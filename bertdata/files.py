@@ -36,6 +36,7 @@ __all__ = [
     "file_entry",
     "is_local",
     "is_private",
+    "json_text",
     "move",
     "opened",
     "place",
@@ -224,9 +225,14 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON; equal values give equal text."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON, whole or not at all; equal values give equal bytes."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    """Write a value as indented JSON, whole or not at all."""
+    write_text(path, json_text(value))
 
 
 def read_json(path: Path) -> Any:

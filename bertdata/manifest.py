@@ -23,7 +23,7 @@ from typing import Any
 
 from . import __version__
 from .errors import NoInputError, UsageError, VerificationError
-from .files import digest, file_entry, is_local, size, write_text
+from .files import digest, file_entry, is_local, size, write_json, write_text
 from .lock import holder
 from .storage import storage_errors
 
@@ -38,7 +38,6 @@ __all__ = [
     "listed",
     "make",
     "read",
-    "text",
     "versions",
     "write",
     "write_list",
@@ -147,18 +146,13 @@ def check_rows(manifest: dict[str, Any], counted: int) -> None:
         raise VerificationError(f"the shards hold {manifest['rows']} rows, but {counted} were counted: please report this")
 
 
-def text(manifest: dict[str, Any]) -> str:
-    """Return the text of a manifest's file; equal manifests have equal ones."""
-    return json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
-
-
 def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
     """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both."""
     if card:
         write_text(directory / CARD, card)
         told = card.encode("utf-8")
         made = {**made, "card": {"name": CARD, "bytes": len(told), "sha256": hashlib.sha256(told).hexdigest()}}
-    write_text(directory / NAME, text({**made, _OWN: _own_digest(made)}))
+    write_json(directory / NAME, {**made, _OWN: _own_digest(made)})
 
 
 def _own_digest(manifest: dict[str, Any]) -> str:

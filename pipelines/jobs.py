@@ -51,10 +51,12 @@ def only_looks(runner: Any, options: PipelineOptions) -> bool:
 
 
 def refuse(runner: Any, options: PipelineOptions, looks: bool) -> None:
-    """Raise UsageError for a job of Dataflow that has no bucket, or whose workers would have no bertdata.
+    """Raise UsageError for a job of no service, and for one of Dataflow without a bucket or whose workers would have no bertdata.
 
     Without a bucket Beam would make one, for which it waits minutes where no cloud is; its own images hold Beam alone.
     """
+    if type(runner) is PortableRunner and not options.view_as(PortableOptions).job_endpoint:
+        raise UsageError("--runner=PortableRunner: say where the job service is, --job_endpoint=host:8099")
     if not _is_dataflow(runner):
         return
     cloud, validator = options.view_as(GoogleCloudOptions), PipelineOptionsValidator(options, runner)

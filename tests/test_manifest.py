@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bertdata import manifest
 from bertdata.errors import NoInputError, UsageError, VerificationError
-from bertdata.files import file_entry
+from bertdata.files import file_entry, json_text
 from bertdata.manifest import Tally
 
 COUNTS = st.dictionaries(st.sampled_from(["redirect", "empty", "broken"]), st.integers(0, 9), max_size=3).map(Counter)
@@ -110,7 +110,7 @@ def test_write_adds_the_digests_of_the_card_and_of_itself(tmp_path: Path) -> Non
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "# Tee für alle\n" and list(found)[-2:] == ["card", "sha256"]
     assert found["card"] == file_entry(tmp_path, "README.md")
     assert {key: found[key] for key in _made()} == _made()
-    assert (tmp_path / manifest.NAME).read_text(encoding="utf-8") == manifest.text(found)
+    assert (tmp_path / manifest.NAME).read_text(encoding="utf-8") == json_text(found)
     manifest.write(tmp_path, found, "# Tee für alle\n")
     assert manifest.read(tmp_path) == found, "written again it is the same"
 

@@ -87,8 +87,8 @@ def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoReturn:
-    """Raise VerificationError for a file that can't be read, StorageError where the system says why: no fault of the file."""
-    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+    """Raise VerificationError for a file that is missing or damaged, StorageError where it's the disk or the store that fails."""
+    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.EINVAL):  # which a file too short gives
         with storage_errors(f"cannot read {path}"):
             raise error
     raise VerificationError(f"{path} is {problem} ({error}): {advice}") from error

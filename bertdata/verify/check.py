@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .. import manifest
 from ..config import FORMATS, PairsConfig, VocabConfig
 from ..errors import BertDataError, UsageError, VerificationError
-from ..files import is_private
+from ..files import is_private, json_text
 from . import documents, lists, pairs, rows, sums, vocabulary
 from .files import Broken, compare, fetched
 
@@ -139,7 +139,7 @@ class _Whole:
         made, where = self.made, self.directory / manifest.NAME
         if "sha256" not in made:
             self.notes.append(f"{where} holds no digest of itself, as those of older versions: its counts were checked, not it")
-        elif where.read_bytes() != manifest.text(made).encode("utf-8"):
+        elif where.read_bytes() != json_text(made).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "says what it said when it was written, but in other bytes")
         if "card" not in made and made["kind"] != "vocabulary":
             self.notes.append(f"{self.directory / manifest.CARD} was not checked: the manifest is of an older version")

@@ -216,7 +216,10 @@ def test_a_chinese_input_in_locale_c(run: Run, parts: Path, text: Path, tmp_path
     assert digests(tmp_path / "out") == digests(parts / "build-corpus")
 
 
-@pytest.mark.parametrize(("number", "kind"), [(errno.EIO, StorageError), (errno.EMFILE, StorageError), (None, VerificationError)])
+FAILURES = [(errno.EIO, StorageError), (errno.EMFILE, StorageError), (errno.EINVAL, VerificationError), (None, VerificationError)]
+
+
+@pytest.mark.parametrize(("number", "kind"), FAILURES)
 def test_a_disk_that_fails_is_not_called_damage(
     parts: Path, monkeypatch: pytest.MonkeyPatch, number: int | None, kind: type[Exception]
 ) -> None:
