@@ -78,12 +78,12 @@ class _Dealer(BundleManager):
             seat._worker_handlers = [worker]
             try:
                 # Timers, which no pipeline of ours has, would be fired once for each hand.
-                result, _ = BundleManager(seat).process_bundle(hand, expected_outputs, {}, expected_output_timers, dry_run)
+                return BundleManager(seat).process_bundle(hand, expected_outputs, {}, expected_output_timers, dry_run)[0]
             except Exception:
                 worker.check()
                 raise
-            free.put(worker)
-            return result
+            finally:
+                free.put(worker)  # also a dead one, whose next hand fails at once: none waits here for ever
 
         pool = ThreadPoolExecutor(context.num_workers)
         try:
@@ -138,7 +138,7 @@ class _Worker(GrpcWorkerHandler):
     def __init__(self, payload: bytes, state: Any, provision_info: Any, grpc_server: Any) -> None:
         grpc_server.control_handler._connections_by_worker_id.default_factory = _Connection
         super().__init__(state, provision_info, grpc_server)
-        self._verbose, self._closing = bool(payload), False
+        self._verbose = bool(payload)
 
     def start_worker(self) -> None:
         """Start the process, and tell it where the runner is."""
@@ -167,8 +167,7 @@ class _Worker(GrpcWorkerHandler):
 
     def _watch(self) -> None:
         self._process.wait()
-        if not self._closing:
-            self.control_conn.fail()
+        self.control_conn.fail()
 
     def check(self) -> None:
         """Raise BertDataError if the process has died; what fails first then may be any of its connections."""
@@ -178,7 +177,6 @@ class _Worker(GrpcWorkerHandler):
 
     def close(self) -> None:
         """End the process: at once if it still works at something, for the run has failed."""
-        self._closing = True
         if self.control_conn.pending():
             self._process.kill()
         super().close()
@@ -215,7 +213,6 @@ class _Connection(ControlConnection):
     def fail(self) -> None:
         """Answer all that was asked, and all that will be, with an error."""
         self._dead = True
-        for number in list(self._futures_by_id):
-            future = self._futures_by_id.pop(number, None)
-            if future is not None:
+        for number, future in list(self._futures_by_id.items()):
+            if not future.is_done():
                 future.set(beam_fn_api_pb2.InstructionResponse(instruction_id=number, error=_DIED))
