@@ -179,7 +179,10 @@ class _Worker(GrpcWorkerHandler):
         """End the process: at once if it still works at something, for the run has failed."""
         if self.control_conn.pending():
             self._process.kill()
-        super().close()
+        try:
+            super().close()
+        except grpc.RpcError:  # from a connection that the process has left
+            self.stop_worker()
 
     def stop_worker(self) -> None:
         """End the process, which has nothing left to do."""

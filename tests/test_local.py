@@ -44,7 +44,7 @@ def note(directory: Path, slow: dict[int, float]) -> Any:
 
 def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     """One number takes as long as all others together: its worker gets no other after it, and each is done once."""
-    engine.run(Work(40, note(tmp_path, {0: 6})), tasks=40, workers=2)
+    engine.run(Work(40, note(tmp_path, {0: 3})), tasks=40, workers=2)
     done = {int(path.name): int(path.read_text()) for path in tmp_path.iterdir()}
     assert sorted(done) == list(range(40))
     by_process = Counter(done.values())

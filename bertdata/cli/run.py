@@ -189,12 +189,13 @@ def signals() -> Iterator[None]:
     try:
         yield
     except BaseException:  # Beam makes an error of its own of what is raised inside a step
-        if received:
-            raise KeyboardInterrupt(received[0]) from None
-        raise
+        if not received:
+            raise
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+    if received:  # also where the interrupt was lost, in code that can raise nothing
+        raise KeyboardInterrupt(received[0])
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
