@@ -12,6 +12,7 @@ import threading
 
 __all__ = ["main"]
 
+_SAMPLES = 10  # ms between two looks at which step is at work, the last of which ends a bundle: Beam's are 200
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent ends
 
 
@@ -25,8 +26,9 @@ def main() -> None:
     """Serve the runner that started this process; a line of JSON on the standard input tells where it is."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
-    from apache_beam.runners.worker import sdk_worker_main
+    from apache_beam.runners.worker import sdk_worker_main, statesampler
 
+    statesampler.StateSampler.__init__.__defaults__ = (_SAMPLES,)
     from bertdata.terminal import guard
 
     guard()
