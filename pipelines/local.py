@@ -99,8 +99,8 @@ class _Dealer(BundleManager):
 def _deal(inputs: Any, workers: int) -> list[dict[str, list[bytes]]]:
     """Cut a stage's input into hands, large ones first: half of what is left, shared by all workers, down to single parts.
 
-    That is guided self-scheduling (Polychronopoulos and Kuck 1987).  Each hand costs a tenth of a second, in which Beam waits
-    for the thread that samples what a worker does.  A stage without input gets one hand, for it runs as well.
+    That is guided self-scheduling (Polychronopoulos and Kuck 1987): a hand costs some 10 ms, so there should be few, but at the
+    end the others wait for the last.  A stage without input gets one hand, for it runs as well.
     """
     count = workers * _PARTS
     parts = list(zip(*(buffer.partition(count) for buffer in inputs.values()), strict=True))

@@ -214,3 +214,21 @@ def test_closed_standard_streams(text: Path, tmp_path: Path) -> None:
     command = " ".join([*COMMAND, "build-corpus", "--text", str(text), "--output", str(tmp_path / "out"), "--workers", "1"])
     assert subprocess.run(["bash", "-c", f"{command} >&- 2>&-"], check=False).returncode == 0
     assert (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_an_interrupt_that_is_lost_still_stops_the_command() -> None:
+    """One that arrives in a finalizer, or in what a library calls back, is printed or swallowed by Python."""
+    code = (
+        "import os, signal\n"
+        "from bertdata.cli.run import signals\n"
+        "try:\n"
+        "    with signals():\n"
+        "        try:\n"
+        "            os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        except KeyboardInterrupt:\n"
+        "            print('lost')\n"
+        "except KeyboardInterrupt as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["lost", "143"] and "--resume" in done.stderr
