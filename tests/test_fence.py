@@ -9,7 +9,7 @@ import pytest
 from bertdata.pipelines import transforms
 from bertdata.pipelines.transforms import Perform
 
-from bertdata import files
+from bertdata import files, output
 from bertdata.errors import OutputLockedError
 from bertdata.fence import TOKEN, fence
 from bertdata.output import STATE, opened
@@ -88,6 +88,23 @@ def test_between_the_runs_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "out" / STATE / TOKEN).unlink()
     with pytest.raises(OutputLockedError), own.closed():
         raise AssertionError("it went on")
+
+
+def test_the_token_goes_before_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = replaced(tmp_path / "out")
+    files.write_text(root / "data" / "a", "of the earlier run")
+    own, removed, real = fence(root / STATE), list[str](), output.remove
+
+    def remove(path: Path) -> None:
+        if path.name != TOKEN:
+            with pytest.raises(OutputLockedError), own.closed():
+                raise AssertionError("it went on")
+        removed.append(path.name)
+        real(path)
+
+    monkeypatch.setattr(output, "remove", remove)
+    begin(tmp_path / "out", 2, overwrite=True)
+    assert removed[0] == TOKEN and "data" in removed
 
 
 def test_a_directory_without_a_token_is_not_looked_at(tmp_path: Path) -> None:
