@@ -35,6 +35,7 @@ __all__ = ["LocalRunner"]
 
 _URN = "bertdata:env:worker:v1"
 _PARTS = 64  # of a stage's input, for each worker: while the last one is done the others wait
+_START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
 _FOR_DRIVER = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 _DIED = "a worker process was killed, perhaps for want of memory: run again with --resume, with fewer --workers"
 
@@ -144,7 +145,7 @@ class _Worker(GrpcWorkerHandler):
         """Start the process, and tell it where the runner is."""
         # What a worker prints must not go to a disk that may be full: the worker would fail in that.
         said = None if self._verbose else subprocess.DEVNULL
-        command = [sys.executable, "-m", f"{__package__}.worker"]
+        command = [sys.executable, "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_DRIVER)  # stays so in the process
         try:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)

@@ -35,7 +35,3 @@ def main() -> None:
     os.environ.update(json.loads(sys.stdin.buffer.readline()))
     threading.Thread(target=_end_with_driver, daemon=True).start()
     sdk_worker_main.main(sys.argv)
-
-
-if __name__ == "__main__":
-    main()

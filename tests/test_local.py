@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -124,3 +126,13 @@ def test_one_worker_is_in_this_process(tmp_path: Path) -> None:
     _ = pipeline | Work(3, note(tmp_path, {}))
     pipeline.run()
     assert {path.read_text() for path in tmp_path.iterdir()} == {str(os.getpid())}
+
+
+def test_workers_look_for_modules_where_the_driver_does(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's own random.py in the current directory is not Python's."""
+    (tmp_path / "random.py").write_text("raise SystemExit('the wrong one')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    command = [Path(sys.executable).with_name("bertdata"), "build-corpus", "--text", text, "--output", "out", "--workers", "2"]
+    done = subprocess.run([*map(str, command), "--task-bytes", "65536"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
