@@ -8,15 +8,16 @@ fencing token, but for the microseconds between the look and the rename.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import OutputLockedError
+from .errors import OutputLockedError, StorageError
 from .files import checked_first, place
 from .storage import storage_errors
 
-__all__ = ["TOKEN", "Fence", "fence"]
+__all__ = ["TOKEN", "Fence", "fence", "not_there"]
 
 TOKEN = "run.sha256"  # in the state of an output directory: the digest of its run.json
 
@@ -28,16 +29,29 @@ class Fence(NamedTuple):
 
     @contextlib.contextmanager
     def closed(self) -> Iterator[None]:
-        """Let files appear only as long as the runs go on; raise OutputLockedError for the first that comes too late."""
+        """Let files appear only as long as the runs go on; raise OutputLockedError for the first that comes too late.
+
+        Raise StorageError where there is no run.
+        """
         self._check()
         with checked_first(self._check):
             yield
 
     def _check(self) -> None:
         for path, token in self.tokens:
-            if _read(place(path)) != token:
-                directory = place(path).parent.parent
-                raise OutputLockedError(f"{directory} is of a later run: what an engine still does for the one before is void")
+            found, root = _read(place(path)), place(path).parent.parent
+            if not found:
+                raise not_there(root)
+            if found != token:
+                raise OutputLockedError(f"{root} is of a later run: what an engine still does for the one before is void")
+
+
+def not_there(root: Path) -> StorageError:
+    """Return what is raised where `root` is not what the driver sees under this name."""
+    return StorageError(
+        f"{root} is not there for a worker on {os.uname().nodename}: all workers must see --output and the input under the same "
+        "names: give a directory that they share, or the URL of a store"
+    )
 
 
 def fence(*states: Path) -> Fence:

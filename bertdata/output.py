@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import OutputExistsError, ResumeError, StorageError, UsageError
-from .fence import TOKEN
+from .errors import OutputExistsError, ResumeError, UsageError
+from .fence import TOKEN, not_there
 from .files import TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
 from .lock import hold, lock, refuse_held
 from .manifest import NAME
@@ -230,10 +230,7 @@ def perform(
 def probe(root: Path) -> None:
     """Raise StorageError where `root` is not what the driver sees under this name."""
     if not (root / STATE / "run.json").exists():
-        raise StorageError(
-            f"{root} is not there for a worker on {os.uname().nodename}: all workers must see --output and the input under the "
-            "same names: give a directory that they share, or the URL of a store"
-        )
+        raise not_there(root)
 
 
 def _files_stand(root: Path, files: list[dict[str, Any]]) -> bool:
