@@ -24,6 +24,7 @@ MEMORY = 600 << 20  # bytes that it may take, over what its parent has
 
 def outcome(work: object) -> int:
     """Call `work` in a process of its own; return its exit code, or minus the signal that ended it."""
+    before = _resident()
     pid = os.fork()
     if pid == 0:
         signal.alarm(60)
@@ -35,13 +36,18 @@ def outcome(work: object) -> int:
         except BertDataError as error:
             code = error.exit_code
         finally:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
-            os._exit(code if peak < _now() + MEMORY else 99)
+            os._exit(code if _peak() < before + MEMORY else 99)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _now() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 1
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
+
+
+def _resident() -> int:
+    """Return the bytes that this process has now, and a child of it from the start."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else _peak()
 
 
 def damaged(data: bytes, count: int) -> list[bytes]:
