@@ -15,8 +15,8 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-from bertdata.pipelines import build_corpus
 from bertdata.pipelines.extraction import documents, extract
+from bertdata.pipelines.extraction.plan import plan
 
 from bertdata.config import CorpusConfig
 from bertdata.manifest import Tally
@@ -103,14 +103,14 @@ def profile(dump: Path, work: Path, rounds: int) -> str:
 def _take(dump: Path, work: Path) -> tuple[float, str]:
     """Take a dump to documents; return the processor seconds and the table of steps."""
     config = CorpusConfig()
-    plan = build_corpus.plan(config, {"wikipedia": [(dump.name, str(dump.resolve()))]})
-    run = extract.Extract(str(work), config, plan.shards)
+    planned = plan(config, {"wikipedia": [(dump.name, str(dump.resolve()))]})
+    run = extract.Extract(str(work), config, planned.shards)
     clock = Clock()
     with ExitStack() as watched:
         for step, owner, names in STEPS:
             for name in names:
                 watched.enter_context(patch.object(owner, name, clock.watch(step, getattr(owner, name))))
-        reports = [run(task) for task in plan.tasks]
+        reports = [run(task) for task in planned.tasks]
         clock.turn()
     left = sum(Tally.from_json(report["tally"]).left for report in reports if "tally" in report)
     return sum(clock.seconds.values()), _table(dump, left, clock)

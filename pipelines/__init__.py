@@ -1,15 +1,8 @@
-"""Beam pipelines: the chains of steps that carry tasks and references; the work itself is in bertdata."""
+"""Beam pipelines: the chains of steps that carry tasks and references; the work itself is in bertdata.
 
-import gc
+What plans a run does not import Beam, which takes a second: worker processes do that at the same time as the driver.
+"""
 
-_collecting = gc.isenabled()
-gc.disable()
-try:
-    import apache_beam  # noqa: F401
-    import pyarrow
+import pyarrow
 
-    gc.freeze()  # Beam's million objects stay: looking for garbage among them takes .3 s at the start and .5 s at the end
-finally:
-    if _collecting:
-        gc.enable()
 pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's default keeps some 15 MB of what it has freed

@@ -17,10 +17,10 @@ from .choosing.rewrite import Rewrite
 from .choosing.rounds import Round, Rule, bucket_count
 from .extraction.commit import Commit
 from .extraction.extract import Extract
-from .extraction.plan import Plan, packages, plan
+from .extraction.plan import Plan, packages
 from .transforms import Gather, Perform, Tasks
 
-__all__ = ["BuildCorpus", "Plan", "packages", "plan"]
+__all__ = ["BuildCorpus"]
 
 _PLAIN = (".xml", ".txt", ".jsonl", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
 

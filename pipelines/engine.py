@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,21 +19,16 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
 from bertdata import errors
-from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
+from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.lock import Job
 
-from . import jobs
+from . import jobs, processes
 from .local import LocalRunner
 
-__all__ = ["check", "default_workers", "run"]
+__all__ = ["check", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
-
-
-def default_workers(tasks: int) -> int:
-    """Return how many workers a run of so many tasks gets when the user names no number: one a core, none idle."""
-    return max(1, min(tasks, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
 
 
 def run(
@@ -127,23 +121,9 @@ def _submit(pipeline: beam.Pipeline) -> Any:
 
 
 def _local(options: PipelineOptions, workers: int | None, tasks: int, verbose: bool) -> LocalRunner:
-    count = workers or default_workers(tasks)
+    count = processes.number(workers, tasks)
     options.view_as(DirectOptions).direct_num_workers = count
-    if count > 1:
-        _check_open_files(count)
     return LocalRunner(count, verbose)
-
-
-def _check_open_files(workers: int) -> None:
-    """Raise StorageError where so many workers can't be talked to at a time: Beam would wait for ever."""
-    import resource
-
-    limit, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 48 + 8 * workers
-    if limit != resource.RLIM_INFINITY and limit < needed:
-        raise StorageError(
-            f"{limit} open files are too few for {workers} workers, who take {needed}: raise the limit (ulimit -n 1024), or take "
-            "fewer --workers, then run again with --resume"
-        )
 
 
 def _ours(error: BaseException) -> BertDataError:

@@ -11,9 +11,7 @@ import contextlib
 import copy
 import json
 import queue
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -31,12 +29,12 @@ from google.protobuf import json_format, text_format
 
 from bertdata.errors import BertDataError
 
+from . import processes
+
 __all__ = ["LocalRunner"]
 
 _URN = "bertdata:env:worker:v1"
 _PARTS = 64  # of a stage's input, for each worker: while the last one is done the others wait
-_START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
-_FOR_DRIVER = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 _DIED = "a worker process was killed, perhaps for want of memory: run again with --resume, with fewer --workers"
 
 
@@ -142,15 +140,8 @@ class _Worker(GrpcWorkerHandler):
         self._verbose = bool(payload)
 
     def start_worker(self) -> None:
-        """Start the process, and tell it where the runner is."""
-        # What a worker prints must not go to a disk that may be full: the worker would fail in that.
-        said = None if self._verbose else subprocess.DEVNULL
-        command = [sys.executable, "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_DRIVER)  # stays so in the process
-        try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        """Take a process, and tell it where the runner is."""
+        self._process = processes.take(self._verbose)
         threading.Thread(target=self._watch, name=f"watch {self.worker_id}", daemon=True).start()
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # which the watch tells

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from .pairing import buckets
 from .pairing.static_masks import mask_rows, max_predictions
 from .transforms import Gather, Perform, Tasks
 
-__all__ = ["MakePairs", "Output", "shard_count"]
+__all__ = ["MakePairs", "Output"]
 
 
 class Output(NamedTuple):
@@ -42,15 +41,6 @@ class Output(NamedTuple):
 
     root: str
     config: PairsConfig
-
-
-def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
-    """Return the number of buckets, one shard each: by the size of all copies, which are in memory together.
-
-    But so few that each gets enough documents to exchange text.
-    """
-    by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
-    return config.shards or max(1, min(99999, by_size, documents // 16))
 
 
 class MakePairs(beam.PTransform):

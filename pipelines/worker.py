@@ -10,6 +10,9 @@ import signal
 import sys
 import threading
 
+from bertdata.process import lasting_imports
+from bertdata.terminal import guard
+
 __all__ = ["main"]
 
 _SAMPLES = 10  # ms between two looks at which step is at work, the last of which ends a bundle: Beam's are 200
@@ -26,12 +29,14 @@ def main() -> None:
     """Serve the runner that started this process; a line of JSON on the standard input tells where it is."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
-    from apache_beam.runners.worker import sdk_worker_main, statesampler
+    with lasting_imports():
+        from apache_beam.runners.worker import sdk_worker_main, statesampler
 
     statesampler.StateSampler.__init__.__defaults__ = (_SAMPLES,)
-    from bertdata.terminal import guard
-
     guard()
-    os.environ.update(json.loads(sys.stdin.buffer.readline()))
+    where = sys.stdin.buffer.readline()
+    if not where:  # the driver needs no worker after all
+        return
+    os.environ.update(json.loads(where))
     threading.Thread(target=_end_with_driver, daemon=True).start()
     sdk_worker_main.main(sys.argv)

@@ -11,7 +11,8 @@ import pytest
 from conftest import REPOSITORY
 
 PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
-GROUND = {"records", "errors", "config", "keys", "storage", "files", "fence", "lock", "manifest", "output", "terminal", ""}
+GROUND = {"records", "errors", "config", "keys", "process", "terminal", "storage", "files", "fence", "lock", "manifest", "output"}
+GROUND |= {""}
 STAGES = {"wikitext", "sources", "sentences", "language", "filters", "choosing"}
 STAGES |= {"vocab", "tokens", "segment", "pairs", "masking", "shards", "plan"}
 MAY_IMPORT = {  # part of the package -> the other parts it may import

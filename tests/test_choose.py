@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from bertdata.pipelines import engine
-from bertdata.pipelines.build_corpus import BuildCorpus, plan
+from bertdata.pipelines.build_corpus import BuildCorpus
 from bertdata.pipelines.choosing import facts, rounds, rules
 from bertdata.pipelines.choosing.rewrite import Rewrite
 from bertdata.pipelines.choosing.rounds import WHOLE, Gone
+from bertdata.pipelines.extraction.plan import plan
 from conftest import Run, digests, leftovers, read_manifest, read_rows
 from test_resume import kill_in_mid_run
 

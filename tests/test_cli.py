@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -107,6 +108,23 @@ def test_dry_run_writes_nothing(run: Run, sample_corpus: Path, sample_vocab: Pat
     run("train-vocab", sample_corpus, "--output", output, "--dry-run")
     run("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", output, "--dry-run")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_comes_before_a_run_does_not_wait_for_beam(sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    """Plans, and errors that a look at the directories tells, come without the second that it takes to import Beam."""
+    code = "import sys\nfrom bertdata.cli import main\ntry: main()\nfinally: print('apache_beam' in sys.modules)"
+    corpora, own = [sample_corpus, "--output"], tmp_path / "own"
+    own.mkdir()
+    (own / "thesis.txt").write_text("mine")
+    for arguments, ended in (
+        (["build-corpus", "--wikipedia", SAMPLE, "--output", tmp_path, "--dry-run"], 0),
+        (["train-vocab", *corpora, tmp_path, "--dry-run"], 0),
+        (["make-pairs", "--vocab", sample_vocab, *corpora, tmp_path, "--dry-run"], 0),
+        (["build-corpus", "--wikipedia", SAMPLE, "--output", sample_corpus], 5),
+        (["make-pairs", "--vocab", sample_vocab, *corpora, own], 5),
+    ):
+        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.split()[-1]) == (ended, "False"), done.stderr
 
 
 def test_config_file_gives_options_and_the_command_line_wins(

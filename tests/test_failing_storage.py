@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from bertdata.pipelines.build_corpus import plan
 from bertdata.pipelines.extraction.extract import Extract
+from bertdata.pipelines.extraction.plan import plan
 from conftest import Build, read_manifest
 
 from bertdata import files

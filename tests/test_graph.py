@@ -9,7 +9,8 @@ import apache_beam as beam
 import pytest
 from apache_beam.pipeline import PipelineVisitor
 from bertdata.pipelines import corpus, transforms
-from bertdata.pipelines.build_corpus import BuildCorpus, plan
+from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.extraction.plan import plan
 from bertdata.pipelines.make_pairs import MakePairs, Output
 from bertdata.pipelines.pairing.buckets import Tokens
 from bertdata.pipelines.train_vocab import TrainVocab

@@ -15,7 +15,7 @@ from typing import Any
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
-from bertdata.pipelines import engine, local
+from bertdata.pipelines import engine, local, processes
 
 from bertdata.errors import BertDataError, EmptyResultError
 
@@ -92,9 +92,25 @@ def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None
 
 
 def test_a_worker_that_dies_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(BertDataError, match="a worker process was killed"):
         engine.run(Work(2, print), tasks=2, workers=2)
+
+
+def test_processes_that_nobody_takes_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    with processes.started(3, False):
+        waiting = [*processes._ready]
+        one = processes.take(False)
+        assert len(waiting) == 3 and one in waiting and one.poll() is None
+    assert [process.poll() for process in waiting if process is not one] == [-signal.SIGKILL] * 2
+    assert one.poll() is None and not processes._ready
+    one.communicate()  # the end of its input, without a line that tells where the runner is
+    assert one.returncode == 0
+    with processes.started(1, False):
+        assert not processes._ready, "one worker works in the driver"
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    assert [processes.number(None, tasks) for tasks in (0, 1, 3, 9)] == [1, 1, 3, 4]
+    assert processes.number(7, 1) == 7
 
 
 class Buffer:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines.make_pairs import shard_count
+from bertdata.pipelines.pairing.buckets import shard_count
 from conftest import Build, read_manifest, read_rows
 
 from bertdata.cli.inspect import show

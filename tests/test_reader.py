@@ -15,10 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from bertdata.pipelines import engine
-from bertdata.pipelines.build_corpus import BuildCorpus, plan
+from bertdata.pipelines.build_corpus import BuildCorpus
 from bertdata.pipelines.choosing.rewrite import Rewrite
 from bertdata.pipelines.extraction import commit as commit_module
 from bertdata.pipelines.extraction.commit import Commit
+from bertdata.pipelines.extraction.plan import plan
 from conftest import Run, digests
 
 from bertdata.config import CorpusConfig

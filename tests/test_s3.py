@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines.build_corpus import plan
 from bertdata.pipelines.extraction.extract import Extract
+from bertdata.pipelines.extraction.plan import plan
 from conftest import COMMAND, SAMPLE, Build, Run, digests
 
 from bertdata import files

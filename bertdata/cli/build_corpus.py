@@ -122,7 +122,7 @@ _SECTIONS = {
     "--task-bytes",
     type=int,
     default=_DEFAULTS.task_bytes,
-    help="Input of one task, and so of one shard.  [default: a 32nd of the input, from 4 to 16 MB]",
+    help="Input of one task, and so of one shard.  [default: a 64th of the input, from 2 to 16 MB]",
 )
 @click.option(
     "--max-page-bytes",
@@ -156,7 +156,7 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
         templates=_tables(values.pop("templates")), choice=take_choice(values), **take_filters(values), **values
     )
     _announce_excluded(config)
-    from bertdata.pipelines.build_corpus import BuildCorpus, packages, plan
+    from bertdata.pipelines.extraction.plan import packages, plan
 
     from ..sources import SUFFIXES
     from ..sources.inputs import find
@@ -164,16 +164,17 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
     patterns = {"wikipedia": wikipedia, "books": books, "text": text}
     files = {kind: find(given, SUFFIXES[kind], f"--{kind}") for kind, given in patterns.items() if given}
     planned = plan(config, files)
-    total = sum(entry["bytes"] for entry in planned.inputs)
-    read_in = f"{count(len(planned.inputs), 'file')}, {size(total)}, in {count(len(planned.tasks), 'task')}"
-    echo(f"build-corpus: {read_in} -> {output}", err=True)
-    for entry in planned.inputs:
-        if options.dry_run or entry["source"] == "wikipedia":
-            echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
+    _announce(planned.inputs, len(planned.tasks), output, options.dry_run)
     if options.dry_run:
         return
     inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in planned.inputs]
     identity = {"command": "build-corpus", "config": config.identity(), "inputs": inputs, "versions": versions(packages(config))}
+
+    def chain(roots: list[Path | None]) -> Any:
+        from bertdata.pipelines.build_corpus import BuildCorpus
+
+        return BuildCorpus(planned, config, roots[0] or output)
+
     steps = [Step("Extract", "extract", len(planned.tasks))]
     done = build(
         [output],
@@ -182,7 +183,7 @@ def command(wikipedia: tuple[str, ...], books: tuple[str, ...], text: tuple[str,
         reads=[path for found in files.values() for _, path in found],
         tasks=len(planned.tasks),
         steps=steps,
-        chain=lambda roots: BuildCorpus(planned, config, roots[0] or output),
+        chain=chain,
     )
     conclude(output, done, reading_line(str(output), config.format))
 
@@ -195,6 +196,15 @@ def _announce_excluded(config: CorpusConfig) -> None:
         grams = load_grams(config.exclude)
         short = f"; {grams.short:,} are too short to be found" if grams.short else ""
         echo(f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}", err=True)
+
+
+def _announce(inputs: list[dict[str, Any]], tasks: int, output: Path, dry_run: bool) -> None:
+    """Say what will be read, and how it is cut."""
+    read_in = f"{count(len(inputs), 'file')}, {size(sum(entry['bytes'] for entry in inputs))}, in {count(tasks, 'task')}"
+    echo(f"build-corpus: {read_in} -> {output}", err=True)
+    for entry in inputs:
+        if dry_run or entry["source"] == "wikipedia":
+            echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not dry_run)
 
 
 def _tables(paths: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:

@@ -130,7 +130,7 @@ def command(
     """
     options = take_options(values)
     from bertdata.pipelines import corpus as corpora
-    from bertdata.pipelines.make_pairs import MakePairs, Output, shard_count
+    from bertdata.pipelines.pairing.buckets import shard_count
 
     from .. import vocab as vocabularies
 
@@ -151,7 +151,9 @@ def command(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": _about(vocabulary), "versions": versions(used)}
     identities = [{**common, "config": config.identity()} for config in configs]
 
-    def chain(roots: list[Path | None]) -> MakePairs:
+    def chain(roots: list[Path | None]) -> Any:
+        from bertdata.pipelines.make_pairs import MakePairs, Output
+
         outputs = [Output(str(root), config) for root, config in zip(roots, configs, strict=True) if root is not None]
         return MakePairs(source, vocabulary, outputs, buckets, shuffle)
 

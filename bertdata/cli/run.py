@@ -23,6 +23,7 @@ from ..errors import StorageError, UsageError
 from ..files import is_private
 from ..lock import Job, hold, holder
 from ..output import STATE, is_complete, opened
+from ..process import lasting_imports
 from ..report.words import describe
 from ..terminal import clean
 from .bars import Step, of_tasks
@@ -114,12 +115,12 @@ def build(
     `chain` gets, for each directory, where to build it, or None where that is done already; `reads` are the inputs of its tasks.
     Return False if nothing was left to do.  A job that is not waited for, or only looked at, ends the command here.
     """
-    from bertdata.pipelines import engine
+    from bertdata.pipelines import processes
 
-    workers = _workers([*directories, *reads], options)
-    start = functools.partial(engine.run, tasks=tasks, workers=workers, beam_args=options.beam_args, verbose=options.verbose)
-    if engine.check(options.beam_args, workers, not options.no_wait):
-        start(chain([*directories]))
+    workers, local = _workers([*directories, *reads], options), not (options.beam_args or options.no_wait)
+    how_run = {"tasks": tasks, "workers": workers, "beam_args": options.beam_args, "verbose": options.verbose}
+    if not local and _engine().check(options.beam_args, workers, not options.no_wait):
+        _engine().run(chain([*directories]), **how_run)
         echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
         click.get_current_context().exit()
     how = {"resume": options.resume, "overwrite": options.overwrite, "stays": not options.no_wait}
@@ -132,14 +133,23 @@ def build(
                 manifest.check_files(root, manifest.read(root))
         if first is None:
             return False
+        if local:
+            stack.enter_context(processes.started(processes.number(workers, tasks), options.verbose))
         keep = functools.partial(_hold, [root for root in todo if root is not None])
         with of_tasks(first, [] if options.no_wait else steps):
-            start(chain(todo), wait=not options.no_wait, hold=keep)
+            _engine().run(chain(todo), **how_run, wait=not options.no_wait, hold=keep)
     if options.no_wait:
         for directory in directories:
             echo(f"{directory}: {_whereabouts(directory)}")
         click.get_current_context().exit()
     return True
+
+
+def _engine() -> Any:
+    """Import Beam, which takes a second."""
+    with lasting_imports():
+        from bertdata.pipelines import engine
+    return engine
 
 
 def _hold(roots: Sequence[Path], job: Job | None) -> None:

@@ -57,7 +57,6 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
     strip = values["lowercase"] if strip_accents is None else strip_accents
     config = VocabConfig(size=size_, strip_accents=strip, **values)
     from bertdata.pipelines import corpus as corpora
-    from bertdata.pipelines.train_vocab import TrainVocab
 
     from ..report.coverage import table
 
@@ -69,6 +68,12 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
     if options.dry_run:
         return
     identity = {"command": "train-vocab", "config": config.identity(), "inputs": source.identity(), "versions": versions()}
+
+    def chain(roots: list[Path | None]) -> Any:
+        from bertdata.pipelines.train_vocab import TrainVocab
+
+        return TrainVocab(source, config, roots[0] or output)
+
     done = build(
         [output],
         [identity],
@@ -76,7 +81,7 @@ def command(corpus: Path, output: Path, size_: int, strip_accents: bool | None, 
         reads=[corpus],
         tasks=len(source.tasks),
         steps=[Step("Count words", "count", len(source.tasks))],
-        chain=lambda roots: TrainVocab(source, config, roots[0] or output),
+        chain=chain,
     )
     if done:
         echo(table(read(output)["coverage"]))

@@ -19,6 +19,7 @@ from .. import manifest
 from ..config import FORMATS, PairsConfig, VocabConfig
 from ..errors import BertDataError, UsageError, VerificationError
 from ..files import is_private, json_text
+from ..process import cores
 from . import documents, lists, pairs, rows, sums, vocabulary
 from .files import Broken, compare, fetched
 
@@ -209,8 +210,7 @@ def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> i
     """Return how many processes read; one where the data is in the memory of this one."""
     if is_private(directory):
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(tasks, min(cores, 1 + total // _EACH) if wanted is None else wanted))
+    return max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted))
 
 
 def _over_processes(job: _Job, tasks: list[_Task], workers: int) -> Iterator[_Checked]:

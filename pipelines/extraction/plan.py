@@ -24,8 +24,8 @@ from . import documents, trial
 __all__ = ["CHECKSUM", "INDEX", "Plan", "packages", "plan"]
 
 CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
-_FEW, _MANY = 32, 40_000  # tasks that an input gives at least, if each then has _LEAST bytes, and at the most
-_LEAST, _MEANT = 4 << 20, 16 << 20  # bytes of a task: of small inputs, and of all but the largest
+_FEW, _MANY = 64, 40_000  # tasks that an input gives at least, if each then has _LEAST bytes, and at the most
+_LEAST, _MEANT = 2 << 20, 16 << 20  # bytes of a task: of small inputs, and of all but the largest
 _LICENCES = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
 
 

@@ -7,6 +7,7 @@ hash of the id alone, so that a document stays in ``validation`` whatever the se
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from bertdata import keys, shards, vocab
+from bertdata.config import PairsConfig
 from bertdata.errors import VerificationError
 from bertdata.files import place
 from bertdata.output import STATE
@@ -25,11 +27,20 @@ from bertdata.tokens import Encoder
 from .. import corpus
 from .chinese import WordEncoder
 
-__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references"]
+__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count"]
 
 # A bucket's documents in a spill file: the task that wrote it, the record batch (-1: none), and its rows.  There may be millions,
 # which the local runner holds in memory: a plain tuple of numbers takes 130 bytes, a named one with a path five times that.
 Ref = tuple[int, int, int]
+
+
+def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
+    """Return the number of buckets, one shard each: by the size of all copies, which are in memory together.
+
+    But so few that each gets enough documents to exchange text.
+    """
+    by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
+    return config.shards or max(1, min(99999, by_size, documents // 16))
 
 
 class Layout(NamedTuple):

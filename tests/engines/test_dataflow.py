@@ -15,7 +15,8 @@ import apache_beam as beam
 import flex_metadata
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
-from bertdata.pipelines.build_corpus import BuildCorpus, Plan
+from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.extraction.plan import Plan
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
 from bertdata.config import CorpusConfig

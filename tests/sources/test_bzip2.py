@@ -5,13 +5,16 @@ from __future__ import annotations
 import bz2
 import random
 import re
+import threading
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bertdata import files
 from bertdata.sources.compressed import bzip2
 from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Block, Damage, block_starts, blocks
 
@@ -86,15 +89,35 @@ def test_every_block_of_a_single_stream_is_a_place_to_read_from(single: Path) ->
         assert _read(single, place) == ({at: texts[at] for at in places[number:]}, [])
 
 
-def test_cuts_are_at_blocks_about_target_apart(single: Path) -> None:
+@pytest.mark.parametrize("span", [1, 60_000, 1 << 22])
+def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest.MonkeyPatch, span: int) -> None:
+    """The first block from each multiple of the target on, whatever is looked at by one thread."""
+    monkeypatch.setattr(bzip2, "_SPAN", span)
     places = sorted(_read(single)[0])
-    assert block_starts(str(single), 1) == places
     for target in (100, 50_000, 70_000, 120_000, len(STREAM)):
-        starts = block_starts(str(single), target)
-        assert starts[0] == 0
-        for one, two in zip(starts, starts[1:], strict=False):
-            assert two == min(place for place in places if place >= one + target)
-        assert not [place for place in places if place >= starts[-1] + target]
+        firsts = [[place for place in places if place >= at][:1] for at in range(0, len(STREAM), target)]
+        assert block_starts(str(single), target) == sorted({place for first in firsts for place in first})
+    if span > 1:  # or each byte is a span of its own
+        assert block_starts(str(single), 1) == places
+
+
+def test_a_store_is_asked_by_several_threads_and_gives_the_same_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("upath")
+    monkeypatch.setattr(bzip2, "_SPAN", 10_000)
+    monkeypatch.setattr(bzip2, "_NEAR", 1000)
+    path, store = _write(tmp_path / "a.bz2", STREAM * 4), files.place("memory://cuts/a.bz2")
+    store.write_bytes(path.read_bytes())
+    threads: set[int] = set()
+    kept = bzip2._next_start
+
+    def next_start(file: IO[bytes], at: int, end: int) -> int | None:
+        threads.add(threading.get_ident())
+        return kept(file, at, end)
+
+    monkeypatch.setattr(bzip2, "_next_start", next_start)
+    for target in (3000, 30_000, len(STREAM)):
+        assert block_starts(str(store), target) == block_starts(str(path), target)
+    assert len(threads) > 2
 
 
 def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,13 @@ import bz2
 import os
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, NamedTuple
 
 import numpy as np
 
-from ...files import opened
+from ...files import is_local, opened, size
+from ...process import cores
 
 __all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
 
@@ -32,6 +34,8 @@ _HEADER_BYTES = 4
 _LONGEST = 2_400_000  # bytes of a block: 18,001 groups of 50 symbols of 20 bits at most, and its tables
 _HELD = 4 << 20  # bytes of a block's text kept while it is checked: an honest block has 0.9 MB, a bomb is read twice
 _NEAR = 1 << 20  # bytes in which a cut looks for the start of a stream before it takes that of a block
+_SPAN = 4 << 20  # bytes that a thread looks at by itself for cuts, at the least
+_AT_ONCE = 16  # such threads, at the most; of a disk, one a core
 
 
 class Block(NamedTuple):
@@ -96,27 +100,48 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
 
 
 def block_starts(path: str, target: int) -> list[int]:
-    """Find blocks about `target` bytes apart that do decompress, at starts of streams where those are near; the first is 0."""
-    starts, at = [0], target
-    with opened(path, ahead=_NEAR) as file:
-        size = file.seek(0, os.SEEK_END)
-        while at < size and (found := _next_start(file, at)) is not None:
-            starts.append(found)
-            at = found + target
-    return starts
+    """Find blocks that do decompress, one for each multiple of `target` bytes, at starts of streams where those are near.
+
+    The file is looked at in spans, by several threads at a time: on a disk they decompress on all cores, and of a store each
+    waits for its own request.
+    """
+    end = size(path)
+    spans = range(0, end, -(-_SPAN // target) * target)
+    threads = max(1, min(len(spans), _AT_ONCE, cores() if is_local(path) else _AT_ONCE))
+
+    def look(number: int) -> set[int]:
+        with opened(path, ahead=_NEAR) as file:
+            return {start for at in spans[number::threads] for start in _starts(file, at, min(at + spans.step, end), target)}
+
+    with ThreadPoolExecutor(threads) as pool:
+        return sorted({0}.union(*pool.map(look, range(threads))))
 
 
-def _next_start(file: IO[bytes], at: int) -> int | None:
-    block: int | None = None
+def _starts(file: IO[bytes], at: int, end: int, target: int) -> Iterator[int]:
+    """Find the starts of a span `[at, end)`; the first of the file is known."""
+    at = at or target
+    while at < end and (found := _next_start(file, at, end)) is not None:
+        yield found
+        at = (found // target + 1) * target
+
+
+def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
+    """Find the start of a stream, or the block nearest to `at` where no stream starts soon, which is decompressed only then."""
+    nearest: list[_Segment] = []
     for segment in _segments(file, max(0, at - _HEADER_BYTES)):
-        if block is not None and segment.at > at + _NEAR:
-            break
-        wanted = segment.mark == _BLOCK and segment.at >= at and (segment.opens or block is None)
-        if wanted and _text(segment) is not None:
-            if segment.opens:
+        if segment.at > at + _NEAR:
+            if (found := _first_good(nearest)) is not None or segment.at >= end:
+                return found
+            nearest = []
+        if segment.mark == _BLOCK and segment.at >= at:
+            if segment.opens and _text(segment) is not None:
                 return segment.at
-            block = segment.at
-    return block
+            nearest.append(segment)
+    return _first_good(nearest)
+
+
+def _first_good(segments: list[_Segment]) -> int | None:
+    return next((segment.at for segment in segments if _text(segment) is not None), None)
 
 
 def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
