@@ -128,12 +128,12 @@ def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
     parts, ends, counts, names, base = [], [np.zeros(1, np.int64)], [0], list[str](), 0
     for task in source.tasks:
         for ids, documents in source.reader().columns(task, "id", "sentences"):
-            tokens, own = encoder.encode([sentence for document in documents for sentence in document])
+            tokens, own = encoder.encode(documents.flatten())
             parts.append(tokens)
             ends.append(own + base)
             base += len(tokens)
-            counts += [len(document) for document in documents]
-            names += ids
+            counts += documents.value_lengths().to_pylist()
+            names += ids.to_pylist()
     return Text(np.concatenate(parts).astype(np.int64), np.concatenate(ends), np.cumsum(counts), names)
 
 

@@ -62,10 +62,10 @@ class CountWords:
         sampled = 0
         for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
             text: dict[str, list[str]] = defaultdict(list)
-            for doc_id, language, sentences in zip(ids, languages, documents, strict=True):
+            for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 if vocab.is_sampled(self.config.seed, doc_id, self.share):
                     tally.left += 1
-                    text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences
+                    text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
             for language, sentences in text.items():
                 sampled += sum(len(sentence.encode()) for sentence in sentences)

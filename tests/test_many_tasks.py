@@ -78,11 +78,11 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suffix", "size", "target"),
     [
-        ("jsonl", 10 << 20, 4 << 20),
-        ("jsonl", 256 << 20, 8 << 20),
+        ("jsonl", 10 << 20, 2 << 20),
+        ("jsonl", 256 << 20, 4 << 20),
         ("jsonl", 5 << 30, 16 << 20),
         ("jsonl", 40_000 << 25, 32 << 20),  # no more than 40,000 tasks
-        ("xml", 1 << 30, 8 << 20),  # plain XML counts a quarter
+        ("xml", 1 << 30, 4 << 20),  # plain XML counts a quarter
     ],
 )
 def test_the_default_size_of_a_task_is_a_share_of_the_input(tmp_path: Path, suffix: str, size: int, target: int) -> None:

@@ -119,14 +119,14 @@ class Tokenize:
         row = 0
         for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
             if self.chinese_words == "none":
-                tokens, ends = self._encoder.encode([sentence for document in documents for sentence in document])
+                tokens, ends = self._encoder.encode(documents.flatten())
                 continues = np.zeros(0, bool)
             else:
-                tokens, ends, continues = self._word_encoder.encode(languages, documents)
+                tokens, ends, continues = self._word_encoder.encode(languages.to_pylist(), documents.to_pylist())
             first = start = 0
-            for doc_id, sentences in zip(ids, documents, strict=True):
-                own = ends[first : first + len(sentences)]
-                first += len(sentences)
+            for doc_id, sentences in zip(ids.to_pylist(), documents.value_lengths().to_pylist(), strict=True):
+                own = ends[first : first + sentences]
+                first += sentences
                 end = int(own[-1]) if len(own) else start
                 found, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
                 yield self.layout.bucket(doc_id), Tokens(doc_id, found, (own - start).tobytes(), words, task.number, row)
