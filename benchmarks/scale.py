@@ -26,7 +26,7 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -45,13 +45,14 @@ SAMPLE = Path(__file__).resolve().parents[1] / "bertdata" / "sample"
 
 
 class Row(NamedTuple):
-    """One command on one size with so many workers."""
+    """One command on one size with so many workers; `apart` is what two separate runs of one worker took at once, if measured."""
 
     command: str
     size: int
     workers: int
     mb: float
     run: Run
+    apart: float | None = None
 
 
 class Fit(NamedTuple):
@@ -68,19 +69,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     dumps = _wikis(options.dumps)
     rows: list[Row] = []
     digests: set[tuple[int, str, str]] = set()
-    together: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="bertdata-scale-", dir=options.work) as work:
         for size in options.sizes:
             wiki = Path(work) / f"wiki-{size}"
             print(f"{size}x …", file=sys.stderr, flush=True)
             mb = _grow(dumps, wiki, options.base_mb * size)
-            for command, workers, runs, written in _measure(wiki, size, options, together):
-                rows.append(Row(command, size, workers, mb, _least(runs)))
+            for command, workers, runs, written, apart in _measure(wiki, size, options):
+                rows.append(Row(command, size, workers, mb, _least(runs), apart))
                 digests |= {(size, command, digest) for digest in written}
             shutil.rmtree(wiki)
     print(table(rows))
     options.picture.write_text(picture(rows), encoding="utf-8")
-    faults = judge(rows, together)
+    faults = judge(rows)
     if len(digests) != len(options.sizes) * len(COMMANDS):
         faults.append("the bytes differ with the number of workers")
     print("\n".join(f"FAIL: {fault}" for fault in faults) or "PASS")
@@ -128,8 +128,8 @@ def _grow(dumps: list[Dump], directory: Path, mb: float) -> float:
     return sum(sizes) / 1e6
 
 
-def _together(arguments: Sequence[str], work: Path, alone: float) -> float:
-    """Return how much more two runs get done at once, each with one worker and an output of its own, than one `alone`."""
+def _apart(arguments: Sequence[str], work: Path) -> float:
+    """Return the seconds that two runs take at once, each with one worker and an output of its own."""
 
     def once(name: str) -> float:
         took = run([*arguments, "--output", str(work / name), "--workers", "1"]).seconds
@@ -137,18 +137,15 @@ def _together(arguments: Sequence[str], work: Path, alone: float) -> float:
         return took
 
     with ThreadPoolExecutor(2) as pool:
-        return 2 * alone / min(max(pool.map(once, ("left", "right"))) for _ in range(2))
+        return min(max(pool.map(once, ("left", "right"))) for _ in range(2))
 
 
-def _measure(
-    wiki: Path, size: int, options: argparse.Namespace, together: dict[str, float]
-) -> list[tuple[str, int, list[Run], set[str]]]:
-    """Run the three commands with each number of workers; return what the runs took, and the digests of what they wrote.
+def _measure(wiki: Path, size: int, options: argparse.Namespace) -> Iterator[tuple[str, int, list[Run], set[str], float | None]]:
+    """Run the three commands with each number of workers; yield what the runs took, and the digests of what they wrote.
 
-    Of the last size, tell in `together` how much two separate runs get done at once.
+    For one worker and the last size also what two separate runs take at once.
     """
     corpus, vocab, pairs = (wiki.with_name(name) for name in ("corpus", "vocab", "pairs"))
-    found = []
     for command in COMMANDS:
         if command == "build-corpus":
             arguments, output = ["--wikipedia", str(wiki)], corpus
@@ -163,12 +160,11 @@ def _measure(
                 took.append(run([*whole, str(workers)]))
                 written.add(hashlib.sha256((output / "manifest.json").read_bytes()).hexdigest())
                 print(f"  {workers} workers: {took[-1]}", file=sys.stderr)
-        found += runs
-        if size == options.sizes[-1] and command in JUDGED and {1, 2} <= {*options.workers}:
-            together[command] = _together([command, *arguments], wiki.parent, min(runs[0][2]).seconds)
+        for _, workers, took, written in runs:
+            bound = workers == 1 and size == options.sizes[-1] and command in JUDGED
+            yield command, workers, took, written, _apart([command, *arguments], wiki.parent) if bound else None
     for output in (corpus, vocab, pairs):
         shutil.rmtree(output)
-    return found
 
 
 def _least(runs: Sequence[Run]) -> Run:
@@ -234,8 +230,8 @@ def _peak(took: Run) -> int:
     return max(took.driver, took.worker)
 
 
-def judge(rows: Sequence[Row], together: dict[str, float]) -> list[str]:
-    """Return what is wrong, and print what is asked for; `together` is how much more two runs get done at once than one."""
+def judge(rows: Sequence[Row]) -> list[str]:
+    """Return what is wrong, and print what is asked for."""
     faults, lines = list[str](), _lines(rows)
     for (command, workers), own in lines.items():
         line, name = fit(own), f"{command} with {workers} worker{'s' * (workers > 1)}"
@@ -248,10 +244,11 @@ def judge(rows: Sequence[Row], together: dict[str, float]) -> list[str]:
         if command in JUDGED and workers == 2 and (command, 1) in lines:
             before = lines[command, 1]
             faster = fit(before).last / line.last
-            bound = together.get(command, 0)
+            alone, apart = before[-1].run.seconds, before[-1].apart
+            bound = f" (two separate runs at once get {2 * alone / apart:.2f} times as much done as one)" if apart else ""
             print(
-                f"{command}: {faster:.2f} times as fast with 2 workers, {before[-1].run.seconds / own[-1].run.seconds:.2f} with "
-                f"start-up; asked: {FASTER} (two separate runs at once get {bound:.2f} times as much done as one)"
+                f"{command}: {faster:.2f} times as fast with 2 workers, {alone / own[-1].run.seconds:.2f} with start-up; "
+                f"asked: {FASTER}{bound}"
             )
             if faster < FASTER:
                 faults.append(f"{name}: {faster:.2f} times as fast as 1 worker; asked: {FASTER}")
