@@ -24,7 +24,7 @@ COMMANDS = {
     "pairs": (*_PAIRS, "--max-seq-length", "64", "--provenance"),
     "shuffled": (*_PAIRS, "--max-seq-length", "64", "--provenance", "--shuffle", "engine"),
 }
-STEPS = {"corpus": "extract", "chosen": "extract", "vocab": "count", "pairs": "tokenize"}
+STEPS = {"corpus": "extract", "chosen": "extract", "vocab": "count", "pairs": "tokenize", "shuffled": "pairs"}
 
 
 class Job(NamedTuple):
