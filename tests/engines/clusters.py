@@ -24,8 +24,7 @@ DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
 _HERE = Path(__file__).resolve().parent
 SECONDS = 180  # that anything may take on a busy machine
 TIED = ["setpriv", "--pdeathsig", "KILL"]  # the words before a command that dies with the process which starts it
-_DASK = {  # as docs/engines.md says, but with short times
-    "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "inf",
+_SHORT = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",  # a worker asks a dead one for so long, and not for half a minute
     "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "5s",  # a run without workers waits for so long, and not for ever
 }
@@ -50,7 +49,7 @@ class Host:
                 stdout=log,
                 stderr=log,
                 umask=umask,
-                env={**os.environ, "PATH": path, **_DASK},
+                env={**os.environ, "PATH": path, **_SHORT},
                 start_new_session=True,
             )
 
