@@ -45,7 +45,7 @@ def main() -> int:
     """Measure and print the tables; return the exit code."""
     options = _options()
     if options.dump:
-        from dump_steps import profile  # loads Beam, which takes a second
+        from dump_steps import profile  # loads what the pipelines do
 
         with tempfile.TemporaryDirectory(prefix="bertdata-extraction-") as work:
             for path in options.dump:

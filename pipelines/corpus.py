@@ -63,19 +63,17 @@ class Reader(NamedTuple):
 def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Cut batches, or put them together, so that each has about SLICE_BYTES: the more, the fewer words are looked up twice."""
     held: list[pa.RecordBatch] = []
+    size = 0
     for batch in batches:
         rows = max(1, int(batch.num_rows * SLICE_BYTES / max(1, batch.nbytes)))
         for start in range(0, batch.num_rows, rows):
             held.append(batch.slice(start, rows))
-            if sum(part.nbytes for part in held) >= SLICE_BYTES:
-                yield _joined(held)
-                held = []
+            size += held[-1].nbytes
+            if size >= SLICE_BYTES:
+                yield shards.joined(held)
+                held, size = [], 0
     if held:
-        yield _joined(held)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+        yield shards.joined(held)
 
 
 @functools.lru_cache(maxsize=2)

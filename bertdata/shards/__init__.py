@@ -2,13 +2,14 @@
 
 from .mapped import Shards, padded
 from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, pair_batch, pair_schema
-from .store import name, read_batches, write
+from .store import joined, name, read_batches, write
 
 __all__ = [
     "BATCH_BYTES",
     "DOCUMENT",
     "DocumentBatch",
     "Shards",
+    "joined",
     "name",
     "padded",
     "pair_batch",

@@ -19,7 +19,7 @@ from ..errors import VerificationError
 from ..files import digest, is_local, opened, replacing
 from ..storage import storage_errors
 
-__all__ = ["check_end", "name", "raise_for", "read_batches", "write"]
+__all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
 
 _AHEAD = 1 << 16  # bytes that a request to a store asks for, of a file that is read here and there
 
@@ -48,6 +48,12 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
         path = Path(file.name)
         sha256, size = digest(path), path.stat().st_size
     return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
+
+
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Make one record batch of several."""
+    found = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return found[0] if found else batches[0].slice(0, 0)
 
 
 def check_end(path: Path) -> None:

@@ -116,10 +116,10 @@ class _Sieve:
             own = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
             self.text_bytes, size = self.text_bytes + own, size + own
             if size >= shards.BATCH_BYTES:
-                yield _join(pending)
+                yield shards.joined(pending)
                 pending, size = [], 0
         if pending and (size or not self.text_bytes):
-            yield _join(pending)
+            yield shards.joined(pending)
 
     def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         start, end = self._row, self._row + batch.num_rows
@@ -159,8 +159,3 @@ def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch
             document = document._replace(sentences=[s for own in left for s in own], paragraph_starts=starts)
         built.add(document)
     return built.take()
-
-
-def _join(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    joined = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return joined[0] if joined else batches[0].slice(0, 0)
