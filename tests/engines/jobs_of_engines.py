@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from clusters import SECONDS, TIED, Cluster, end
+from clusters import MODES, SECONDS, TIED, Cluster, end, modes, wait_until
 from conftest import COMMAND, SAMPLE, Build, digests, leftovers, read_manifest
 
 DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
@@ -55,6 +55,14 @@ class Job(NamedTuple):
                 yield process
             finally:
                 end(process)
+
+    def run_by_both(self, name: str, output: str, cluster: Cluster) -> None:
+        """Run a command on a cluster, and see both workers finish tasks: which one gets the last few is up to the engine."""
+        with self.start(name, output, cluster) as driver:
+            wait_until(lambda: modes(self.root / output / ".bertdata" / "tasks") == MODES, driver)
+            _, said = driver.communicate(timeout=SECONDS)
+        assert driver.returncode == 0 and "Traceback" not in said, said
+        self.same(name, output)
 
     def refuses_damage(self, cluster: Cluster) -> None:
         """Check that a dump of which more is broken than allowed ends a run with what to do."""

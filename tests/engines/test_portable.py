@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from clusters import (
-    MODES,
     SECONDS,
     Cluster,
     Host,
@@ -18,7 +17,6 @@ from clusters import (
     can_make_hosts,
     go_on,
     hosts,
-    modes,
     portable_cluster,
     standing_still,
     wait_until,
@@ -53,10 +51,7 @@ def cluster(machines: list[Host], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
-    job.run(name, f"portable/{name}", cluster)
-    job.same(name, f"portable/{name}")
-    if name != "vocab":  # one file, that one worker writes
-        assert modes(job.root / "portable" / name / "data") == MODES, "both hosts must have written"
+    job.run_by_both(name, f"portable/{name}", cluster)
 
 
 def test_a_job_may_take_longer_than_its_service_to_answer(job: Job, cluster: Cluster) -> None:
