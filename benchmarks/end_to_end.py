@@ -19,12 +19,11 @@ import bz2
 import glob
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from grow import Dump, join_dumps, read_dump, write_dump
-from measured import run
+from measured import run, workplace
 
 ALLOWED = 150.0  # CPU seconds per GB of XML
 COUNTED = ("build-corpus", "make-pairs")
@@ -39,8 +38,8 @@ def main() -> int:
     dumps = sorted({Path(match).resolve() for pattern in options.dumps for match in glob.glob(pattern, recursive=True)})
     if not dumps:
         sys.exit("end_to_end.py: found no dump: give some with --dumps")
-    with tempfile.TemporaryDirectory(prefix="bertdata-end-to-end-", dir=options.work) as work:
-        small, large = Path(work) / "small", Path(work) / "large"
+    with workplace(options.work) as work:
+        small, large = work / "small", work / "large"
         dump = join_dumps(map(read_dump, dumps), PAGES)
         sizes = [_grow(dump, directory, copies) for directory, copies in ((small, 1), (large, options.factor))]
         times = [_measure(directory, small / "vocab", options) for directory in (small, large)]

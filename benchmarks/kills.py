@@ -26,11 +26,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
+
+from measured import workplace
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 KINDS = {command: ["resume", "twice", "overwrite"] for command in COMMANDS}
@@ -75,12 +76,12 @@ def main() -> int:
     """Kill, resume, compare, and print the table; return the exit code."""
     options = _options()
     counts: dict[tuple[str, str, int], Counter[str]] = {}
-    with tempfile.TemporaryDirectory(prefix="bertdata-kills-", dir=options.work) as work:
-        made = _inputs(Path(work))
+    with workplace(options.work) as work:
+        made = _inputs(work)
         for number, command in enumerate(options.command or COMMANDS):
             chance = random.Random(f"{options.seed} {command}")
             for case, share in _cases(command, made, options.rounds):
-                counts[command, case.kind, case.workers] = _rounds(case, share, chance, Path(work) / f"rounds-{number}")
+                counts[command, case.kind, case.workers] = _rounds(case, share, chance, work / f"rounds-{number}")
     return _report(counts)
 
 
@@ -89,7 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=34, help="kills of each command (34)")
     parser.add_argument("--seed", type=int, default=12345, help="seed of the moments")
     parser.add_argument("--command", action="append", choices=COMMANDS, help="command to kill; may be repeated (all)")
-    parser.add_argument("--work", help="directory for the runs (that of the system)")
+    parser.add_argument("--work", type=Path, help="directory for the runs (that of the system)")
     return parser.parse_args()
 
 

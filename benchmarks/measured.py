@@ -1,21 +1,31 @@
-"""Run a command of bertdata and measure it: seconds, processor time, and the peak memory of each of its processes."""
+"""Run a command of bertdata and measure it: seconds, processor time, and the peak memory of each of its processes; and where."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import NamedTuple
 
-__all__ = ["Run", "run"]
+__all__ = ["Run", "run", "workplace"]
 
 _INTERVAL = 0.05  # seconds between two looks at the processes
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+)", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def workplace(parent: Path | None) -> Iterator[Path]:
+    """Make a directory for what a benchmark grows and writes, in the one that the user names, and remove it at the end."""
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f"bertdata-{Path(sys.argv[0]).stem}-", dir=parent) as directory:
+        yield Path(directory)
 
 
 class Run(NamedTuple):

@@ -25,14 +25,13 @@ import json
 import math
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from grow import Dump, join_dumps, read_dump, wiki, write_dump
-from measured import Run, run
+from measured import Run, run, workplace
 
 from bertdata.report.drawing import Line, Panel, figure
 
@@ -69,9 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     dumps = _wikis(options.dumps)
     rows: list[Row] = []
     digests: set[tuple[int, str, str]] = set()
-    with tempfile.TemporaryDirectory(prefix="bertdata-scale-", dir=options.work) as work:
+    with workplace(options.work) as work:
         for size in options.sizes:
-            wiki = Path(work) / f"wiki-{size}"
+            wiki = work / f"wiki-{size}"
             print(f"{size}x …", file=sys.stderr, flush=True)
             mb = _grow(dumps, wiki, options.base_mb * size)
             for command, workers, runs, written, apart in _measure(wiki, size, options):

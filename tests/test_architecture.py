@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,15 @@ def test_help_is_light_and_fast() -> None:
     loaded = set(done.stdout.split("LOADED")[1].split())
     heavy = {"apache_beam", "torch", "datasets", "transformers", "pyarrow", "numpy", "tokenizers", "rich", "sentencex"}
     assert not loaded & heavy
+
+
+def test_no_test_is_left_out_of_both_make_test_and_make_long() -> None:
+    """`make test` has none of the engines, and skips a file that asks for one; so `make long` must run all of that file."""
+    for path in sorted((REPOSITORY / "tests" / "engines").glob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        own = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Expr | ast.Assign)]
+        if any("importorskip" in statement for statement in own):
+            assert any(re.match(r"pytestmark = .*pytest\.mark\.long", statement) for statement in own), path.name
 
 
 def test_nothing_names_this_machine_or_a_registry() -> None:

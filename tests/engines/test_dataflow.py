@@ -27,6 +27,7 @@ cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")
 pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed")
 pytest.importorskip("gcsfs", reason="bertdata[gs] is not installed")
 
+pytestmark = pytest.mark.long  # what it needs is installed by `make long` alone
 LAUNCH = REPOSITORY / "pipelines" / "dataflow" / "launch.py"
 BEAM = ("--project=my-project", "--region=europe-west4", "--temp_location=gs://bucket/temp", "--no_auth")
 
@@ -137,7 +138,6 @@ def in_the_bucket(google: Any, prefix: str) -> dict[str, str]:
     return {key[len(prefix) :]: hashlib.sha256(google.get(key)).hexdigest() for key in keys}
 
 
-@pytest.mark.long
 def test_the_template_runs_all_three_in_the_cloud(
     run: Run, google: Any, sample_corpus: Path, sample_vocab: Path, tmp_path: Path
 ) -> None:
@@ -173,7 +173,6 @@ def test_the_template_runs_all_three_in_the_cloud(
     assert "61 documents" in run("inspect", f"{out}/corpus", "--n", 0, **environment).stdout
 
 
-@pytest.mark.long
 def test_who_waits_hears_how_a_job_ended(run: Run, google: Any) -> None:
     """A job that was cancelled leaves an unfinished run, which is nobody's any more."""
     output = f"gs://{cloud.BUCKET}/cancelled"
