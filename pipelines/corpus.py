@@ -18,7 +18,7 @@ from bertdata.records import Piece, Task, pack, unpack
 
 __all__ = ["Corpus", "Reader", "keep", "read"]
 
-SLICE_BYTES = 4 << 20  # text handed to the tokenizer at a time
+_SLICE_BYTES = 5 << 20  # text handed to the tokenizer at a time, at the most: two record batches as build-corpus writes them
 _BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
 
@@ -61,19 +61,27 @@ class Reader(NamedTuple):
 
 
 def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Cut batches, or put them together, so that each has about SLICE_BYTES: the more, the fewer words are looked up twice."""
+    """Cut batches, or put them together, up to _SLICE_BYTES, or one document: the more, the fewer words are looked up twice."""
     held: list[pa.RecordBatch] = []
     size = 0
-    for batch in batches:
-        rows = max(1, int(batch.num_rows * SLICE_BYTES / max(1, batch.nbytes)))
-        for start in range(0, batch.num_rows, rows):
-            held.append(batch.slice(start, rows))
-            size += held[-1].nbytes
-            if size >= SLICE_BYTES:
-                yield shards.joined(held)
-                held, size = [], 0
+    for part in (part for batch in batches for part in _cut(batch)):
+        if held and size + part.nbytes > _SLICE_BYTES:
+            full, held, size = shards.joined(held), [], 0
+            yield from full
+        held.append(part)
+        size += part.nbytes
     if held:
-        yield shards.joined(held)
+        yield from shards.joined(held)
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Halve a batch until no part is too large, or has more than one document."""
+    if batch.nbytes <= _SLICE_BYTES or batch.num_rows < 2:
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _cut(batch.slice(0, half))
+        yield from _cut(batch.slice(half))
 
 
 @functools.lru_cache(maxsize=2)

@@ -8,12 +8,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from bertdata.pipelines import corpus
 from bertdata.pipelines.extraction import commit, plan
 from bertdata.pipelines.pairing import buckets
 
-from bertdata import manifest, vocab
+from bertdata import manifest, shards, vocab
 from bertdata.files import write_json
 from bertdata.records import Piece, Report, Task, unpack
 
@@ -49,6 +50,22 @@ def test_references_are_plain_numbers(sample_corpus: Path, sample_vocab: Path, t
     for bucket, ref in buckets.references(Report(0, json.dumps(report))):
         assert type(ref) is tuple
         assert [type(value) for value in (bucket, *ref)] == [int] * 4
+
+
+def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
+    """Small batches are put together, a large one is cut, and a document that is larger comes alone; none is lost."""
+    most, schema = 5 << 20, pa.schema([("id", pa.string()), ("sentences", pa.list_(pa.string()))])
+    sizes = [[2 << 20], [3 << 19], [4 << 20, 300, 7 << 20, *[1 << 20] * 9], [400, 500], [1], [600, 6 << 20]]  # by batch
+    made = [[{"id": str(size), "sentences": ["tea"] * 5 + ["a" * size]} for size in batch] for batch in sizes]
+    batches = [pa.RecordBatch.from_pylist(rows, schema) for rows in made]
+    shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches, "arrow-file") | {"text_bytes": 1}
+    written = manifest.make("documents", config={"format": "arrow-file"}, inputs=[], shards=[shard], tallies=[])
+    write_json(tmp_path / manifest.NAME, written)
+    source = corpus.read(tmp_path)
+    slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader().columns(task, *schema.names)]
+    assert [row for part in slices for row in part.to_pylist()] == [row for rows in made for row in rows]
+    assert all(part.nbytes <= most or len(part) == 1 for part in slices)
+    assert [len(part) for part in slices] == [2, 2, 1, 3, 3, 7, 1]
 
 
 def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:

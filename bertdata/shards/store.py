@@ -50,10 +50,9 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
     return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
 
 
-def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Make one record batch of several."""
-    found = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return found[0] if found else batches[0].slice(0, 0)
+def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Make one record batch of several; more only where a column would hold over 2 GB of text."""
+    return pa.Table.from_batches(batches).combine_chunks().to_batches() or [batches[0].slice(0, 0)]
 
 
 def check_end(path: Path) -> None:

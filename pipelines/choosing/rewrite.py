@@ -116,10 +116,10 @@ class _Sieve:
             own = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
             self.text_bytes, size = self.text_bytes + own, size + own
             if size >= shards.BATCH_BYTES:
-                yield shards.joined(pending)
+                yield from shards.joined(pending)
                 pending, size = [], 0
         if pending and (size or not self.text_bytes):
-            yield shards.joined(pending)
+            yield from shards.joined(pending)
 
     def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         start, end = self._row, self._row + batch.num_rows
