@@ -51,7 +51,7 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Make one record batch of several; more only where a column would hold over 2 GB of text."""
+    """Make one record batch of several; over 2 GB, a column of text makes it more than one, lists of text raise ArrowInvalid."""
     return pa.Table.from_batches(batches).combine_chunks().to_batches() or [batches[0].slice(0, 0)]
 
 
