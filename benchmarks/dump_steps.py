@@ -15,29 +15,30 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-from bertdata.pipelines.extraction import documents, extract
-from bertdata.pipelines.extraction.plan import plan
-
+from bertdata.build.corpus import extract
+from bertdata.build.corpus.plan import plan
+from bertdata.build.corpus.sources import base, wikipedia
 from bertdata.config import CorpusConfig
-from bertdata.manifest import Tally
-from bertdata.shards import DocumentBatch
-from bertdata.sources.dumps import read
+from bertdata.dataset import shards
+from bertdata.dataset.shards import DocumentBatch
+from bertdata.sources.dumps import checksums, multistream, read
 from bertdata.sources.dumps.pages import PageCutter
+from bertdata.tally import Tally
 
 __all__ = ["STEPS", "profile"]
 
 # A step, and what does it: a module or class, and names in it.
 STEPS: list[tuple[str, Any, list[str]]] = [
     ("check input", extract, ["digest"]),
-    ("check input", extract.checksums, ["check"]),
-    ("check input", extract.multistream, ["read_index"]),
+    ("check input", checksums, ["check"]),
+    ("check input", multistream, ["read_index"]),
     ("decompress", read, ["blocks"]),
     ("find pages", PageCutter, ["feed", "finish"]),
     ("parse XML", read, ["read_fields"]),
-    ("extract prose", documents, ["extract_paragraphs", "is_redirect", "is_disambiguation"]),
-    ("split sentences", documents, ["split_sentences"]),
+    ("extract prose", wikipedia, ["extract_paragraphs", "is_redirect", "is_disambiguation"]),
+    ("split sentences", base, ["split_sentences"]),
     ("gather columns", DocumentBatch, ["add", "take"]),
-    ("write, digest", extract.shards, ["write"]),
+    ("write, digest", shards, ["write"]),
 ]
 REST = "everything else"
 

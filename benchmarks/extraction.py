@@ -30,7 +30,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
-from bertdata.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import extract_paragraphs, load_templates
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 PAGES = SHARED / "extraction" / "dev_pages.jsonl.xz"

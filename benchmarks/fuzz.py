@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from bertdata.keys import key
-from bertdata.wikitext import extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from bertdata.text.wikitext import extract_paragraphs, is_disambiguation, is_redirect, load_templates
 
 PAGES = Path(__file__).resolve().parents[2] / "shared" / "extraction" / "dev_pages.jsonl.xz"
 SAVE = Path(tempfile.gettempdir()) / "bertdata-fuzz"

@@ -1,4 +1,4 @@
-"""Kill runs at random moments, finish them with --resume, and compare every byte with that of a run nobody broke.
+"""Kill runs at random moments, finish them by the same command, and compare every byte with that of a run nobody broke.
 
     python benchmarks/kills.py                            34 kills of each command, of four kinds, with 1 and 2 workers
     python benchmarks/kills.py --command make-pairs --rounds 200 --seed 7
@@ -7,8 +7,8 @@ The driver is killed (SIGKILL) at a moment between its start and the end that an
 five at any time, Python's own start included, the others after its first file.  A round that is over before its kill counts as
 finished, and another one is drawn.
 
-    resume      a run is killed, and finished with --resume
-    twice       the run with --resume is killed as well, and then finished
+    resume      a run is killed, and the same command given again
+    twice       the second run is killed as well, and then finished
     overwrite   a run that replaces a data set is killed; what stands in its place must be the old data set or the new one
     choosing    the same as resume, with rounds that choose documents across the corpus (of build-corpus)
 
@@ -159,7 +159,7 @@ def _unbroken(case: Case, work: Path) -> Whole:
     started, first = time.monotonic(), 0.0
     process = case.run(work, *_how(case))
     while process.poll() is None:
-        if not first and _begun(case, work):
+        if not first and _begun(work):
             first = time.monotonic() - started
         time.sleep(0.005)
     said = process.communicate()[1]
@@ -180,16 +180,13 @@ def _old(case: Case, work: Path) -> dict[str, str]:
     return _digests(work)
 
 
-def _begun(case: Case, work: Path) -> bool:
+def _begun(work: Path) -> bool:
     """Tell whether a run has written a first file."""
-    names = ("out", "out-64")
-    if case.kind == "overwrite":
-        return any((work / f".{name}.bertdata-new").exists() for name in names)
-    return any((work / name / ".bertdata").exists() for name in names)
+    return any(work.glob("out*/.bertdata/build-*"))
 
 
 def _round(case: Case, whole: Whole, chance: random.Random, work: Path) -> Counter[str]:
-    """Kill once or twice, resume, and compare."""
+    """Kill once or twice, run again, and compare."""
     kept = work.with_name(f"{work.name}-{case.workers}-old")
     shutil.rmtree(work, ignore_errors=True)
     if case.kind == "overwrite":
@@ -198,11 +195,11 @@ def _round(case: Case, whole: Whole, chance: random.Random, work: Path) -> Count
         shutil.copytree(kept, work)
     old = _digests(work) if case.kind == "overwrite" else {}
     count: Counter[str] = Counter(rounds=1)
-    for attempt in range(2 if case.kind == "twice" else 1):
-        killed = _kill(case, whole, chance, work, *_how(case), *(("--resume",) if attempt else ()))
+    for _ in range(2 if case.kind == "twice" else 1):
+        killed = _kill(case, whole, chance, work, *_how(case))
         count["killed" if killed else "finished"] += 1
         count["wrong"] += not _whole_or_nothing(work, whole, old)
-    case.finish(work, *_how(case), "--resume")
+    case.finish(work, *_how(case))
     count["wrong"] += _digests(work) != whole.digests
     count["left"] += len(_left(work))
     return count
@@ -214,7 +211,7 @@ def _kill(case: Case, whole: Whole, chance: random.Random, work: Path, *how: str
     process = case.run(work, *how)
     if not anywhere:
         limit = time.monotonic() + 3 * whole.end
-        while process.poll() is None and not _begun(case, work) and time.monotonic() < limit:
+        while process.poll() is None and not _begun(work) and time.monotonic() < limit:
             time.sleep(0.002)
     try:
         process.wait(moment * (whole.end if anywhere else whole.end - whole.first))
@@ -232,8 +229,7 @@ def _whole_or_nothing(work: Path, whole: Whole, old: dict[str, str]) -> bool:
         own, *known = ({k: d for k, d in digests.items() if k.startswith(f"{name}/")} for digests in (found, old, whole.digests))
         if own not in known:
             return False
-    gone = [name for name in {key.partition("/")[0] for key in old} if not (work / name).exists()]
-    return all((work / f".{name}.bertdata-old").exists() for name in gone)  # between two renames
+    return all((work / key.partition("/")[0]).exists() for key in old)
 
 
 def _digests(work: Path) -> dict[str, str]:
@@ -245,7 +241,7 @@ def _digests(work: Path) -> dict[str, str]:
 
 def _left(work: Path) -> list[str]:
     """Name what a finished run must not leave: temporary files, records and spills, directories half replaced."""
-    state = {"lock", "run.json", "run.sha256"}
+    state = {"lock", "commit", "run.json"}
     hidden = [path for path in work.rglob("*") if any(part[0] == "." for part in path.relative_to(work).parts)]
     kept = (".bertdata", *(f".bertdata/{name}" for name in state))
     return [str(path) for path in hidden if not path.as_posix().endswith(kept)]

@@ -25,8 +25,8 @@ import torch
 from torch.utils.data import DataLoader
 
 import bertdata
-from bertdata import loader
-from bertdata.shards import Shards
+from bertdata.dataset.shards import Shards
+from bertdata.training import loader
 
 WARM = 10  # batches that are not timed
 

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bertdata import manifest, shards, vocab
 from bertdata.config import PairsConfig
-from bertdata.masking import IGNORED, UNITS, Ordinary, mask, ordinary, room
+from bertdata.dataset import manifest, shards
+from bertdata.rows.masking import UNITS, MaskVocabulary, mask, mask_vocabulary, predictions_per_row
+from bertdata.tokens import vocab
+from bertdata.wordpiece import IGNORED
 
 BATCH = 256
 ENOUGH = 1_000_000  # tokens for the statistics
@@ -69,7 +71,7 @@ def main() -> int:
         _copies(rows)
     else:
         broken = [unit for unit in UNITS if not _statistics(rows, pieces, unit)]
-        _rates(rows, options.directory, ordinary(pieces), options.seconds)
+        _rates(rows, options.directory, mask_vocabulary(pieces), options.seconds)
     if broken:
         print(f"FAIL: {', '.join(broken)}")
     return int(bool(broken))
@@ -116,7 +118,7 @@ def _copies(rows: Rows) -> None:
     print(f"rows whose text another row has too: {sum(map(len, repeated))}; of them with its mask too: {equal}")
 
 
-def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[tuple[Array, Array, Array, Array]]:
+def _masks(rows: Rows, vocabulary: MaskVocabulary, unit: str, epoch: int) -> Iterator[tuple[Array, Array, Array, Array]]:
     """Yield (ids, masked, positions, labels) of enough rows."""
     seen = 0
     for first in range(0, len(rows.labels), 4 * BATCH):
@@ -125,7 +127,7 @@ def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[
             yield _unmask(rows, numbers)
             continue
         ids = rows.gather(numbers)[0]
-        most = room(rows.width, unit=unit)
+        most = predictions_per_row(rows.width, unit=unit)
         yield ids, *mask(ids, vocabulary, seed=1, epoch=epoch, rows=numbers, max_predictions=most, unit=unit)
         seen += int(vocabulary.maskable[ids].sum())
         if seen >= ENOUGH:
@@ -134,7 +136,7 @@ def _masks(rows: Rows, vocabulary: Ordinary, unit: str, epoch: int) -> Iterator[
 
 def _statistics(rows: Rows, pieces: list[str], unit: str) -> bool:
     """Print what the masks of two epochs, or the stored ones, are like; return whether they are as BERT's paper has them."""
-    vocabulary, wanted = ordinary(pieces), rows.stored.share if rows.stored else 0.15
+    vocabulary, wanted = mask_vocabulary(pieces), rows.stored.share if rows.stored else 0.15
     exact = count = maskable = same = 0
     old, new = [], []
     again = _masks(rows, vocabulary, unit, 1)
@@ -166,11 +168,11 @@ def _uniformity(random: Array, words: Array) -> float:
     return float((((counts - expected) ** 2 / expected).sum() - freedom) / (2 * freedom) ** 0.5)
 
 
-def _rates(rows: Rows, directory: Path, vocabulary: Ordinary, seconds: float) -> None:
+def _rates(rows: Rows, directory: Path, vocabulary: MaskVocabulary, seconds: float) -> None:
     generator = np.random.default_rng(0)
 
     def ours(unit: str) -> Callable[[], object]:
-        most = room(rows.width, unit=unit)
+        most = predictions_per_row(rows.width, unit=unit)
 
         def batch() -> dict[str, Array]:
             numbers = generator.integers(0, len(rows.labels), BATCH)
@@ -193,7 +195,7 @@ def _rates(rows: Rows, directory: Path, vocabulary: Ordinary, seconds: float) ->
         print(f"{name:60} {rate:10.0f} rows/s  {rate / max(found.values()):6.1%}")
 
 
-def _peers(rows: Rows, directory: Path, vocabulary: Ordinary) -> dict[str, Callable[[], object]]:
+def _peers(rows: Rows, directory: Path, vocabulary: MaskVocabulary) -> dict[str, Callable[[], object]]:
     try:
         import transformers
     except ImportError:

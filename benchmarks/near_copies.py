@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bertdata.choosing.duplicates import normal
-from bertdata.choosing.minhash import Signer
+from bertdata.build.selection.duplicates import normal
+from bertdata.build.selection.minhash import Signer
 
 EDITS = [(how, share) for how in ("words", "run") for share in (0.0, 0.05, 0.1, 0.2)]
 

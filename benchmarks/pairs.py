@@ -22,12 +22,13 @@ from typing import Any, NamedTuple
 import google_pairs
 import numpy as np
 import numpy.typing as npt
-from bertdata.pipelines import corpus as corpora
 from google_pairs import Text
 from locate import Hashes, Index
 
-from bertdata import manifest, shards, vocab
-from bertdata.tokens import Encoder
+from bertdata.build import documents as corpora
+from bertdata.dataset import manifest, shards
+from bertdata.tokens import vocab
+from bertdata.tokens.encoder import Encoder
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertdata import Shards, loader, manifest, shards, vocab
+from bertdata import Shards
+from bertdata.build.rows.commit import describe
 from bertdata.config import PairsConfig
 from bertdata.config.train import ModelConfig, OptimizerConfig
-from bertdata.files import file_entry, write_json
-from bertdata.manifest import Tally
-from bertdata.trainer.model import BertForPreTraining, score
-from bertdata.trainer.optimizer import AdamWeightDecay
+from bertdata.dataset import manifest, shards
+from bertdata.io.files import file_entry
+from bertdata.report import card
+from bertdata.tally import Tally
+from bertdata.tokens import vocab
+from bertdata.training import loader
+from bertdata.training.trainer.model import BertForPreTraining, score
+from bertdata.training.trainer.optimizer import AdamWeightDecay
 
 SIZES = {
     "tiny": ModelConfig(vocab_size=30522, hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=512),
@@ -179,10 +185,10 @@ def _pairs(root: Path, length: int) -> Path:
     names = vocab.write(root, vocab.Vocabulary(pieces, True, True))
     about: dict[str, Any] = {"files": [file_entry(root, name) for name in names], "vocab_size": len(pieces)}
     tally = Tally("rows", entered=ROWS, left=ROWS)
-    made = manifest.make(
-        "pairs", config=config.identity(), inputs=[], shards=[entry], tallies=[tally], statistics={"rows": ROWS}, **about
-    )
-    write_json(root / manifest.NAME, made)
+    counts = Counter(rows=ROWS, documents=ROWS, tokens=ROWS * length, ones=ROWS // 2, text_tokens=ROWS * length)
+    about |= {"statistics": describe(counts, config), "splits": {"train": {"shards": 1, **describe(counts, config)}}}
+    made = manifest.make("pairs", config=config.identity(), inputs=[], shards=[entry], tallies=[tally], **about)
+    manifest.write(root, made, card.write(made))
     return root
 
 

@@ -28,8 +28,10 @@ import numpy as np
 from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
 
-from bertdata import manifest, shards, tokens, vocab
 from bertdata.config import VocabConfig
+from bertdata.dataset import manifest, shards
+from bertdata.tokens import encoder as tokens
+from bertdata.tokens import vocab
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 FIRST = 2_000_000  # bytes tokenized before the clock starts
@@ -175,7 +177,7 @@ class Library:
 
 
 def _blank(config: VocabConfig) -> vocab.Vocabulary:
-    return vocab.Vocabulary(list(vocab.SPECIAL), config.lowercase, config.strip_accents)
+    return vocab.Vocabulary(list(vocab.SPECIAL), config.lowercase, bool(config.strip_accents))
 
 
 def _timed(spent: dict[str, float], name: str, work: Callable[..., Any], *arguments: Any) -> Any:

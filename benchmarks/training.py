@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import mean, stdev
@@ -29,12 +30,16 @@ import torch
 import transformers as _transformers
 from pairs import Rows, control, read, tokenize
 
-from bertdata import Shards, manifest, shards, vocab
+from bertdata import Shards
+from bertdata.build.rows.commit import describe
 from bertdata.config import PairsConfig
 from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
-from bertdata.files import file_entry, write_json
-from bertdata.loader import batches
-from bertdata.trainer import train
+from bertdata.dataset import manifest, shards
+from bertdata.io.files import file_entry
+from bertdata.report import card
+from bertdata.tokens import vocab
+from bertdata.training.loader import batches
+from bertdata.training.trainer import train
 
 transformers: Any = _transformers  # it is typed in part
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -148,17 +153,25 @@ def _write(path: Path, splits: dict[str, Rows], vocabulary: vocab.Vocabulary, le
         shutil.copy(file, path)
         files.append(file_entry(path, file.name))
     config = PairsConfig(max_seq_length=length, validation_fraction=0.1)
+    counts = {split: _count(rows) for split, rows in splits.items()}
     made = manifest.make(
         "pairs",
         config=config.identity(),
         inputs=[],
         shards=entries,
         tallies=[],
-        statistics={"rows": sum(len(rows.labels) for rows in splits.values())},
+        statistics=describe(sum(counts.values(), Counter[str]()), config),
+        splits={split: {"shards": 1, **describe(own, config)} for split, own in counts.items()},
         files=files,
         vocab_size=len(vocabulary.pieces),
     )
-    write_json(path / manifest.NAME, made)
+    manifest.write(path, made, card.write(made))
+
+
+def _count(rows: Rows) -> Counter[str]:
+    """Count what a manifest tells of rows, which are their own documents here."""
+    count, tokens = len(rows.labels), len(rows.ids)
+    return Counter(rows=count, documents=count, tokens=tokens, ones=int(rows.labels.sum()), text_tokens=tokens)
 
 
 def _entropy(train: Rows, held_out: Rows, vocabulary: vocab.Vocabulary) -> float:

@@ -1,22 +1,95 @@
-"""Build BERT pretraining corpora: raw Wikipedia dumps and books in, training shards out."""
+"""Build BERT pretraining corpora: raw Wikipedia dumps and books in, training shards out.
+
+    import bertdata
+
+    corpus = bertdata.build_corpus(wikipedia="dumps/*.xml.bz2", books="books", output="corpus")
+    vocab = bertdata.train_vocab(corpus.path, output="vocab")
+    (pairs,) = bertdata.make_pairs(corpus.path, vocab=vocab.path, output="pairs")
+    for batch in bertdata.batches(bertdata.Shards(pairs.path), 64):
+        ...
+
+Every command of `bertdata` is a function here.  It prints nothing, returns a value, and raises a `BertDataError`.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .shards import Shards
+    from .commands.build_corpus import build_corpus
+    from .commands.make_pairs import make_pairs
+    from .commands.run import Progress
+    from .commands.train_vocab import train_vocab
+    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
+    from .config.train import TrainConfig
+    from .dataset.data_set import DataSet
+    from .dataset.shards import Shards
+    from .errors import BertDataError
+    from .sources.books import read_book
+    from .text.sentences import split_sentences
+    from .text.wikitext import extract_paragraphs, load_templates
+    from .training.loader import batches
+    from .training.masks import MaskConfig
+    from .training.trainer import train
+    from .verification import verify
 
 __version__ = "0.1.0"
-__all__ = ["Shards", "__version__"]
+
+_FROM = {  # public name -> the module that has it, which is loaded when the name is asked for
+    "build_corpus": "commands.build_corpus",
+    "train_vocab": "commands.train_vocab",
+    "make_pairs": "commands.make_pairs",
+    "verify": "verification",
+    "train": "training.trainer",
+    "DataSet": "dataset.data_set",
+    "Progress": "commands.run",
+    "Shards": "dataset.shards",
+    "batches": "training.loader",
+    "MaskConfig": "training.masks",
+    "extract_paragraphs": "text.wikitext",
+    "load_templates": "text.wikitext",
+    "read_book": "sources.books",
+    "split_sentences": "text.sentences",
+    "CorpusConfig": "config",
+    "FilterConfig": "config",
+    "ChoiceConfig": "config",
+    "VocabConfig": "config",
+    "PairsConfig": "config",
+    "TrainConfig": "config.train",
+    "BertDataError": "errors",
+}
+
+__all__ = [
+    "BertDataError",
+    "ChoiceConfig",
+    "CorpusConfig",
+    "DataSet",
+    "FilterConfig",
+    "MaskConfig",
+    "PairsConfig",
+    "Progress",
+    "Shards",
+    "TrainConfig",
+    "VocabConfig",
+    "__version__",
+    "batches",
+    "build_corpus",
+    "extract_paragraphs",
+    "load_templates",
+    "make_pairs",
+    "read_book",
+    "split_sentences",
+    "train",
+    "train_vocab",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Load `Shards` when it is asked for, and pyarrow with it; `import bertdata` alone loads neither."""
-    if name == "Shards":
-        from .shards import Shards
-
-        return Shards
+    """Load a public name when it is asked for, and what it needs with it; `import bertdata` alone loads nothing heavy."""
+    if name in _FROM:
+        return getattr(importlib.import_module(f".{_FROM[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

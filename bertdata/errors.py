@@ -17,6 +17,10 @@ The library raises; the command line prints the message and leaves with the exit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from .credentials import hide
+
 __all__ = [
     "BertDataError",
     "EmptyResultError",
@@ -29,13 +33,17 @@ __all__ = [
     "TransferError",
     "UsageError",
     "VerificationError",
+    "did_you_mean",
 ]
 
 
 class BertDataError(Exception):
-    """Say what happened, where, and what to do; carry the exit code of the command line."""
+    """Say what happened, where, and what to do, and no secret; carry the exit code of the command line."""
 
     exit_code = 1
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(hide(each) if isinstance(each, str) else each for each in said))
 
 
 class UsageError(BertDataError):
@@ -88,3 +96,17 @@ class VerificationError(BertDataError):
     """Report files that are not what their manifest says."""
 
     exit_code = 6
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return how an error goes on that refuses a word: with those that are like it, or with nothing.
+
+    >>> did_you_mean("build", ["build-corpus", "train-vocab"]), did_you_mean("x", ["y"])
+    (": did you mean 'build-corpus'?", '')
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    begun = [name for name in names if len(word) > 1 and name.startswith(word)]
+    found = begun or get_close_matches(word, names, 3)
+    return f": did you mean {' or '.join(map(repr, found[:3]))}?" if found else ""

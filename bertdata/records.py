@@ -46,7 +46,7 @@ class Report(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a MediaWiki dump as it stands there; `redirect` tells of the ``<redirect>`` tag."""
+    """A page of a MediaWiki dump as it stands there; `redirect` tells of the ``<redirect>`` tag, `revised` is a time."""
 
     id: str
     title: str
@@ -54,10 +54,13 @@ class Page(NamedTuple):
     model: str
     redirect: bool
     text: str
+    revised: str = ""
 
 
 class Document(NamedTuple):
     """A document: sentences in order; paragraph i is ``sentences[paragraph_starts[i]:paragraph_starts[i + 1]]``.
+
+    `as_of` tells of a page how new its copy is, in seconds since 1970, 0 where nothing tells; a shard does not hold it.
 
     >>> Document("enwiki:12", "wikipedia", "en", "Tea", "", ["One.", "Two.", "Three."], [0, 2]).paragraphs()
     [['One.', 'Two.'], ['Three.']]
@@ -70,6 +73,7 @@ class Document(NamedTuple):
     url: str
     sentences: list[str]
     paragraph_starts: list[int]
+    as_of: int = 0
 
     def paragraphs(self) -> list[list[str]]:
         """Return the sentences, paragraph by paragraph."""

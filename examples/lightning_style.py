@@ -18,7 +18,6 @@ import transformers as _transformers
 from torch.utils.data import DataLoader
 
 import bertdata
-from bertdata import loader
 from bertdata.errors import UsageError
 
 transformers: Any = _transformers  # it is typed in part
@@ -50,7 +49,7 @@ class Pretraining(torch.nn.Module):
 
     def _batches(self, shards: bertdata.Shards, **options: Any) -> DataLoader[Batch]:
         rank, world_size = self.global_rank, self.world_size
-        return loader.batches(shards, self.batch_size, rank=rank, world_size=world_size, dense_labels=True, **options)
+        return bertdata.batches(shards, self.batch_size, rank=rank, world_size=world_size, dense_labels=True, **options)
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch."""

@@ -18,7 +18,6 @@ import torch
 import transformers as _transformers
 
 import bertdata
-from bertdata import loader
 
 transformers: Any = _transformers  # it is typed in part
 
@@ -41,7 +40,7 @@ def main() -> None:
     # The data.
     shards = bertdata.Shards(options.pairs)
     model, optimizer, first = restore(options.checkpoint, shards, options.hidden, options.learning_rate)
-    batches = loader.batches(
+    batches = bertdata.batches(
         shards,
         options.batch_size,
         rank=rank,

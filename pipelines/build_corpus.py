@@ -6,19 +6,17 @@ from pathlib import Path
 
 import apache_beam as beam
 
+from bertdata.build.corpus.commit import CorpusCommit
+from bertdata.build.corpus.extract import Extract
+from bertdata.build.corpus.plan import CorpusPlan, packages
+from bertdata.build.selection import rules
+from bertdata.build.selection.rewrite import Rewrite
+from bertdata.build.selection.rounds import Decide, MergeLosses, Rule, WriteClaims, bucket_count
 from bertdata.config import CorpusConfig
-from bertdata.fence import fence
-from bertdata.files import place
-from bertdata.output import STATE
+from bertdata.io.files import place
 from bertdata.records import Report
 
-from .choosing import rules
-from .choosing.rewrite import Rewrite
-from .choosing.rounds import Round, Rule, bucket_count
-from .extraction.commit import Commit
-from .extraction.extract import Extract
-from .extraction.plan import Plan, packages
-from .transforms import Gather, Perform, Tasks
+from .transforms import Gather, Perform, Tasks, Writing
 
 __all__ = ["BuildCorpus"]
 
@@ -28,7 +26,7 @@ _PLAIN = (".xml", ".txt", ".jsonl", ".arrow", ".tar")  # what others hold is tak
 class BuildCorpus(beam.PTransform):
     """Tasks -> a shard of documents each, or a check -> rounds that choose -> shards of what is left -> one manifest."""
 
-    def __init__(self, plan: Plan, config: CorpusConfig, root: Path) -> None:
+    def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
         super().__init__()
         self._plan, self._config, self._root = plan, config, root
         kinds = tuple(task.kind for task in plan.tasks[: plan.shards])
@@ -41,25 +39,45 @@ class BuildCorpus(beam.PTransform):
         reports = begin | "Tasks" >> Tasks(plan.tasks) | "Extract" >> beam.ParDo(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
-        return reports | "Commit" >> Gather(Commit(root, config, plan.inputs), len(plan.tasks))
+        return reports | "Commit" >> Gather(CorpusCommit(root, config, plan.inputs), len(plan.tasks))
 
 
 class Choose(beam.PTransform):
-    """Reports of tasks -> rounds in which each rule says what goes -> reports of what is left."""
+    """Reports of tasks -> a round for each rule, which drops documents -> reports of what is left."""
 
-    def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: Plan) -> None:
+    def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
         super().__init__()
         self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
         self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
-        names, closing = tuple(rule.name for rule in self._rules), fence(place(self._root) / STATE)
+        names = tuple(rule.name for rule in self._rules)
         tasks = reports | "Number" >> beam.Map(_number)
         for number, rule in enumerate(self._rules):
             buckets = bucket_count(rule, self._bytes)
             label = rule.name.capitalize()
-            tasks = tasks | label >> Round(self._root, rule, names[:number], buckets, self._shards, closing)
-        return tasks | "Rewrite" >> beam.Map(Rewrite(self._root, names, self._format, self._shards, closing))
+            tasks = tasks | label >> Round(self._root, rule, names[:number], buckets, self._shards)
+        return tasks | "Rewrite" >> beam.Map(Writing(Rewrite(self._root, names, self._format, self._shards), place(self._root)))
+
+
+class Round(beam.PTransform):
+    """Tasks -> their claims, by bucket -> what each task loses, by task -> the same tasks, whose losses are on disk."""
+
+    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], buckets: int, shards: int) -> None:
+        super().__init__()
+        self._root, self._rule = root, rule
+        self._write = WriteClaims(root, rule, earlier, buckets, shards)
+
+    def expand(self, tasks: beam.PCollection) -> beam.PCollection:
+        root = place(self._root)
+        return (
+            tasks
+            | "Write claims" >> beam.FlatMap(Writing(self._write, root))
+            | "By bucket" >> beam.GroupByKey()
+            | "Decide" >> beam.FlatMap(Writing(Decide(self._root, self._rule), root))
+            | "By task" >> beam.GroupByKey()
+            | "Merge losses" >> beam.Map(Writing(MergeLosses(self._root, self._rule.name), root))
+        )
 
 
 def _number(report: Report) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,15 +13,16 @@ from typing import Any, Protocol
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from bertdata import manifest
+from bertdata.dataset import manifest
+from bertdata.dataset.run import check_begun, perform, tidy
+from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
-from bertdata.fence import Fence, fence
-from bertdata.files import place
-from bertdata.output import STATE, is_complete, perform, probe, tidy
+from bertdata.io.fence import fenced, token
+from bertdata.io.files import is_local, place
+from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
-from bertdata.storage import storage_errors
 
-__all__ = ["Commit", "Gather", "Perform", "Tasks"]
+__all__ = ["CommitStep", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
 
@@ -50,19 +52,51 @@ class Tasks(beam.PTransform):
         )
 
 
+class Runs:
+    """The runs that build in these directories: a step writes there only where it sees them, and as long as they go on."""
+
+    def __init__(self, *roots: Path) -> None:
+        # A run that is only looked at has no token yet; on a disk each run writes in a directory of its own.
+        self._tokens = [(str(root), "" if is_local(root) else token(root)) for root in roots]
+
+    @contextlib.contextmanager
+    def entered(self, *, begun: bool = True) -> Iterator[None]:
+        """Raise StorageError where this host does not see a run, unless `begun` is False, OutputLockedError where it is over."""
+        with fenced(*((place(root), known) for root, known in self._tokens if known)):
+            for root, known in self._tokens if begun else ():
+                if not known:
+                    check_begun(place(root))
+            yield
+
+
+class Writing:
+    """Call a function that writes below these directories for an element."""
+
+    def __init__(self, function: Callable[[Any], Any], *roots: Path) -> None:
+        self._function, self._runs = function, Runs(*roots)
+
+    def __call__(self, element: Any) -> Any:
+        with self._runs.entered():
+            found = self._function(element)
+            return list(found) if isinstance(found, Iterator) else found
+
+
 class Perform(beam.DoFn):
-    """Do each task, or take what it reported when it was done before; with the packages that the driver has, `packages` too."""
+    """Do each task, or take its report where it was done before.
+
+    Raise UsageError where a worker has other versions than the driver of what every run needs, or of `packages`.
+    """
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = ()) -> None:
         self._root, self._step, self._work = str(root), step, work
-        self._fence = fence(root / STATE)
+        self._runs = Runs(root)
         self._packages, self._versions = tuple(packages), manifest.versions(packages)
 
     def process(self, task: Task) -> Iterable[Report]:
         _check_versions(self._packages, self._versions)
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
-        with self._fence.closed():
+        with self._runs.entered():
             report = perform(place(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
         yield Report(task.number, json.dumps(report))
 
@@ -78,11 +112,11 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
     if other := [f"{name} {own[name]}, not {version}" for name, version in driver.items() if own[name] != version]:
         raise UsageError(
             f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs: install the same versions on "
-            "all hosts, then run again with --resume"
+            "all hosts, then run the same command again"
         )
 
 
-class Commit(Protocol):
+class CommitStep(Protocol):
     """What ends a pipeline: `roots` are the directories it commits, by writing their manifests."""
 
     def roots(self) -> list[Path]: ...
@@ -93,29 +127,31 @@ class Commit(Protocol):
 class Gather(beam.PTransform):
     """Gather the reports of `count` tasks, in their order, into one call of `commit`, the only leaf of a pipeline."""
 
-    def __init__(self, commit: Commit, count: int) -> None:
+    def __init__(self, commit: CommitStep, count: int) -> None:
         super().__init__()
         self._commit, self._count = commit, count
-        self._fence = fence(*(root / STATE for root in commit.roots()))
+        self._runs = Runs(*commit.roots())
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
         return (
             reports
             | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
             | "In order" >> beam.Map(_in_order, self._count)
-            | "Commit" >> beam.Map(_commit_once, self._commit, self._fence)
+            | "Commit" >> beam.Map(_commit_once, self._commit, self._runs)
         )
 
 
 @storage_errors()
-def _commit_once(reports: list[Any], commit: Commit, fence: Fence) -> None:
+def _commit_once(reports: list[Any], commit: CommitStep, runs: Runs) -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
-    if not all(is_complete(root) for root in commit.roots()):
-        for root in commit.roots():
-            probe(root)
-        with fence.closed():
+    roots = commit.roots()
+    with runs.entered(begun=False), contextlib.ExitStack() as stack:
+        to_do = [stack.enter_context(committing(root)) for root in roots]
+        if any(to_do):
+            for root in roots:
+                check_begun(root)
             commit(reports)
-    for root in commit.roots():
+    for root in roots:
         tidy(root)
 
 
@@ -123,5 +159,5 @@ def _in_order(reports: list[Report], count: int) -> list[Any]:
     """Sort reports by task, each once: an engine may have done a task twice; raise VerificationError if it has lost one."""
     once = {report.number: report.body for report in reports}
     if sorted(once) != list(range(count)):
-        raise VerificationError(f"of {count} tasks the engine brought the reports of {len(once)}: run again with --resume")
+        raise VerificationError(f"of {count} tasks the engine brought the reports of {len(once)}: run the same command again")
     return [json.loads(once[index]) for index in sorted(once)]

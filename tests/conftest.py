@@ -16,13 +16,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 from bertdata.cli import cli
-from bertdata.manifest import Tally
+from bertdata.tally import Tally
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
+settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
+settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Build = Callable[..., Path]
 
@@ -101,7 +104,18 @@ def digests(directory: Path) -> dict[str, str]:
 def leftovers(directory: Path) -> list[str]:
     """Name what a finished run must not leave: temporary files, records of tasks, spill files."""
     state = [path for path in directory.rglob("*") if path.name.startswith(".tmp-") or path.parent.name == ".bertdata"]
-    return sorted(path.name for path in state if path.name not in ("run.json", "run.sha256", "lock"))
+    return sorted(path.name for path in state if path.name not in ("run.json", "run.sha256", "lock", "commit"))
+
+
+def build_of(directory: Path) -> Path:
+    """The directory in which a run that is not finished builds."""
+    (found,) = directory.glob(".bertdata/build-*")
+    return found
+
+
+def records(directory: Path, step: str) -> list[Path]:
+    """The records of a step's finished tasks, of the run that builds in a directory."""
+    return sorted(directory.glob(f".bertdata/build-*/.bertdata/tasks/{step}/[0-9]*.json"))
 
 
 @pytest.fixture(scope="session")

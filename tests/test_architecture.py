@@ -12,24 +12,27 @@ import pytest
 from conftest import REPOSITORY
 
 PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
-GROUND = {"records", "errors", "config", "keys", "process", "terminal", "storage", "files", "fence", "lock", "manifest", "output"}
-GROUND |= {""}
-STAGES = {"wikitext", "sources", "sentences", "language", "filters", "choosing"}
-STAGES |= {"vocab", "tokens", "segment", "pairs", "masking", "shards", "plan"}
-MAY_IMPORT = {  # part of the package -> the other parts it may import
-    **dict.fromkeys(GROUND | STAGES, GROUND),
-    "": GROUND | {"shards"},  # bertdata.Shards, when it is asked for
-    "report": GROUND | {"shards", "masking"},
-    "verify": GROUND | {"shards", "masking", "vocab"},  # reads what stages wrote, by laws of its own
+GROUND = {"", "errors", "credentials", "records", "keys", "tally", "wordpiece"}
+BELOW = GROUND | {"config", "io"}
+STAGES = {"sources", "text", "tokens", "rows"}  # they do not import one another: they meet in build/
+MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/architecture.md draws it
+    **dict.fromkeys(GROUND, GROUND),
+    "config": GROUND,
+    "io": BELOW,
+    "dataset": BELOW,
+    **dict.fromkeys(STAGES, BELOW | {"dataset"}),
+    "report": BELOW | {"dataset", "tokens", "rows"},
+    "build": BELOW | STAGES | {"dataset", "report"},
+    "pipelines": BELOW | STAGES | {"dataset", "report", "build"},
+    "training": BELOW | {"dataset", "rows", "report"},
+    "verification": BELOW | {"dataset", "rows", "tokens"},  # reads what stages wrote, by laws of its own
     "sample": set(),
-    "pipelines": GROUND | STAGES | {"report"},
-    "loader": GROUND | STAGES,
-    "recipe": GROUND | STAGES,
-    "trainer": GROUND | STAGES | {"loader", "recipe", "report"},
-    "cli": GROUND | STAGES | {"report", "verify", "sample", "pipelines", "recipe", "trainer"},
-    "__main__": {"cli"},
+    "commands": BELOW | {"dataset", "sources", "tokens", "report", "build", "pipelines"},
+    "cli": BELOW | {"dataset", "sources", "tokens", "report", "build", "commands", "training", "verification", "sample"},
+    "__main__": {"cli", "io"},
 }
-TORCH = {"loader", "trainer"}  # the only parts that import torch and safetensors
+TRAINER = PACKAGE / "training" / "trainer"
+TORCH = {TRAINER, TRAINER.parent / "loader.py", TRAINER.parent / "trial.py"}  # the only places that import torch and safetensors
 TRAINER_LINES = 600
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
@@ -40,8 +43,13 @@ def part_of(path: Path) -> str:
         return "pipelines"
     if path.name == "__main__.py":  # `python -m`, of whatever folder
         return "__main__"
-    first = path.name if path.name == "__main__.py" else path.relative_to(PACKAGE).parts[0]
+    first = path.relative_to(PACKAGE).parts[0]
     return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def with_torch(path: Path) -> bool:
+    """Tell whether a file may import torch."""
+    return not TORCH.isdisjoint({path, *path.parents})
 
 
 def imports(path: Path) -> set[str]:
@@ -74,7 +82,9 @@ def ours(module: str) -> str | None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_imports_run_one_way(path: Path) -> None:
     part = part_of(path)
-    assert part in MAY_IMPORT, f"{path} is in no part of the layout: add it to the table of DESIGN and of this test"
+    assert part in MAY_IMPORT, f"{path} is in no part of the layout: add it to this table and to docs/architecture.md"
+    if path == PACKAGE / "__init__.py":
+        return  # the front door names what every part offers, and loads it when it is asked for
     used = {name for name in map(ours, imports(path)) if name is not None}
     assert used <= MAY_IMPORT[part] | {part}, f"{path} imports {used - MAY_IMPORT[part] - {part}}"
 
@@ -82,16 +92,16 @@ def test_imports_run_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_who_imports_what_is_heavy(path: Path) -> None:
     roots = {module.split(".")[0] for module in imports(path)}
-    if part_of(path) != "pipelines" and path.name != "run.py":  # cli/run.py names a Beam type for the type checker alone
-        assert "apache_beam" not in roots
-    assert part_of(path) in TORCH or not roots & {"torch", "safetensors"}
+    assert part_of(path) == "pipelines" or "apache_beam" not in roots
+    assert part_of(path) == "cli" or "click" not in roots
+    assert with_torch(path) or not roots & {"torch", "safetensors"}
     assert not roots & {"transformers", "datasets"}
     assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
 
 
 def test_the_trainer_is_small() -> None:
-    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES if part_of(path) == "trainer")
-    assert lines <= TRAINER_LINES
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in TRAINER.glob("*.py"))
+    assert 0 < lines <= TRAINER_LINES
 
 
 def test_the_package_loads_what_is_asked_for() -> None:
@@ -100,15 +110,6 @@ def test_the_package_loads_what_is_asked_for() -> None:
     code += "print(heavy or 'light', 'numpy' in sys.modules, 'torch' in sys.modules, 'Shards' in dir(bertdata))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["light", "True", "False", "True"]
-
-
-def test_run_imports_beam_for_types_only() -> None:
-    tree = ast.parse((PACKAGE / "cli" / "run.py").read_text(encoding="utf-8"))
-    guarded = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    inside = {id(node) for block in guarded for node in ast.walk(block)}
-    beam = [node for node in ast.walk(tree) if isinstance(node, ast.Import) and node.names[0].name.startswith("apache_beam")]
-    assert beam
-    assert all(id(node) in inside for node in beam)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
@@ -124,7 +125,8 @@ def test_style(path: Path) -> None:
             public = isinstance(node, ast.ClassDef) or node in tree.body
             assert ast.get_docstring(node) or not public, f"{path.name}: {node.name} has no docstring"
         if isinstance(node, ast.FunctionDef):
-            lines = (node.end_lineno or 0) - node.lineno + 1
+            told = ast.get_docstring(node) or ""
+            lines = (node.end_lineno or 0) - node.lineno + 1 - (told.count("\n") if "Args:" in told else 0)
             limit = 14 if node.name == "expand" and part_of(path) == "pipelines" and "MakePairs" not in text else 48
             assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
     names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -167,7 +169,7 @@ def test_all_is_true() -> None:
     import importlib.util
 
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "__main__.py" or (part_of(path) in TORCH and importlib.util.find_spec("torch") is None):
+        if path.name == "__main__.py" or (with_torch(path) and importlib.util.find_spec("torch") is None):
             continue
         name = ".".join(["bertdata", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
         module = importlib.import_module(name)

@@ -43,7 +43,8 @@ def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
     ]:
         if path.is_file():
             assert path.relative_to(checkout).as_posix() in names
-    assert {f"bertdata/pipelines/{path.name}" for path in checkout.glob("pipelines/*.py")} <= set(names)
+    for path in checkout.glob("pipelines/**/*.py"):
+        assert f"bertdata/{path.relative_to(checkout).as_posix()}" in names
     assert "bertdata/py.typed" in names
     assert not any(name.startswith(("pipelines/", "tests/", "benchmarks/")) for name in names)
     sdist = tarfile.open(next((checkout / "dist").glob("*.tar.gz")))  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""Kill a run anywhere; run it again with --resume; get the same bytes."""
+"""Kill a run anywhere; give the same command again; get the same bytes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, STEPS, Build, Run, command_line, digests, leftovers
+from conftest import COMMAND, STEPS, Build, Run, build_of, command_line, digests, leftovers, records
 
-from bertdata.files import TEMPORARY
+from bertdata.io.files import TEMPORARY
 
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:
@@ -26,10 +26,10 @@ def start_heard(*arguments: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
 
 
-def wait_for_tasks(process: subprocess.Popen[bytes], directory: Path, count: int) -> None:
-    """Wait until so many records of tasks are written."""
+def wait_for_tasks(process: subprocess.Popen[bytes], output: Path, step: str, count: int) -> None:
+    """Wait until so many records of a step's tasks are written."""
     limit = time.monotonic() + 120
-    while len(list(directory.glob("[0-9]*.json"))) < count:
+    while len(records(output, step)) < count:
         assert process.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < limit
         time.sleep(0.002)
@@ -38,7 +38,7 @@ def wait_for_tasks(process: subprocess.Popen[bytes], directory: Path, count: int
 def kill_in_mid_run(output: Path, step: str, count: int, *arguments: object) -> None:
     """Start a run that builds in `output`, and kill it when it has written so many records of a step's tasks."""
     process = start(*arguments)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / step, count)
+    wait_for_tasks(process, output, step, count)
     process.kill()
     assert process.wait() == -signal.SIGKILL
 
@@ -49,11 +49,8 @@ def test_sigkill_and_resume(run: Run, parts: Path, text: Path, tmp_path: Path, n
     arguments = [name, *command_line(name, text, parts), "--output", output, "--workers", 1]
     kill_in_mid_run(output, STEPS[name], after, *arguments)
     assert not (output / "manifest.json").exists(), "killed too late to prove anything"
-    refused = run(*arguments, code=5)
-    assert "--resume" in refused.stderr
-    records = {path.name: path.stat().st_mtime_ns for path in (output / ".bertdata" / "tasks" / STEPS[name]).glob("*.json")}
-    assert len(records) >= after
-    run(*arguments, "--resume")
+    assert len(records(output, STEPS[name])) >= after
+    run(*arguments)
     assert digests(output) == digests(parts / name)
     assert leftovers(output) == []
 
@@ -62,7 +59,7 @@ def test_what_a_run_leaves_that_was_killed_at_its_end_is_swept(run: Run, parts: 
     arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", tmp_path / "out", "--workers", 1]
     run(*arguments)
     (tmp_path / "out" / ".bertdata" / f"{TEMPORARY}run.json-0").touch()
-    assert "nothing to do" in run(*arguments, "--resume").stdout
+    assert "nothing to do" in run(*arguments).stdout
     assert leftovers(tmp_path / "out") == []
 
 
@@ -71,11 +68,11 @@ def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path
     output = tmp_path / "out"
     arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 1]
     kill_in_mid_run(output, "extract", 2, *arguments)
-    kept = {path: path.stat().st_ino for path in sorted((output / "data").glob("train-*"))[:2]}
-    damaged = sorted(kept)[1]
+    kept, damaged = sorted((build_of(output) / "data").glob("train-*"))[:2]
+    number = kept.stat().st_ino
     damaged.write_bytes(damaged.read_bytes()[:-8])  # this one must be noticed and made again
-    run(*arguments, "--resume")
-    assert sorted(kept)[0].stat().st_ino == kept[sorted(kept)[0]]
+    run(*arguments, "--resume")  # is not needed any more, and does no harm
+    assert (output / "data" / kept.name).stat().st_ino == number
     assert digests(output) == digests(parts / "build-corpus")
 
 
@@ -84,13 +81,13 @@ def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path
 def test_signals(build: Build, parts: Path, text: Path, tmp_path: Path, number: int, code: int, workers: int) -> None:
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
     process = start_heard("build-corpus", *arguments, "--output", output, "--workers", workers)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    wait_for_tasks(process, output, "extract", 1)
     process.send_signal(number)
     _, said = process.communicate(timeout=30)
     assert process.returncode == code, said
-    assert b"--resume" in said
+    assert b"same command" in said
     assert b"Traceback" not in said
-    build("build-corpus", output, *arguments, "--resume")
+    build("build-corpus", output, *arguments)
     assert digests(output) == digests(parts / "build-corpus")
     assert leftovers(output) == []
 
@@ -99,14 +96,14 @@ def test_a_killed_worker_ends_the_run(build: Build, parts: Path, text: Path, tmp
     """Beam alone would wait for a dead worker for ever."""
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
     process = start_heard("build-corpus", *arguments, "--output", output, "--workers", 2)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    wait_for_tasks(process, output, "extract", 1)
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 1
     assert b"a worker process was killed" in said
-    assert b"--resume" in said
+    assert b"same command" in said
     assert b"Traceback" not in said, said.decode()
-    build("build-corpus", output, *arguments, "--resume")
+    build("build-corpus", output, *arguments)
     assert digests(output) == digests(parts / "build-corpus")
 
 
@@ -116,13 +113,13 @@ def workers_of(parent: int) -> list[int]:
     if not children.exists():
         pytest.skip("this system does not list a process's children")
     found = [int(child) for task in Path(f"/proc/{parent}/task").iterdir() for child in (task / "children").read_text().split()]
-    return [pid for pid in found if b"bertdata.pipelines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in found if b"bertdata.pipelines.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def test_workers_end_with_a_killed_driver(parts: Path, text: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     process = start("build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", 2)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    wait_for_tasks(process, output, "extract", 1)
     workers = workers_of(process.pid)
     assert len(workers) == 2
     process.kill()
@@ -138,19 +135,19 @@ def test_changed_input_option_or_seed_is_refused(run: Run, parts: Path, text: Pa
     copy.write_bytes(text.read_bytes())
     arguments = ["build-corpus", "--text", copy, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     kill_in_mid_run(output, "extract", 2, *arguments)
-    option = run(*arguments, "--resume", "--definition-lists", "keep", code=5)
+    option = run(*arguments, "--definition-lists", "keep", code=5)
     assert "config.definition_lists: 'drop' then, 'keep' now" in option.stderr
     changed = copy.read_bytes().replace(b"The ferry", b"The barge", 1)
     copy.write_bytes(changed)  # as long as before: only its bytes tell
-    assert "has changed since" in run(*arguments, "--resume", code=5).stderr
+    assert "has changed since" in run(*arguments, code=5).stderr
     copy.write_bytes(text.read_bytes() + b'{"text": "One more. And more."}\n')
-    assert "inputs.text.jsonl.bytes" in run(*arguments, "--resume", code=5).stderr
+    assert "inputs.text.jsonl.bytes" in run(*arguments, code=5).stderr
     copy.write_bytes(text.read_bytes())
-    run(*arguments, "--resume")
+    run(*arguments)
     assert digests(output) == digests(parts / "build-corpus")
     pairs = [parts / "build-corpus", "--vocab", parts / "train-vocab", "--output", tmp_path / "pairs", "--workers", 1]
     run("make-pairs", *pairs)
-    assert "config.seed: 12345 then, 7 now" in run("make-pairs", *pairs, "--resume", "--seed", 7, code=5).stderr
+    assert "config.seed: 12345 then, 7 now" in run("make-pairs", *pairs, "--seed", 7, code=5).stderr
 
 
 def test_second_run_into_the_same_directory(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
@@ -158,9 +155,9 @@ def test_second_run_into_the_same_directory(run: Run, parts: Path, text: Path, t
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     run(*arguments)
     before = digests(output)
-    refused = run(*arguments, code=5)
-    assert "--overwrite" in refused.stderr
-    assert "nothing to do" in run(*arguments, "--resume").stdout
+    refused = run(*arguments, "--definition-lists", "keep", code=5)
+    assert "config.definition_lists: 'drop' then, 'keep' now" in refused.stderr and "--overwrite" in refused.stderr
+    assert "nothing to do" in run(*arguments).stdout
     assert digests(output) == before
     run(*arguments, "--overwrite", "--definition-lists", "keep")
     after = digests(output)
@@ -173,9 +170,10 @@ def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(run: Run, parts:
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     run(*arguments)
     before = digests(output)
-    kill_in_mid_run(tmp_path / ".out.bertdata-new", "extract", 2, *arguments, "--overwrite", "--definition-lists", "keep")
+    kill_in_mid_run(output, "extract", 2, *arguments, "--overwrite", "--definition-lists", "keep")
     assert digests(output) == before
-    run(*arguments, "--overwrite", "--resume", "--definition-lists", "keep")
+    assert "is left over from a run that was not finished" in run(*arguments).stdout
+    run(*arguments, "--overwrite", "--definition-lists", "keep")
     assert digests(output)["manifest.json"] != before["manifest.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -184,10 +182,10 @@ def test_two_runs_at_once(run: Run, parts: Path, text: Path, tmp_path: Path) -> 
     output = tmp_path / "out"
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     process = start(*arguments)
-    wait_for_tasks(process, output / ".bertdata" / "tasks" / "extract", 1)
+    wait_for_tasks(process, output, "extract", 1)
     process.send_signal(signal.SIGSTOP)  # so that it is surely still there
     try:
-        assert "is being written by process" in run(*arguments, "--resume", code=5).stderr
+        assert "is being written by process" in run(*arguments, code=5).stderr
     finally:
         process.send_signal(signal.SIGCONT)
     assert process.wait(timeout=120) == 0

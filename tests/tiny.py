@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bertdata import manifest, shards, vocab
-from bertdata.config import PairsConfig
-from bertdata.files import file_entry, write_json
-from bertdata.manifest import Tally
+from bertdata.config import LABEL_1, CorpusConfig, PairsConfig
+from bertdata.dataset import manifest, shards
+from bertdata.io.files import file_entry
+from bertdata.tally import Tally
+from bertdata.tokens import vocab
 
 WORDS = [f"w{i}" for i in range(700)]
 PIECES = [*vocab.SPECIAL, *WORDS, *(f"##{word}" for word in WORDS[:300])]
@@ -49,11 +50,34 @@ def write_pairs(
             schema = shards.pair_schema(len(PIECES), columns)
             name = shards.name(split, index, len(parts), made.format)
             entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)], made.format))
-    rows = sum(entry["rows"] for entry in entries)
     names = vocab.write(root, vocab.Vocabulary(PIECES, True, True))
-    files = [file_entry(root, name) for name in names]
-    told: dict[str, Any] = {"files": files, "vocab_size": len(PIECES), "statistics": {"rows": rows}}
+    told: dict[str, Any] = {"files": [file_entry(root, name) for name in names], "vocab_size": len(PIECES)}
+    told["statistics"] = statistics([length for parts in lengths.values() for part in parts for length in part], made)
+    told["splits"] = {
+        split: {"shards": len(parts), **statistics([length for part in parts for length in part], made)}
+        for split, parts in lengths.items()
+    }
+    rows = told["statistics"]["rows"]
     tallies = [Tally("chunks", entered=rows, left=rows)]
     found = manifest.make("pairs", config=made.identity(), inputs=[], shards=entries, tallies=tallies, **told)
-    write_json(root / manifest.NAME, found)
+    manifest.write(root, found, "# Pairs\n")
     return root
+
+
+def statistics(lengths: Sequence[int], config: PairsConfig) -> dict[str, Any]:
+    """What a manifest says of rows of these lengths."""
+    rows, tokens = len(lengths), sum(lengths)
+    found: dict[str, Any] = {"rows": rows, "documents": rows, "repeated_ids": 0, "tokens": tokens}
+    if name := LABEL_1.get(config.objective):
+        found |= {name: rows // 2, f"{name}_share": 0.5}
+    found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length), "unknown_share": 0.0}
+    if config.masking == "static":
+        found |= {"masked": 0, "masked_share": 0.0, "max_predictions": config.max_predictions or 19}
+    return found
+
+
+def corpus_manifest(shards: list[dict[str, Any]], *, tallies: Sequence[Tally] = (), **config: Any) -> dict[str, Any]:
+    """The manifest of a corpus with these shards."""
+    more: dict[str, Any] = {"sources": {}, "rejects": [], "drops": [], "dropped_templates": {"calls": 0, "most_frequent": []}}
+    identity = CorpusConfig(**config).identity()
+    return manifest.make("documents", config=identity, inputs=[], shards=shards, tallies=list(tallies), **more)

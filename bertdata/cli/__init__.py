@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from .. import __version__
+from .. import __version__, credentials
 from ..errors import BertDataError
-from ..storage import storage_errors
+from ..io.storage import storage_errors
+from .suggest import Suggesting
 
 __all__ = ["cli", "main"]
 
@@ -27,7 +28,7 @@ _COMMANDS = {
 }
 
 
-class _Lazy(click.Group):
+class _Lazy(Suggesting):
     """Know the commands by name, and import one only when it runs or shows its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -65,12 +66,15 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every error is one message and an exit code."""
-    from ..terminal import guard
-    from .run import signals
+    from ..io.signals import signals
+    from ..io.terminal import guard
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the locale can't write must not end a run
+    for argument in sys.argv[1:]:
+        if "://" in argument:
+            credentials.keep(argument)  # of whatever option, and whatever becomes of it
     guard()
     try:
         with signals(), storage_errors():
@@ -81,7 +85,8 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort) as stopped:
-        code = stopped.args[0] if stopped.args else 130
+        told = (stopped.__cause__ or stopped).args  # click makes an Abort of the interrupt of a block in a command
+        code = told[0] if told else 130
     except BertDataError as error:
         code = _say(f"error: {error}", error.exit_code)
     except Exception as error:

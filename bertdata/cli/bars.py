@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ..files import is_local
-from ..output import count_done
-from ..terminal import unguarded
+from ..io.terminal import unguarded
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress as Bars
+    from rich.progress import ProgressColumn
 
-__all__ = ["Step", "of_bytes", "of_tasks"]
+    from ..commands.run import Progress, Step
 
-
-class Step(NamedTuple):
-    """A step that is shown as a progress bar: its label, its records under ``tasks/``, and how many tasks it has."""
-
-    label: str
-    name: str
-    total: int
+__all__ = ["of_bytes", "of_tasks"]
 
 
-def _drawn(*columns: ProgressColumn) -> Progress:
+def _drawn(*columns: ProgressColumn) -> Bars:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as Bars
 
-    return Progress(*columns, console=Console(file=unguarded(sys.stderr)))
+    return Bars(*columns, console=Console(file=unguarded(sys.stderr)))
 
 
 def _is_watched() -> bool:
@@ -39,7 +30,7 @@ def _is_watched() -> bool:
 
 
 @contextlib.contextmanager
-def of_bytes() -> Iterator[Progress | None]:
+def of_bytes() -> Iterator[Bars | None]:
     """Yield what draws bars of bytes; their words are to be cleaned."""
     if not _is_watched():
         yield None
@@ -52,10 +43,10 @@ def of_bytes() -> Iterator[Progress | None]:
 
 
 @contextlib.contextmanager
-def of_tasks(root: Path, steps: Sequence[Step]) -> Iterator[None]:
-    """Draw a bar a step, from the records of finished tasks."""
+def of_tasks(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what draws a bar a step from the progress that it is told; None where no one looks."""
     if not _is_watched():
-        yield
+        yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -68,27 +59,13 @@ def of_tasks(root: Path, steps: Sequence[Step]) -> Iterator[None]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    finished = threading.Event()
     with _drawn(*columns) as bars:
-        numbers = {step: bars.add_task(step.label, total=step.total, rate="") for step in steps}
+        numbers = {step.label: bars.add_task(step.label, total=step.total, rate="") for step in steps}
 
-        def refresh() -> None:
-            for step, number in numbers.items():
-                done = count_done(root, step.name)  # nothing, once the run is committed and its records are gone
-                bars.update(number, completed=max(done, int(bars.tasks[number].completed)))
-                speed = bars.tasks[number].speed
-                bars.update(number, rate=f"{speed:.2f}/s" if speed else "")
+        def show(progress: Progress) -> None:
+            number = numbers[progress.step]
+            bars.update(number, completed=progress.done)
+            speed = bars.tasks[number].speed
+            bars.update(number, rate=f"{speed:.2f}/s" if speed else "")
 
-        def watch() -> None:
-            while not finished.wait(0.5 if is_local(root) else 5):
-                refresh()
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-            for step, number in numbers.items():
-                bars.update(number, completed=step.total)
-        finally:
-            finished.set()
-            watcher.join()
+        yield show

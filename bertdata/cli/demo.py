@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..files import write_text
+import bertdata
+
+from ..dataset.data_set import DataSet
+from ..io.files import write_text
+from ..report.words import describe
+from .options import Command
 from .run import echo
 
 __all__ = ["command"]
@@ -40,7 +46,10 @@ steps = 2000
 """
 
 
-@click.command("demo")
+_HOW: dict[str, Any] = {"workers": 1, "overwrite": True}
+
+
+@click.command("demo", cls=Command)
 @click.option(
     "--output",
     default="demo",
@@ -57,46 +66,44 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     The sample is a small English and a small Chinese wiki, as multistream dumps, and three short books.  Every step is an
     ordinary command, shown before it runs.
     """
-    from importlib.resources import as_file, files
-
+    from ..config import VocabConfig
+    from ..sample import sample
     from .inspect import show
 
     started = time.monotonic()
-    corpus, vocab, pairs = (str(output / name) for name in ("corpus", "vocab", "pairs"))
-    with as_file(files("bertdata.sample")) as sample:
-        _run(ctx, "build-corpus", "--wikipedia", str(sample), "--books", str(sample / "books"), "--output", corpus)
-    _run(ctx, "train-vocab", corpus, "--size", "8000", "--output", vocab)
-    _run(ctx, "make-pairs", corpus, "--vocab", vocab, "--output", pairs)
+    corpus, vocab, pairs = (output / name for name in ("corpus", "vocab", "pairs"))
+    echo(f"$ bertdata build-corpus --wikipedia {sample()} --books {sample() / 'books'} --output {corpus}")
+    _tell(bertdata.build_corpus(wikipedia=sample(), books=sample() / "books", output=corpus, **_HOW))
+    echo(f"$ bertdata train-vocab {corpus} --size 8000 --output {vocab}")
+    _tell(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=8000), **_HOW))
+    echo(f"$ bertdata make-pairs {corpus} --vocab {vocab} --output {pairs}")
+    _tell(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, **_HOW))
     echo(f"$ bertdata inspect {pairs} --n {count}")
-    show(Path(pairs), count=count)
+    show(pairs, count=count)
     if train:
         _train(ctx, output, corpus)
     echo(f"\nAll of it took {time.monotonic() - started:.0f} s.  Look closer with: bertdata inspect {corpus}")
 
 
-def _run(ctx: click.Context, name: str, *arguments: str) -> None:
-    """Show a command and run it."""
-    from . import cli
-
-    echo(f"$ bertdata {' '.join((name, *arguments))}")
-    workers = () if name == "train" else ("--workers", "1")
-    found = cli.get_command(ctx, name)
-    assert found is not None
-    with found.make_context(name, [*arguments, *workers, "--overwrite"], parent=ctx.parent) as inner:
-        found.invoke(inner)
-    echo()
+def _tell(*made: DataSet) -> None:
+    for each in made:
+        echo(describe(each.manifest, each.path))
+        echo()
 
 
-def _train(ctx: click.Context, output: Path, corpus: str) -> None:
+def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     """Train on short rows of a small vocabulary, many copies of them: what little text teaches most; tell what came of it."""
+    from ..config import PairsConfig, VocabConfig
     from ..report.metrics import read_metrics
+    from .train import command as train
 
     vocab, pairs, recipe, run = (output / name for name in ("train-vocab", "train-pairs", "train.toml", "train-run"))
-    _run(ctx, "train-vocab", corpus, "--size", "2000", "--output", str(vocab))
-    form = ["--max-seq-length", "64", "--dupe-factor", "20", "--validation-fraction", "0.2", "--shards", "1"]
-    _run(ctx, "make-pairs", corpus, "--vocab", str(vocab), *form, "--output", str(pairs))
+    _tell(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=2000), **_HOW))
+    config = PairsConfig(max_seq_length=64, dupe_factor=20, validation_fraction=0.2, shards=1)
+    _tell(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, config=config, **_HOW))
     write_text(recipe, _RECIPE.format(pairs=json.dumps(str(pairs))))
-    _run(ctx, "train", str(recipe), "--output", str(run))
+    echo(f"$ bertdata train {recipe} --output {run}")
+    ctx.invoke(train, configuration=recipe, output=str(run), resume=False, overwrite=True, dry_run=False, verbose=False)
     told = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
     echo(
         f"Of documents it has not seen, the model predicts words at a loss of {told['mlm_loss']:.2f}; to know how frequent words "

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError
-from ..files import is_local
+from ..io.files import is_local
+from ..io.terminal import clean
 from ..report.words import count, size
-from ..terminal import clean
 from .bars import of_bytes
+from .options import Command
 from .run import echo
+from .suggest import Suggesting
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group("download")
+@click.group("download", cls=Suggesting)
 def command() -> None:
     """Fetch dumps of Wikipedia and data sets of the Hugging Face Hub.
 
@@ -49,7 +51,7 @@ def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Cal
     return click.option("--connections", type=kind, default=default, show_default=True, help="Files that are fetched at a time.")
 
 
-@command.command("wikipedia")
+@command.command("wikipedia", cls=Command)
 @click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia: en, zh, zh-yue, simple.")
 @click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: the latest that is finished]")
 @click.option("--base-url", default="https://dumps.wikimedia.org", show_default=True, help="Server, or a mirror of it.")
@@ -63,7 +65,6 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
     \b
         bertdata download wikipedia --language zh --output dumps
     """
-    from ..files import write_text
     from ..sources.download.client import Client, user_agent
     from ..sources.download.wikimedia import find_dump
 
@@ -71,14 +72,12 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
     dump = find_dump(client, language, date, base_url)
     _say(f"{dump.wiki} of {dump.date}", dump.files, output, dry_run)
     if not dry_run:
-        _fetch(dump.files, output, client, connections)
-        name, text = dump.sums
-        write_text(output / name, text)
+        _fetch(dump.files, output, client, connections, sums=dump.sums)
         dumps = output / f"{dump.wiki}-{dump.date}-pages-articles*.xml*.bz2"
         echo(f"Go on with: bertdata build-corpus --wikipedia '{dumps}' --output corpus")
 
 
-@command.command("hub")
+@command.command("hub", cls=Command)
 @click.argument("name")
 @click.option("--config", default="", help="Configuration of the data set.  [default: its default, or all files]")
 @click.option("--split", default="", help="Split, such as train.  [default: all]")
@@ -123,11 +122,15 @@ def _say(what: str, files: Sequence[Remote], output: Path, dry_run: bool) -> Non
     echo(f"{what}: {count(len(files), 'file')}, {size(total)}{rest} -> {output}", err=not dry_run)
 
 
-def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: int) -> None:
+def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None) -> None:
+    """Fetch files, and write the file of their checksums, name and text, beside them where they have one."""
+    from ..io.files import write_text
     from ..sources.download.transfer import fetch_all
 
     with _progress(files) as progress:
         fetch_all(files, output, client, connections=connections, progress=progress)
+    if sums is not None:
+        write_text(output / sums[0], sums[1])
     total = sum(file.size for file in files)
     echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right")
 

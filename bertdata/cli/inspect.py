@@ -8,22 +8,28 @@ from typing import Any
 
 import click
 
+from ..dataset.manifest import check_files, read
+from ..dataset.staging import steady
 from ..errors import UsageError
-from ..files import place
-from ..manifest import check_files, read
+from ..io.terminal import clean
 from ..report.words import describe
-from ..terminal import clean
+from .options import Command
+from .paths import place
 from .run import echo
 
 __all__ = ["command", "show"]
 
 
-@click.command("inspect")
+@click.command("inspect", cls=Command)
 @click.argument("directory", type=place)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
-@click.option("--explain", metavar="ID", help="Say what became of this document of a corpus: kept, dropped or rejected, and why.")
+@click.option(
+    "--explain",
+    metavar="NAME",
+    help="Say what became of the documents of a corpus with this id, title or file name: kept, dropped or rejected, and why.",
+)
 def command(directory: Path, count: int, row: int | None, epoch: int, explain: str | None) -> None:
     """Show what DIRECTORY holds: its manifest in words, and decoded examples.
 
@@ -31,10 +37,11 @@ def command(directory: Path, count: int, row: int | None, epoch: int, explain: s
     what dynamic masking makes of them, or how they are masked as they lie.  The sizes of all files are checked, and that none
     is missing; `bertdata verify` reads them.
     """
-    if explain is not None:
-        _explain(directory, explain)
-    else:
-        show(directory, count=count, number=row, epoch=epoch)
+    with steady(directory):
+        if explain is not None:
+            _explain(directory, explain)
+        else:
+            show(directory, count=count, number=row, epoch=epoch)
 
 
 def _explain(directory: Path, id: str) -> None:
@@ -57,7 +64,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     echo(describe(manifest, directory))
     echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
     from ..report import examples
-    from ..vocab import read as read_vocabulary
+    from ..tokens.vocab import read as read_vocabulary
 
     kind = manifest["kind"]
     pieces = [] if kind == "documents" else read_vocabulary(directory).pieces

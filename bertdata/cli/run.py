@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import functools
 import logging
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from .. import manifest
-from ..config import read_toml
-from ..errors import StorageError, UsageError
-from ..files import is_private
-from ..lock import Job, hold, holder
-from ..output import STATE, is_complete, opened
-from ..process import lasting_imports
-from ..report.words import describe
-from ..terminal import clean
-from .bars import Step, of_tasks
+from ..dataset.run import STATE, is_complete, leftovers
+from ..errors import StorageError
+from ..io.lock import holder
+from ..io.terminal import clean
+from ..report.words import describe, size
+from .bars import of_tasks
+from .config_file import config_option
 
 if TYPE_CHECKING:
-    import apache_beam
+    from ..commands.run import PlannedRun
+    from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "signals", "take_options"]
-
-_BUILDING = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "take_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +33,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Options(NamedTuple):
     """The options that every building command takes."""
 
-    resume: bool
     overwrite: bool
     dry_run: bool
     no_wait: bool
@@ -50,41 +41,19 @@ class Options(NamedTuple):
     beam_args: tuple[str, ...]
 
 
-def _read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
-    if path is not None:
-        tables = read_toml(path)
-        if strange := [name for name, table in tables.items() if name not in _BUILDING or not isinstance(table, dict)]:
-            raise UsageError(
-                f"{path}: {strange[0]!r} is no table of a command: write [build-corpus], [train-vocab] or [make-pairs]"
-            )
-        table = tables.get(ctx.info_name or "", {})
-        known = {opt.lstrip("-"): param.name or "" for param in ctx.command.params for opt in param.opts}
-        if unknown := sorted(table.keys() - known.keys()):
-            raise UsageError(f"{path}: [{ctx.info_name}] has no option {unknown[0]!r}: see bertdata {ctx.info_name} --help")
-        values = {known[name]: value for name, value in table.items()}
-        ctx.default_map = {**(ctx.default_map or {}), **values}
-
-
 def common_options(command: F) -> F:
     """Add the options that every building command takes, and the arguments for Beam after ``--``."""
     for decorate in (
         click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
         click.option("-v", "--verbose", is_flag=True, help="Show Beam's own log, and tracebacks."),
-        click.option(
-            "--config",
-            type=click.Path(path_type=Path),
-            is_eager=True,
-            expose_value=False,
-            callback=_read_config,
-            help="TOML file with a table of options for this command.",
-        ),
+        config_option(),
         click.option("--workers", type=click.IntRange(min=1), help="Local worker processes.  [default: one a core]"),
         click.option(
             "--no-wait", is_flag=True, help="With an engine that goes on by itself: submit the job, say where to look, and end."
         ),
         click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing."),
         click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
-        click.option("--resume", is_flag=True, help="Finish an interrupted run: finished tasks are checked and kept."),
+        click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # the same command goes on by itself
     ):
         command = decorate(command)
     return command
@@ -94,67 +63,54 @@ def take_options(values: dict[str, Any]) -> Options:
     """Take the common options out of a command's parameters."""
     beam_args = values.pop("beam_args")
     if strange := [arg for arg in beam_args if not arg.startswith("-")]:
-        raise click.UsageError(f"unexpected argument {strange[0]!r}; options for Beam follow after --")
+        raise click.UsageError(_stray(strange))
     options = Options(**{name: values.pop(name) for name in Options._fields if name != "beam_args"}, beam_args=beam_args)
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, force=True)  # before Beam is imported
     return options
 
 
-def build(
-    directories: Sequence[Path],
-    identities: Sequence[dict[str, Any]],
-    options: Options,
-    *,
-    reads: Sequence[str | Path],
-    tasks: int,
-    steps: Sequence[Step],
-    chain: Callable[[list[Path | None]], apache_beam.PTransform],
-) -> bool:
-    """Open the directories, run the chain for those that are not complete yet, and put them in place.
+def _stray(words: Sequence[str]) -> str:
+    """Say of words that belong to no option what they may have been meant for."""
+    given = click.get_current_context()
+    several = [param for param in given.command.params if param.multiple and isinstance(param, click.Option)]
+    used = [param for param in several if given.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE]
+    if all(word.lstrip("-").isdigit() for word in words):
+        fits = [param for param in used if isinstance(param.type, click.types.IntParamType)]
+    else:
+        fits = [param for param in used if not isinstance(param.type, click.types.IntParamType)]
+    said = f"unexpected argument {words[0]!r}" + (f" and {len(words) - 1} more" if len(words) > 1 else "")
+    if fits and any(os.path.exists(word) for word in words):
+        option, glob = fits[-1].opts[0], f"*{os.path.splitext(words[0])[1]}"
+        return f"{said}: quote the glob, or the shell makes words of it ({option} '{glob}'), or repeat the option for each file"
+    if fits:
+        option = fits[-1].opts[0]
+        return f"{said}: repeat the option for each value: {option} … {option} {words[0]}"
+    return f"{said}: an option takes one value; options for Beam follow after --"
 
-    `chain` gets, for each directory, where to build it, or None where that is done already; `reads` are the inputs of its tasks.
-    Return False if nothing was left to do.  A job that is not waited for, or only looked at, ends the command here.
-    """
-    from bertdata.pipelines import processes
 
-    workers, local = _workers([*directories, *reads], options), not (options.beam_args or options.no_wait)
-    how_run = {"tasks": tasks, "workers": workers, "beam_args": options.beam_args, "verbose": options.verbose}
-    if not local and _engine().check(options.beam_args, workers, not options.no_wait):
-        _engine().run(chain([*directories]), **how_run)
-        echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
+def build(planned: PlannedRun, options: Options) -> list[DataSet]:
+    """Carry out a run and return its data sets; a job that is not waited for, or only looked at, ends the command here."""
+    from ..commands.run import RunOptions, run
+
+    with of_tasks(() if options.no_wait else planned.steps) as progress:
+        how = RunOptions(
+            workers=options.workers,
+            overwrite=options.overwrite,
+            wait=not options.no_wait,
+            beam_args=options.beam_args,
+            verbose=options.verbose,
+            progress=progress,
+            warn=partial(echo, err=True),
+        )
+        made = run(planned, how)
+    if not made:
+        if options.no_wait and all(holder(path / STATE) or is_complete(path) for path in planned.directories):
+            for directory in planned.directories:
+                echo(f"{directory}: {_whereabouts(directory)}")
+        else:
+            echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
         click.get_current_context().exit()
-    how = {"resume": options.resume, "overwrite": options.overwrite, "stays": not options.no_wait}
-    with contextlib.ExitStack() as stack:
-        roots = [stack.enter_context(opened(d, i, **how)) for d, i in zip(directories, identities, strict=True)]
-        todo = [None if is_complete(root) else root for root in roots]
-        first = next((root for root in todo if root is not None), None)
-        for root, task in zip(roots, todo, strict=True):
-            if task is None:
-                manifest.check_files(root, manifest.read(root))
-        if first is None:
-            return False
-        if local:
-            stack.enter_context(processes.started(processes.number(workers, tasks), options.verbose))
-        keep = functools.partial(_hold, [root for root in todo if root is not None])
-        with of_tasks(first, [] if options.no_wait else steps):
-            _engine().run(chain(todo), **how_run, wait=not options.no_wait, hold=keep)
-    if options.no_wait:
-        for directory in directories:
-            echo(f"{directory}: {_whereabouts(directory)}")
-        click.get_current_context().exit()
-    return True
-
-
-def _engine() -> Any:
-    """Import Beam, which takes a second."""
-    with lasting_imports():
-        from bertdata.pipelines import engine
-    return engine
-
-
-def _hold(roots: Sequence[Path], job: Job | None) -> None:
-    for root in roots:
-        hold(root / STATE, job)
+    return made
 
 
 def _whereabouts(directory: Path) -> str:
@@ -163,49 +119,6 @@ def _whereabouts(directory: Path) -> str:
     if job is None:
         return "is complete"
     return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
-
-
-def _workers(paths: Sequence[str | Path], options: Options) -> int | None:
-    """Return how many workers the user wants; one where a path is in the memory of this process, which no other can see."""
-    private = next(filter(is_private, paths), None)
-    if private is None:
-        return options.workers
-    if (options.workers or 1) > 1 or options.beam_args:
-        raise UsageError(f"{private} is in the memory of this process: leave --workers and a --runner away, or give another path")
-    return 1
-
-
-@contextlib.contextmanager
-def signals() -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into KeyboardInterrupt, whose first argument is the exit code.
-
-    If the way out takes over two seconds, the process ends at once: every file is safe by design.  A signal that is ignored when
-    the command starts stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
-    """
-    received: list[int] = []
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        received.append(128 + number)
-        echo("\nbertdata: stopped: finish it with the same command (and --resume, where it has that)", err=True)
-        timer = threading.Timer(2, os._exit, received)
-        timer.daemon = True
-        timer.start()
-        for each in heeded:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    heeded = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
-    old = {number: signal.signal(number, stop) for number in heeded}
-    try:
-        yield
-    except BaseException:  # Beam makes an error of its own of what is raised inside a step
-        if not received:
-            raise
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
-    if received:  # also where the interrupt was lost, in code that can raise nothing
-        raise KeyboardInterrupt(received[0])
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -221,8 +134,10 @@ def echo(text: str = "", *, err: bool = False) -> None:
             raise StorageError(f"cannot write to the standard output: {error.strerror}: what was asked for is done") from error
 
 
-def conclude(directory: Path, done: bool, reading: str) -> None:
+def conclude(made: DataSet, reading: str) -> None:
     """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
-    echo(describe(manifest.read(directory), directory) if done else f"{directory} is complete already: nothing to do")
+    echo(describe(made.manifest, made.path) if made.new else f"{made.path} is complete already: nothing to do")
+    for path, left in leftovers(made.path).items():
+        echo(f"{path} ({size(left)}) is left over from a run that was not finished: its command goes on with it, or remove it")
     if reading:
         echo(f"Read it with: {reading}")

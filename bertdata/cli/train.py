@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,21 @@ import click
 
 from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
-from ..recipe import Recipe, prepare
+from ..io.signals import Answer, signals
+from ..io.terminal import clean, unguarded
 from ..report.words import count
-from ..terminal import clean, unguarded
+from ..training.recipe import Recipe, prepare
+from .options import Command
 from .run import echo
 
 __all__ = ["command"]
 
+_EPOCHS = 100  # more than are of use: BERT was trained for 40 (section A.2)
+_LONG = 14 * 86400.0  # seconds of a run that is worth a second thought
+_GO_ON = "go on with the same command and --resume"
 
-@click.command("train")
+
+@click.command("train", cls=Command)
 @click.argument("configuration", type=click.Path(path_type=Path), metavar="RUN.TOML")
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --output, to the bit.")
@@ -34,10 +41,10 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
     """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg.  A signal
-    (Ctrl-C, SIGTERM) writes a checkpoint before it ends the run.  For several GPUs:
+    (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a second Ctrl-C ends it at once.  For several GPUs:
 
     \b
-        torchrun --nproc-per-node 8 -m bertdata.trainer run.toml --output run
+        torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     config = read_training(configuration)
     chief = os.environ.get("RANK", "0") == "0"
@@ -46,14 +53,20 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
             echo(line, err=not dry_run)
     if dry_run:
         return
-    from ..trainer import train
+    from ..training.trainer import train
 
-    with _named_losses(), _noted_signals() as received, _progress(config, chief) as report:
-        done = train(config, output, resume=resume, overwrite=overwrite, report=report, stop=lambda: bool(received))
+    place = _Place(chief)
+    with _named_losses(), signals(place.answer) as received, _progress(config, chief, place) as report:
+
+        def stop(done: int, saved: int) -> bool:
+            place.move(done, saved)
+            return bool(received)
+
+        done = train(config, output, resume=resume, overwrite=overwrite, report=report, stop=stop)
     if not done.complete:
         if chief:
-            echo(f"stopped after step {done.step:,}: go on with the same command and --resume", err=True)
-        raise click.exceptions.Exit(128 + (received or [signal.SIGTERM])[0])
+            echo(_stopped(done.step), err=True)
+        raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
         told = _told(done.evaluation) if done.evaluation else "no validation split to evaluate on"
         echo(f"{done.checkpoint.parent}: {count(done.step, 'step')}; {told}")
@@ -62,7 +75,7 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
 
 def _plan(recipe: Recipe) -> Iterator[str]:
     """Say what a run is made of."""
-    from ..plan import Plan, widths
+    from ..training.plan import BatchPlan, widths
 
     model, config = recipe.model, recipe.config
     shape = f"L{model.num_hidden_layers} H{model.hidden_size} A{model.num_attention_heads}"
@@ -72,13 +85,16 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     for part in recipe.parts:
         rows, sizes = part.shards, part.phase.widths or widths(part.shards.max_seq_length)
         directories = list(zip(rows.rows, rows.weights, strict=True))
-        planned = Plan(rows.lengths, config.batch_size, widths=sizes, seed=part.options["seed"], parts=directories)
+        planned = BatchPlan(rows.lengths, config.batch_size, widths=sizes, seed=part.options["seed"], parts=directories)
         evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate"
-        epochs = f"{part.phase.steps / planned.batches:.2f} epochs of {planned.batches:,} batches"
+        epochs = part.phase.steps / planned.batches
         yield (
             f"  steps {part.first:,} to {part.end:,}: {', '.join(part.phase.shards)}, {len(rows):,} rows, {evaluated}; "
-            f"{epochs}, {planned.left:,} rows left over of each, widths {', '.join(map(str, planned.widths))}"
+            f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
+            f"widths {', '.join(map(str, planned.widths))}"
         )
+        if epochs > _EPOCHS:
+            yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or take fewer steps"
 
 
 @contextlib.contextmanager
@@ -93,21 +109,47 @@ def _named_losses() -> Iterator[None]:
         raise BertDataError(f"{told}: see what it said, or whether memory ran out, then go on with --resume") from error
 
 
-@contextlib.contextmanager
-def _noted_signals() -> Iterator[list[int]]:
-    """Take note of SIGINT and SIGTERM, for training to end after its step; those that follow do nothing more."""
-    received: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    old = {number: signal.signal(number, lambda number, frame: received.append(number)) for number in numbers}
-    try:
-        yield received
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+class _Place:
+    """Where a run is, for the bar and for who stops it: the steps that are done, those that are saved, and how long one takes."""
+
+    def __init__(self, chief: bool) -> None:
+        self._chief, self._together = chief, int(os.environ.get("WORLD_SIZE", 1)) > 1
+        self._done = self._saved = 0
+        self._begun, self._seconds = 0.0, 0.0
+        self.shown: Callable[[int], None] = lambda done: None
+
+    def move(self, done: int, saved: int) -> None:
+        """Take note of a step that begins; it is told of twice."""
+        if self._begun and done == self._done:
+            return
+        now = time.monotonic()
+        self._seconds = now - self._begun if self._begun else 0.0
+        self._done, self._saved, self._begun = done, saved, now
+        self.shown(done)
+
+    def answer(self) -> Answer:
+        """Tell what a signal does now: where all steps are saved, it ends the one that is begun; else the run saves first.
+
+        Processes that train together end after the same step.
+        """
+        saves = bool(self._begun) and (self._together or self._done != self._saved)
+        if not self._chief:
+            return Answer("", saves)
+        if not saves:
+            return Answer(_stopped(self._done) if self._begun else f"stopped before a step was begun: {_GO_ON}")
+        takes = f", which takes about {_duration(self._seconds)}," if self._seconds > 1 else ""
+        kept = f"keeps checkpoint-{self._saved}" if self._saved else "keeps no step"
+        text = f"step {self._done + 1:,}{takes} is finished and saved first; another Ctrl-C ends the run at once and {kept}"
+        return Answer(text, saves)
+
+
+def _stopped(done: int) -> str:
+    """Say where a run goes on."""
+    return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
 
 
 @contextlib.contextmanager
-def _progress(config: TrainConfig, chief: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _progress(config: TrainConfig, chief: bool, place: _Place) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Yield what shows a line of metrics: above a bar that is alive on a terminal, else by itself, with the time left."""
     if not chief or sys.stderr is None or not sys.stderr.isatty():
         yield lambda record: echo(_line(record), err=True)
@@ -119,16 +161,16 @@ def _progress(config: TrainConfig, chief: bool) -> Iterator[Callable[[dict[str, 
     columns = (TextColumn("train"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), *times)
     with Progress(*columns, console=Console(file=unguarded(sys.stderr)), speed_estimate_period=600) as bars:
         bar = bars.add_task("train", total=config.total_steps)
-
-        def show(record: dict[str, Any]) -> None:
-            bars.console.print(clean(_line(record)), markup=False, highlight=False)
-            bars.update(bar, completed=record["step"])
-
-        yield show
+        place.shown = lambda done: bars.update(bar, completed=done)
+        yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
 
 
 def _line(record: dict[str, Any]) -> str:
     """Say a record in a line."""
+    if record["kind"] == "trial":
+        left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
+        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG else ""
+        return f"{record['step']:>9,}  {steps} to go take about {_duration(left)} here, by a timed part of one{advice}"
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":
@@ -146,10 +188,12 @@ def _told(record: dict[str, Any]) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds.
+    """Return a time as hours, minutes and seconds, or in days.
 
-    >>> _duration(59.6), _duration(360000)
-    ('0:01:00', '100:00:00')
+    >>> _duration(59.6), _duration(360000), _duration(34.6e6)
+    ('0:01:00', '100:00:00', '400 days')
     """
+    if seconds >= _LONG:
+        return f"{seconds / 86400:,.0f} days"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

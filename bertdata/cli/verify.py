@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from ..errors import NoInputError, VerificationError
-from ..files import place
+from ..io.terminal import clean
 from ..report.words import count, size
-from ..terminal import clean
 from .bars import of_bytes
+from .options import Command, in_options
+from .paths import place
 from .run import echo
 
 __all__ = ["command"]
@@ -21,7 +22,7 @@ __all__ = ["command"]
 _LINES = 50  # about damaged files of one data set; the others are counted
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @click.argument("directories", nargs=-1, required=True, type=place, metavar="DIRECTORY...")
 @click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one a core, fewer for little]")
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
@@ -33,8 +34,8 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
     Exit code 6 and a line for each file that is damaged.  A failing disk is exit code 4.  What `bertdata train` writes is no
     data set: a checkpoint is checked when it is loaded.
     """
-    from .. import manifest
-    from ..verify import verify
+    from ..dataset import manifest
+    from ..verification import verify
 
     for directory in directories:  # before the first is read for hours
         _refuse_run(directory)
@@ -46,7 +47,7 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
         with _progress(directory) as progress:
             found = verify(directory, workers=workers, progress=progress)
         for problem in found.problems[:_LINES]:
-            echo(f"{directory / problem.name}: {problem.what}", err=True)
+            echo(f"{directory / problem.name}: {in_options(problem.what)}", err=True)
         if len(found.problems) > _LINES:
             echo(f"{directory}: and {count(len(found.problems) - _LINES, 'file')} more", err=True)
         for note in found.notes:

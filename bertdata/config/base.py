@@ -1,30 +1,111 @@
-"""What the configurations share: frozen, checked when made, and an identity that tells what the bytes depend on."""
+"""What the configurations share: fields that say all there is to say of an option, checked when a value is made.
+
+A field is an option of the command line, a key of a TOML file and an argument of the Python function: its name, default, bounds
+and help stand here once.
+
+>>> @dataclass(frozen=True, kw_only=True)
+... class Bread(Config):
+...     slices: int = option(2, "How many slices.", least=1, most=20)
+>>> Bread(slices=0)
+Traceback (most recent call last):
+bertdata.errors.UsageError: `slices`: use 1 to 20
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
+import math
+import types
+import typing
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import UsageError
 
-__all__ = ["FORMATS", "FREE", "Config"]
+__all__ = ["FILES", "FORMATS", "FREE", "Config", "Option", "misfit_of", "option", "options_of"]
+
+C = TypeVar("C", bound="Config")
 
 FORMATS = ("arrow-stream", "arrow-file", "parquet")
 FREE: dict[str, Any] = {"identity": False}  # marks a field that the output's bytes do not depend on
+FILES: dict[str, Any] = {"files": True}  # marks a field of files of the user, of which the identity has names and digests
+
+
+class Option(NamedTuple):
+    """What a field says of itself.
+
+    help: a sentence or two.  section: the title under which `--help` lists it.  choices, least, most: the values it may have;
+    0 and None are also allowed where `unset` says in words what they stand for.  flags: the names on the command line where they
+    do not follow from the field's, such as ``--lowercase/--cased``.  metavar: what stands for the value in `--help`.
+    """
+
+    help: str
+    section: str = ""
+    choices: Collection[str] = ()
+    least: float | None = None
+    most: float | None = None
+    unset: str = ""
+    flags: str = ""
+    metavar: str = ""
+
+    def problem(self, value: Any) -> str:
+        """Say what a value should be instead; nothing where it may be."""
+        if self.choices and value not in self.choices:
+            return f"use one of {', '.join(self.choices)}"
+        if value is None or (self.unset and not value) or (self.least is self.most is None):
+            return ""
+        low, high = self.least, self.most
+        if (low is None or value >= low) and (high is None or value <= high):
+            return ""
+        told = f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
+        if high is not None and isinstance(value, float):
+            told = f"a share between {low:,} and {high:,}"
+        return f"use {told}" + (f", or 0 for {self.unset}" if self.unset else "")
+
+
+def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:
+    """Make a field of a configuration that is an option as well; `more` are the other fields of `Option`.
+
+    identity: whether the output's bytes depend on it.
+    """
+    return dataclasses.field(default=default, metadata={"option": Option(help, **more), "identity": identity})
+
+
+def options_of(kind: type[Config]) -> dict[str, Option]:
+    """Return the options among the fields of a configuration, by name, in their order."""
+    return {f.name: f.metadata["option"] for f in dataclasses.fields(kind) if "option" in f.metadata}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """A frozen value that refuses what cannot work when it is made."""
 
+    def __post_init__(self) -> None:
+        for name, option in options_of(type(self)).items():
+            value = getattr(self, name)
+            if problem := option.problem(value):
+                shown = f" {value}" if option.choices else ""
+                raise UsageError(f"`{name}`{shown}: {problem}")
+
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on."""
         fields = dataclasses.fields(self)
         values = {f.name: getattr(self, f.name) for f in fields if f.metadata.get("identity", True)}
         return {name: _plain(value) for name, value in values.items()}
+
+    @classmethod
+    def of(cls: type[C], identity: dict[str, Any]) -> C:
+        """Make the configuration of an identity in which `misfit_of` finds nothing wrong.
+
+        Options that this version does not know are left out, and files of the user, of which an identity has names and digests
+        alone.  Raise UsageError where there is no such configuration.
+        """
+        hints, files = _hints(cls), [f.name for f in dataclasses.fields(cls) if f.metadata.get("files")]
+        own = {name: value for name, value in identity.items() if name in hints and name not in files}
+        return cls(**{name: _typed(value, hints[name]) for name, value in own.items()})
 
     def sha256(self) -> str:
         """Hash the identity."""
@@ -40,3 +121,56 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Config):
         return value.identity()
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
+    """Say which field of an identity has a value of another type; nothing where all are right, or not known to this version."""
+    hints = _hints(kind)
+    for field in dataclasses.fields(kind):
+        if field.name not in identity:
+            continue
+        value, hint = identity[field.name], hints[field.name]
+        if field.metadata.get("files"):
+            if not _are_files(value):
+                return f"{field.name} is not a list of names and digests"
+        elif isinstance(hint, type) and issubclass(hint, Config):
+            if type(value) is not dict:
+                return f"{field.name} is not an object"
+            if problem := misfit_of(hint, value):
+                return f"{field.name}.{problem}"
+        elif not _fits(value, hint):
+            return f"{field.name} is not {_name(hint)}"
+    return ""
+
+
+def _hints(kind: type[Config]) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _are_files(value: Any) -> bool:
+    keys = ("name", "sha256")
+    return type(value) is list and all(type(file) is dict and all(_fits(file.get(key), str) for key in keys) for file in value)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if isinstance(hint, types.UnionType):
+        return any(_fits(value, each) for each in typing.get_args(hint))
+    if typing.get_origin(hint) is tuple:
+        return type(value) is list and all(_fits(each, typing.get_args(hint)[0]) for each in value)
+    if hint is float:
+        return type(value) in (int, float) and abs(value) < 1 << 63 and math.isfinite(value)
+    return type(value) is hint and (hint is not int or abs(value) < 1 << 63)
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    if isinstance(hint, type) and issubclass(hint, Config):
+        return hint.of(value)
+    return tuple(value) if typing.get_origin(hint) is tuple else value
+
+
+def _name(hint: Any) -> str:
+    if isinstance(hint, types.UnionType):
+        return " or ".join(_name(each) for each in typing.get_args(hint))
+    if typing.get_origin(hint) is tuple:
+        return "a list of text"
+    return {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(hint, "null")

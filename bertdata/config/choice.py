@@ -6,38 +6,46 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .base import Config
+from .base import Config, option
 
 __all__ = ["DEDUP", "ChoiceConfig"]
 
 DEDUP = ("none", "exact", "near")
+_SECTION = "Choice among all documents"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceConfig(Config):
-    """What is chosen when all documents are known.
+    """What is chosen when all documents are known; `mix` and `sample_documents` draw by `seed`."""
 
-    `dedup` drops documents whose words are those of an earlier one (``exact``), and those whose similarity to an earlier one is
-    estimated as `near_threshold` or more (``near``); `dedup_paragraphs` drops long paragraphs that have occurred before.  `mix`
-    gives sources shares of the text (``wikipedia=0.7,books=0.3``), `sample_documents` is how many documents are drawn from
-    what is left, 0 standing for all; both draw by `seed`.
-    """
-
-    dedup: str = "exact"
-    dedup_paragraphs: bool = False
-    near_threshold: float = 0.8
-    mix: str = ""
-    sample_documents: int = 0
-    seed: int = 12345
+    dedup: str = option(
+        "exact", "Keep the first of documents with the same words, or with nearly the same.", section=_SECTION, choices=DEDUP
+    )
+    dedup_paragraphs: bool = option(False, "Drop long paragraphs that have occurred before.", section=_SECTION)
+    near_threshold: float = option(
+        0.8, "Similarity from which on `dedup` near takes two documents for copies.", section=_SECTION, least=0.3, most=1
+    )
+    mix: str = option(
+        "",
+        "Shares of the text by source, such as wikipedia=0.7,books=0.3: sources are thinned to meet them.",
+        section=_SECTION,
+        metavar="SHARES",
+    )
+    sample_documents: int = option(
+        0,
+        "Draw exactly so many documents from all that are left; all where there are fewer.",
+        section=_SECTION,
+        least=1,
+        unset="all",
+    )
+    seed: int = option(12345, "Seed of what `mix` and a sample draw.", section=_SECTION)
 
     def __post_init__(self) -> None:
-        self._require(self.dedup in DEDUP, f"--dedup {self.dedup}: use one of {', '.join(DEDUP)}")
-        self._require(0.3 <= self.near_threshold <= 1, "--near-threshold: use a similarity between 0.3 and 1")
+        super().__post_init__()
         self._require(
             self.dedup == "near" or self.near_threshold == ChoiceConfig.near_threshold,
-            "--near-threshold does nothing without --dedup near",
+            "`near_threshold` does nothing without `dedup` near",
         )
-        self._require(self.sample_documents >= 0, "--sample-documents: use at least 1, or 0 for all")
         _ = self.shares
 
     @property
@@ -56,7 +64,7 @@ class ChoiceConfig(Config):
                 share = 0.0
             self._require(
                 name not in shares and 0 < share < math.inf,
-                f"--mix {self.mix}: write each source once, with a share over 0: wikipedia=0.7,books=0.3",
+                f"`mix` {self.mix}: write each source once, with a share over 0: wikipedia=0.7,books=0.3",
             )
             shares[name] = share
         return shares
@@ -66,5 +74,5 @@ class ChoiceConfig(Config):
         given = ", ".join(sources)
         self._require(
             not self.mix.strip() or {*self.shares} == {*sources},
-            f"--mix {self.mix}: give a share to each source that is read, and to no other: {given}",
+            f"`mix` {self.mix}: give a share to each source that is read, and to no other: {given}",
         )

@@ -6,69 +6,117 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import FORMATS, FREE, Config
+from .base import FILES, FORMATS, Config, option
 from .choice import ChoiceConfig
 from .filters import FilterConfig
+from .languages import problem_of
 
 __all__ = ["CorpusConfig"]
+
+_READ, _WIKIPEDIA, _BOOKS, _OUTPUT = "What to read", "Wikipedia", "Books and text", "Output"  # the sections of `--help`
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusConfig(Config):
     """Documents from dumps, books and other text.
 
-    `inline_templates` tells whether templates that carry words give them; `templates` are the user's tables of them, by the
-    file's name its text; their digests are in the identity.  `exclude` are files of evaluation sets: name, path and SHA-256.
-    `task_bytes` is the compressed input of one task and so of one shard; plain XML counts four times as much; 0 stands for a
-    32nd of the input, but from 4 to 16 MB, and more where that gives over 40,000 tasks.  `max_documents` bounds what is read, for
-    a trial; 0 is all.  `max_page_bytes` bounds a page, line or book in memory.  `max_rejects` is a share of the records.
-    `text_documents` tells what of a plain file of text is a document, and `book_sentences` into documents of how many sentences a
-    file is cut that holds books without a border between them.
+    `templates` are the user's tables of templates, by the file's name its text, and `exclude` files of evaluation sets: name,
+    path and SHA-256; of both the digests are in the identity.  `filters` bound a document,
+    `choice` looks at all of them together.
     `verse` and `encoding` tell how books are read, as in `bertdata.sources.books.Reading`; `encoding` holds for plain text too.
-    `sentence_splitter` names who splits sentences, as in `bertdata.sentences.choose`.
+    `sentence_splitter` names who splits sentences, as in `bertdata.text.sentences.choose`.  `filter_functions` are filters of the
+    user's own, ``module:function``, and `functions` the SHA-256 of the sources of all such functions, by name.
     """
 
-    definition_lists: str = "drop"
-    variant: str = ""
-    inline_templates: bool = True
-    templates: tuple[tuple[str, str], ...] = ()
-    drop_disambiguation: bool = False
-    text_column: str = "text"
-    title_column: str = "title"
-    id_column: str = ""
-    text_documents: str = "file"
-    book_sentences: int = 1000
-    verse: str = "auto"
-    encoding: str = ""
-    language: str = ""
-    sentence_splitter: str = "sentencex"
+    definition_lists: str = option(
+        "drop",
+        "Lines that begin with : or ; in a page: drop them as lists, or keep them as prose.",
+        section=_WIKIPEDIA,
+        choices=("drop", "keep"),
+    )
+    variant: str = option("", "Variant of a wiki with several, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
+    inline_templates: bool = option(
+        True, "Keep the words of templates in running prose: measures, dates, foreign words.", section=_WIKIPEDIA
+    )
+    templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
+    drop_disambiguation: bool = option(False, "Drop disambiguation pages.", section=_WIKIPEDIA)
+    text_column: str = option("text", "Column that holds the text.", section=_BOOKS)
+    title_column: str = option("title", "Column that holds the title.", section=_BOOKS)
+    id_column: str = option("", "Column that identifies a document.", section=_BOOKS, unset="its position in the file")
+    text_documents: str = option(
+        "file",
+        "What is a document of a .txt file of `text`: the file, or what stands between blank lines.",
+        section=_BOOKS,
+        choices=("file", "blank-lines"),
+    )
+    book_sentences: int = option(
+        1000,
+        "Sentences of a document of books_large_p1.txt and its like, where nothing tells where a book ends.",
+        section=_BOOKS,
+        least=2,
+    )
+    verse: str = option(
+        "auto",
+        "Verse in books: keep it, drop it, or keep poems and plays and drop what is quoted in prose (auto).",
+        section=_BOOKS,
+        choices=("auto", "keep", "drop"),
+    )
+    encoding: str = option(
+        "",
+        "Encoding of books and plain text, such as gb18030.",
+        section=_BOOKS,
+        metavar="NAME",
+        unset="as its bytes look",
+    )
+    language: str = option(
+        "", "Language of the input.", section=_READ, metavar="CODE", unset="as the input says, or as its words look"
+    )
+    sentence_splitter: str = option(
+        "sentencex",
+        "Who splits sentences: sentencex, blingfire, regex or module:function; for one language too: blingfire,zh=sentencex.",
+        section=_READ,
+        metavar="NAME",
+    )
     filters: FilterConfig = FilterConfig()
-    exclude: tuple[tuple[str, str, str], ...] = ()
+    exclude: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     choice: ChoiceConfig = ChoiceConfig()
-    max_documents: int = 0
-    task_bytes: int = 0
-    max_page_bytes: int = 16 << 20
-    format: str = "arrow-stream"
-    max_rejects: float = field(default=0.1, metadata=FREE)
+    filter_functions: tuple[str, ...] = ()
+    functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
+    max_documents: int = option(
+        0,
+        "Stop after so many documents, an equal part from the beginning of each task: for a quick trial.",
+        section=_READ,
+        least=1,
+        unset="all",
+    )
+    task_bytes: int = option(
+        0,
+        "Input of one task, and so of one shard; plain XML counts a fourth.",
+        section=_OUTPUT,
+        least=1 << 16,
+        unset="a 64th of the input, from 2 to 16 MB, and more where that gives over 40,000 tasks",
+    )
+    max_page_bytes: int = option(16 << 20, "Reject larger pages, lines and books.", section=_OUTPUT, least=1 << 10, most=1 << 31)
+    format: str = option("arrow-stream", "Format of the shards.", section=_OUTPUT, choices=FORMATS)
+    max_rejects: float = option(
+        0.1, "Fail if a larger share of the input is broken.", section=_OUTPUT, least=0, most=1, identity=False
+    )
 
     def __post_init__(self) -> None:
-        self._require(self.format in FORMATS, f"--format {self.format}: use one of {', '.join(FORMATS)}")
-        self._require(self.definition_lists in ("drop", "keep"), "--definition-lists: use drop or keep")
-        self._require(self.text_documents in ("file", "blank-lines"), "--text-documents: use file or blank-lines")
-        self._require(self.verse in ("auto", "keep", "drop"), "--verse: use auto, keep or drop")
-        self._require(_is_encoding(self.encoding), f"--encoding {self.encoding}: no such encoding; gb18030 or koi8-r is one")
-        self._require(self.book_sentences >= 2, "--book-sentences: use at least 2")
-        self._require(self.task_bytes == 0 or self.task_bytes >= 1 << 16, "--task-bytes: use 65536 or more, or 0 for the default")
-        self._require(self.max_documents >= 0, "--max-documents: use at least 1, or 0 for all")
-        self._require(self.max_page_bytes >= 1 << 10, "--max-page-bytes: use at least 1024")
-        self._require(0 <= self.max_rejects <= 1, "--max-rejects: use a share between 0 and 1")
-        self._require(self.inline_templates or not self.templates, "--templates does nothing with --no-inline-templates")
+        super().__post_init__()
+        self._require(_is_encoding(self.encoding), f"`encoding` {self.encoding}: no such encoding; gb18030 or koi8-r is one")
+        self._require(bool(self.text_column), "`text_column`: give the name of a column")
+        problem = problem_of(self.language) if self.language else ""
+        self._require(not problem, f"`language`: {problem}")
+        self._require(self.inline_templates or not self.templates, "`templates` does nothing without `inline_templates`")
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; of files of the user their digests."""
         tables = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in self.templates]
         excluded = [{"name": name, "sha256": sha256} for name, _, sha256 in self.exclude]
-        return {**super().identity(), "templates": tables, "exclude": excluded}
+        own = {**super().identity(), "templates": tables, "exclude": excluded}
+        own["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
+        return {name: value for name, value in own.items() if value or name not in ("filter_functions", "functions")}
 
 
 def _is_encoding(name: str) -> bool:

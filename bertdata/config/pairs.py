@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import FORMATS, FREE, Config
+from .base import FORMATS, FREE, Config, option
 
 __all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "SEGMENTERS", "PairsConfig"]
 
@@ -18,6 +18,7 @@ OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in
 LABEL_1 = {"nsp": "not_next", "sop": "swapped"}  # under which name a manifest counts the pairs with label 1
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
+_ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
 _MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece")  # fields of PairsConfig that static masks have
 
 
@@ -35,23 +36,74 @@ class PairsConfig(Config):
     Chinese text, which are then neither cut nor masked in part.
     """
 
-    objective: str = "nsp"
-    max_seq_length: int = 128
-    short_seq_prob: float | None = None
-    dupe_factor: int = 1
-    validation_fraction: float = 0.0
-    shards: int = 0
+    objective: str = option(
+        "nsp",
+        "nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  full-sentences: rows filled with sentences "
+        "(RoBERTa).  causal: running text cut to length (GPT).",
+        section=_ROWS,
+        choices=tuple(OBJECTIVES),
+    )
+    max_seq_length: int = option(
+        128,
+        "Tokens in a row, [CLS] and [SEP] included; several lengths make a directory each.",
+        section=_ROWS,
+        least=16,
+        most=65536,
+    )
+    short_seq_prob: float | None = option(
+        None, "Share of pairs made shorter, by chance.", section=_ROWS, least=0, most=1, unset="0.1 for pairs, 0 for other rows"
+    )
+    dupe_factor: int = option(
+        1, "Use the text this many times, each time cut and paired anew.", section=_ROWS, least=1, most=1000
+    )
+    validation_fraction: float = option(
+        0.0,
+        "Share of the documents that make a validation split, the same ones for any seed.",
+        section=_ROWS,
+        least=0,
+        most=0.5,
+    )
+    shards: int = option(0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one for 12 MB of all copies' text")
     bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the number of shards chosen by it is in the identity
-    provenance: bool = False
-    masking: str = "none"
-    masked_lm_prob: float | None = None
-    max_predictions: int = 0
-    whole_word: bool = False
-    span: bool = False
-    per_piece: bool = False
-    chinese_words: str = "none"
-    format: str = "arrow-stream"
-    seed: int = 12345
+    provenance: bool = option(False, "Add the ids of the documents that A and B came from.", section=_ROWS)
+    masking: str = option(
+        "none",
+        "none: rows are masked when they are read, anew each epoch.  static: rows are masked now, those of each copy of "
+        "`dupe_factor` by themselves.",
+        section=_MASKING,
+        choices=MASKINGS,
+    )
+    masked_lm_prob: float | None = option(
+        None, "Static masks: share of a row's tokens that are masked.", section=_MASKING, unset="0.15"
+    )
+    max_predictions: int = option(
+        0,
+        "Static masks: most tokens that are masked in a row.",
+        section=_MASKING,
+        least=1,
+        unset="as many as give each row its share",
+    )
+    whole_word: bool = option(
+        False,
+        "Static masks: mask whole words.  Pieces that go on with a word begin with ##; for Chinese see `chinese_words`; in "
+        "Japanese and other text without spaces ## tells no more than this.",
+        section=_MASKING,
+    )
+    span: bool = option(False, "Static masks: mask spans of words, 3.8 long on average (SpanBERT).", section=_MASKING)
+    per_piece: bool = option(
+        False,
+        "With `whole_word` or `span`: each piece by itself becomes [MASK], a random word or stays, not all of them alike.",
+        section=_MASKING,
+    )
+    chinese_words: str = option(
+        "none",
+        "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
+        "pip install 'bertdata[chinese]'.",
+        section=_MASKING,
+        choices=SEGMENTERS,
+    )
+    format: str = option("arrow-stream", "Format of the shards.", section=_OUTPUT, choices=FORMATS)
+    seed: int = option(12345, "Seed of every choice.", section=_OUTPUT)
 
     @property
     def unit(self) -> str:
@@ -64,48 +116,40 @@ class PairsConfig(Config):
         return () if self.chinese_words == "none" else (self.chinese_words,)
 
     def __post_init__(self) -> None:
-        self._require(self.objective in OBJECTIVES, f"--objective {self.objective}: use one of {', '.join(OBJECTIVES)}")
+        super().__post_init__()
         pairs = bool(OBJECTIVES[self.objective])
         if self.short_seq_prob is None:
             object.__setattr__(self, "short_seq_prob", 0.1 if pairs else 0.0)
-        self._require(self.format in FORMATS, f"--format {self.format}: use one of {', '.join(FORMATS)}")
-        self._require(16 <= self.max_seq_length <= 65536, "--max-seq-length: use 16 to 65536")
-        self._require(0 <= (self.short_seq_prob or 0) <= 1, "--short-seq-prob: use a share between 0 and 1")
         self._require(
-            pairs or not self.short_seq_prob, f"--short-seq-prob is for pairs: rows of {self.objective} are never made shorter"
+            pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
         )
         self._require(
-            pairs or not self.provenance, f"--provenance is for pairs: a row of {self.objective} may be of many documents"
+            pairs or not self.provenance, f"`provenance` is for pairs: a row of {self.objective} may be of many documents"
         )
-        self._require(1 <= self.dupe_factor <= 1000, "--dupe-factor: use 1 to 1000")
-        self._require(0 <= self.validation_fraction <= 0.5, "--validation-fraction: use a share between 0 and 0.5")
-        self._require(0 <= self.shards <= 99999, "--shards: use 1 to 99999, or 0 to choose by size")
         self._check_masks()
 
     def _check_masks(self) -> None:
         """Refuse masks that can't be, and what would do nothing."""
-        self._require(self.masking in MASKINGS, f"--masking {self.masking}: use one of {', '.join(MASKINGS)}")
-        self._require(self.chinese_words in SEGMENTERS, f"--chinese-words: use one of {', '.join(SEGMENTERS)}")
         static, words = self.masking == "static", self.chinese_words != "none"
         for name in _MASKS:
             self._require(
                 static or getattr(self, name) == getattr(PairsConfig, name),
-                f"--{name.replace('_', '-')} does nothing with --masking none: rows are then masked when they are read",
+                f"`{name}` does nothing with `masking` none: rows are then masked when they are read",
             )
-        asked = "--masking static" if static else "--chinese-words"
+        asked = "`masking` static" if static else "`chinese_words`"
         self._require(
-            self.objective != "causal" or not (static or words), f"{asked} does nothing with --objective causal: it has no masks"
+            self.objective != "causal" or not (static or words), f"{asked} does nothing with `objective` causal: it has no masks"
         )
-        self._require(not (self.whole_word and self.span), "--whole-word and --span: use one of them")
+        self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them")
         whole = self.unit != "piece"
-        self._require(whole or not self.per_piece, "--per-piece is for --whole-word or --span: a piece is always drawn by itself")
+        self._require(whole or not self.per_piece, "`per_piece` is for `whole_word` or `span`: a piece is always drawn by itself")
         self._require(
-            whole or not (static and words), "--chinese-words does nothing to masks of pieces: add --whole-word or --span"
+            whole or not (static and words), "`chinese_words` does nothing to masks of pieces: add `whole_word` or `span`"
         )
         if static and self.masked_lm_prob is None:
             object.__setattr__(self, "masked_lm_prob", 0.15)
-        self._require(not static or 0 < (self.masked_lm_prob or 0) <= 1, "--masked-lm-prob: use a share over 0, up to 1")
-        self._require(0 <= self.max_predictions <= self.max_seq_length, "--max-predictions: use 1 to --max-seq-length")
+        self._require(not static or 0 < (self.masked_lm_prob or 0) <= 1, "`masked_lm_prob`: use a share over 0, up to 1")
+        self._require(0 <= self.max_predictions <= self.max_seq_length, "`max_predictions`: use 1 to `max_seq_length`")
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; how rows are masked only where they are."""

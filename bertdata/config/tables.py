@@ -6,7 +6,7 @@ import dataclasses
 import typing
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 
 __all__ = ["from_table"]
 
@@ -20,7 +20,8 @@ def from_table(kind: type[Any], table: Any, path: str, inside: str = "") -> Any:
         raise UsageError(f"{path}: {inside} must be a table, with a line for each of its keys")
     hints, dot = typing.get_type_hints(kind), f"{inside}." if inside else ""
     if unknown := sorted(table.keys() - hints.keys()):
-        raise UsageError(f"{path}: there is no key {dot}{unknown[0]}: use some of {', '.join(hints)}")
+        more = did_you_mean(unknown[0], hints) or f": use some of {', '.join(hints)}"
+        raise UsageError(f"{path}: there is no key {dot}{unknown[0]}{more}")
     for each in dataclasses.fields(kind):
         if each.name not in table and each.default is each.default_factory is dataclasses.MISSING:
             raise UsageError(f"{path}: {dot}{each.name} is missing: it has no default")

@@ -90,6 +90,15 @@ class OptimizerConfig(Config):
         for name in ("beta_1", "beta_2"):
             self._require(0 <= getattr(self, name) < 1, f"optimizer.{name}: use 0 to below 1")
 
+    def rate(self, step: int, total: int) -> float:
+        """Return the learning rate of a step, counted from 0, as `create_optimizer` has it: both lines begin at step 0.
+
+        >>> [round(OptimizerConfig(warmup_steps=4).rate(step, 10) * 1e4, 6) for step in (0, 1, 2, 4, 9)]
+        [0.0, 0.25, 0.5, 0.6, 0.1]
+        """
+        share = step / self.warmup_steps if step < self.warmup_steps else 1 - step / total
+        return self.learning_rate * share
+
 
 @dataclass(frozen=True, kw_only=True)
 class Phase(Config):

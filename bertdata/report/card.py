@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -35,6 +36,7 @@ def write(manifest: dict[str, Any]) -> str:
         "---",
         "configs:",
         "- config_name: default",
+        f'  description: "SHA-256 of the shards: {_digest(manifest["shards"])}"',
         "  data_files:",
         *(line for split, path in splits for line in (f"  - split: {split}", f"    path: {path}")),
         "---",
@@ -67,6 +69,16 @@ def write(manifest: dict[str, Any]) -> str:
         *_bounds(config),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _digest(shards: list[dict[str, Any]]) -> str:
+    """Hash the shards' names and digests.
+
+    `datasets` names its cache by a directory's last part and by what `configs:` says, and by nothing of the rows: without this
+    digest, two data sets called ``corpus`` would have one cache, and the second one would be read as the rows of the first.
+    """
+    told = json.dumps([[shard["name"], shard["sha256"]] for shard in shards])
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def _masks(manifest: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..files import write_text
+from ..io.files import write_text
 from .drawing import Line, Panel, Points, figure
 from .metrics import NAME as METRICS
 from .metrics import Record, read_metrics

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..terminal import clean
+from ..io.terminal import clean
 
 __all__ = ["Line", "Panel", "Points", "figure"]
 

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import masking, shards
 from ..config import OBJECTIVES
+from ..dataset import shards
 from ..errors import UsageError, VerificationError
+from ..rows import masking
+from ..wordpiece import IGNORED
 
 __all__ = ["document_lines", "join", "pair_lines", "pick", "row"]
 
@@ -66,9 +68,9 @@ def pair_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this epoch has it."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
-    places, answers = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
+    positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
-    ids[places] = answers
+    ids[positions] = labels
     words = [pieces[i] for i in ids]
     a = int((segments == 0).sum())
     if names := OBJECTIVES[objective]:
@@ -82,27 +84,27 @@ def pair_lines(
         yield 2, join(words)
     yield 2, f"input_ids:      {_short(masked)}"
     yield 2, f"token_type_ids: 0 x {a}" + (f", 1 x {len(ids) - a}" if a < len(ids) else "")
-    if len(places):
-        yield from _mask_lines("masked", masked, places, answers, pieces)
+    if len(positions):
+        yield from _mask_lines("masked", masked, positions, labels, pieces)
     elif objective != "causal":
         yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, pieces, seed, epoch), pieces)
 
 
 def _masked(ids: Ids, number: int, pieces: Sequence[str], seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:
-    """Mask a row as it would be in this epoch; return its ids, the masked places and what stood there."""
+    """Mask a row as it would be in this epoch; return its ids, the masked positions and the ids that stood there."""
     most = max(1, round(0.15 * len(ids)))
     rows = np.array([number])
     masked, positions, labels = masking.mask(
-        ids[None].astype(np.int64), masking.ordinary(pieces), seed=seed, epoch=epoch, rows=rows, max_predictions=most
+        ids[None].astype(np.int64), masking.mask_vocabulary(pieces), seed=seed, epoch=epoch, rows=rows, max_predictions=most
     )
-    used = labels[0] != masking.IGNORED
+    used = labels[0] != IGNORED
     return masked[0], positions[0][used], labels[0][used]
 
 
-def _mask_lines(name: str, masked: Ids, places: Ids, answers: Ids, pieces: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, pieces: Sequence[str]) -> Iterator[tuple[int, str]]:
     yield 2, f"{name}: {join([pieces[i] for i in masked])}"
-    predictions = zip(places.tolist(), answers.tolist(), strict=True)
-    told = [f"{place} {pieces[wanted]} ({_change(pieces[masked[place]], pieces[wanted])})" for place, wanted in predictions]
+    predictions = zip(positions.tolist(), labels.tolist(), strict=True)
+    told = [f"{at} {pieces[wanted]} ({_change(pieces[masked[at]], pieces[wanted])})" for at, wanted in predictions]
     yield 2, f"to predict ({len(told)}): {', '.join(told)}"
 
 

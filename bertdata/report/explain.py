@@ -1,4 +1,4 @@
-"""Say what became of one document: in the corpus, dropped or rejected and why, or known under no such id."""
+"""Say what became of a document, named by its id, its title or its file: in the corpus, dropped or rejected and why."""
 
 from __future__ import annotations
 
@@ -8,57 +8,112 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import shards
-from ..files import opened
+from ..dataset import shards
+from ..errors import UsageError, VerificationError
+from ..io.files import opened
 
 __all__ = ["explain"]
 
+_SOURCES = ("text:", "books:")  # whose ids name their file
+_MOST = 20  # documents of one title or file that are shown; the others are counted
 
-def explain(directory: Path, manifest: dict[str, Any], id: str) -> Iterator[str]:
-    """Yield a line for each place where the corpus knows the id, else lines that say what that may mean."""
-    known = False
-    for line in _places(directory, manifest, id):
-        known = True
-        yield line
+
+def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[str]:
+    """Yield a line for each row or list entry that has this id, title or file name.
+
+    Raise UsageError, after lines that say what that may mean, where it knows none.
+    """
+    found = 0
     listed: Counter[str] = Counter()
+    for line in _places(directory, manifest, name):
+        found += 1
+        if found <= _MOST:
+            yield line
     for kind, told in (("drops", "dropped"), ("rejects", "rejected")):
         for file in manifest.get(kind, []):
             for record in _records(directory / file["name"]):
                 listed[record["reason"]] += 1
-                if record["id"] == id:
-                    known = True
+                if _is_named(record["id"], name):
+                    found += 1
                     detail = record.get("detail") or record.get("where", "")
-                    yield f"{id} was {told}: {record['reason']}{f' ({detail})' if detail else ''}; listed in {file['name']}"
-    if not known:
-        yield f"{id} is no document of {directory}, and neither its drops nor its rejects name it."
-        counted: Counter[str] = Counter()
-        for stage in manifest["counts"]:
-            counted.update(stage["dropped"])
-        if unlisted := ", ".join(f"{reason} {count:,}" for reason, count in counted.items() if reason not in listed):
-            yield f"It may be among those that are counted, and not listed: {unlisted}."
-        yield f"Else it was in no input; ids here look like {_example(directory, manifest)}."
+                    if found <= _MOST:
+                        reason = f"{record['reason']}{f' ({detail})' if detail else ''}"
+                        yield f"{record['id']} was {told}: {reason}; listed in {file['name']}"
+    if found > _MOST:
+        yield f"and {found - _MOST:,} more of {name}"
+    if not found:
+        yield from _why_not(directory, manifest, name, listed)
+        raise UsageError(f"--explain {name}: nothing of this id, title or file name is known in {directory}")
 
 
-def _places(directory: Path, manifest: dict[str, Any], id: str) -> Iterator[str]:
+def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Counter[str]) -> Iterator[str]:
+    """Say what may have become of a document that nothing names."""
+    if name in [entry["name"] for entry in manifest["inputs"]]:
+        yield f"{name} was read, but its documents are known by their ids and titles only."
+    if listed:
+        yield "What was dropped or rejected is listed by its id, not by its title."
+    yield f"{name} is no document of {directory}, and neither its drops nor its rejects name it."
+    counted: Counter[str] = Counter()
+    for stage in manifest["counts"]:
+        counted.update(stage["dropped"])
+    if unlisted := ", ".join(f"{reason} {count:,}" for reason, count in counted.items() if reason not in listed):
+        yield f"It may be among those that are counted, and not listed: {unlisted}."
+    yield f"Else it was in no input; ids here look like {_example(directory, manifest)}."
+
+
+def _is_named(id: str, name: str) -> bool:
+    """Tell whether an id is this one, or that of a document in a file of this name.
+
+    >>> _is_named("text:a.jsonl:7", "a.jsonl"), _is_named("books:emma", "emma.txt"), _is_named("enwiki:12", "enwiki")
+    (True, True, False)
+    """
+    of_file = id.startswith(_SOURCES) and f"{id.partition(':')[2]}:".startswith(_beginnings(name))
+    return id == name or of_file
+
+
+def _beginnings(name: str) -> tuple[str, ...]:
+    """Return how ids go on, after their source and with a colon at the end, that are of a file: a book's has no ``.txt``."""
+    return (f"{name}:", f"{name}/", f"{name.removesuffix('.txt')}:")
+
+
+def _places(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[str]:
     before = 0
     for shard in manifest["shards"]:
         row = 0
         for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
-            found = pc.index(batch.column("id"), id).as_py()
-            if found >= 0:
-                number = before + row + found
-                yield f"{id} is in {shard['name']}, row {row + found}; see it with: bertdata inspect {directory} --row {number}"
+            for at in _rows(batch, name):
+                told = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
+                yield f"{told}; see it with: bertdata inspect {directory} --row {before + row + at}"
             row += batch.num_rows
             del batch  # or it stays while the next one is read
         before += shard["rows"]
 
 
+def _rows(batch: pa.RecordBatch, name: str) -> list[int]:
+    """Return the rows of a batch whose id, title, in whatever case, or file is this one."""
+    ids, titles = batch.column("id"), batch.column("title")
+    named = pc.or_(pc.equal(ids, name), pc.equal(pc.utf8_lower(titles), name.lower()))
+    with_colon = pc.binary_join_element_wise(ids, "", ":")
+    for beginning in (f"{source}{rest}" for source in _SOURCES for rest in _beginnings(name)):
+        named = pc.or_(named, pc.starts_with(with_colon, beginning))
+    rows: list[int] = pc.indices_nonzero(named).to_pylist()
+    return rows
+
+
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     with opened(path) as file:
-        for line in file:
-            yield json.loads(line)
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line)
+                known = type(record) is dict and all(type(record.get(key)) is str for key in ("id", "reason"))
+            except (ValueError, RecursionError):
+                known = False
+            if not known:
+                raise VerificationError(f"{path}: line {number} is damaged: bertdata verify tells what else is")
+            yield record
 
 
 def _example(directory: Path, manifest: dict[str, Any]) -> str:

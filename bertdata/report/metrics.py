@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..files import write_text
+from ..io.files import write_text
 
 __all__ = ["NAME", "SUMS", "Metrics", "Record", "Window", "describe", "read_metrics"]
 

@@ -38,6 +38,8 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     lines = [f"{directory}: {_content(manifest)}"]
     for stage in manifest["counts"]:
         lines.append(f"  {stage['stage']}: {stage['in']:,} in, {stage['out']:,} out{_gone(stage)}")
+    if accents := manifest.get("accents"):
+        lines.append(f"  accents {accents}")
     sources = manifest.get("sources", {})
     if len(sources) > 1:
         told = (

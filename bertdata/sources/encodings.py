@@ -9,11 +9,13 @@ Korean books have them in pairs, and what is frequent has its own rows.
     ('déjà vu', '紅樓夢。第一回')
 """
 
+# benchmarks/decoding.py: 100 % of whole and 97 % of damaged texts read right; by charset-normalizer, same encodings, 99 and 66 %.
+
 from __future__ import annotations
 
 import codecs
 import re
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ..records import Reject
 
@@ -26,11 +28,15 @@ _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]
-_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")  # in no text: not tab, line ends, DOS end of file, escape
+# in no text: not tab, line ends, DOS end of file, escape
+_CONTROL = bytes([*range(1, 9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
 _MOST_CONTROL = 1000  # a text may have one stray control character in so many bytes
-_HIGH = re.compile(rb"[\x80-\xff]")
+_HIGH = bytes(range(0x80, 0x100))
+_LOW = bytes(range(0x80))
 _RUN = re.compile(rb"[\x80-\xff]{3,}")
 _VALID = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # in UTF-8
+_AT_ONCE = 1 << 16  # bytes in which valid sequences are counted at a time: each takes some 50 bytes of memory
+_CONTINUED = re.compile(rb"[\x80-\xbf]{0,3}")
 _VALID_PER_STRAY = 4  # Latin-1 has next to no valid sequence, GB18030 one for each three other bytes
 _DECLARED = re.compile(rb"^character set encoding:\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)
 _HEADER = 4000  # bytes in which a header names the encoding
@@ -86,12 +92,13 @@ def decode(data: bytes, encoding: str = "") -> str:
         return _strict(data, encoding, "given")
     if (nul := data.find(b"\0")) >= 0:
         raise BinaryData(f"a NUL byte at offset {nul}: this is not a text file")
-    if len(control := _CONTROL.findall(data)) > 3 + len(data) // _MOST_CONTROL:
-        raise BinaryData(f"{len(control)} control characters: this is not a text file")
+    if (control := _count(data, _CONTROL)) > 3 + len(data) // _MOST_CONTROL:
+        raise BinaryData(f"{control} control characters: this is not a text file")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if len(_VALID.findall(data)) > _VALID_PER_STRAY * len(_HIGH.findall(_VALID.sub(b"", data))):
+        valid, strays = _sequences(data)
+        if valid > _VALID_PER_STRAY * strays:
             return _stray(data)
         return _legacy(data, error.start)
 
@@ -102,6 +109,26 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
         return decode(data, encoding)
     except ValueError as error:
         return Reject(id, "binary" if isinstance(error, BinaryData) else "undecodable", f"{where}: {error}")
+
+
+def _count(data: bytes, those: bytes) -> int:
+    """Count the bytes of data that are one of `those`."""
+    return len(data) - len(data.translate(None, those))
+
+
+def _sequences(data: bytes) -> tuple[int, int]:
+    r"""Count the valid sequences of UTF-8 and the bytes above 0x7F outside of them, some bytes of data at a time.
+
+    >>> _sequences(b"caf\xc3\xa9 \x93noir\x94")
+    (1, 2)
+    """
+    valid = strays = start = 0
+    while start < len(data):
+        end = start + _AT_ONCE
+        end += len(cast(re.Match[bytes], _CONTINUED.match(data, end))[0])  # no sequence is cut
+        rest, found = _VALID.subn(b"", data[start:end])
+        valid, strays, start = valid + found, strays + _count(rest, _HIGH), end
+    return valid, strays
 
 
 def _strict(data: bytes, encoding: str, how: str) -> str:
@@ -133,7 +160,7 @@ def _legacy(data: bytes, at: int) -> str:
     """Decode data that is no Unicode."""
     candidates = [_declared(data)]
     sample = data[at : at + _SAMPLE]
-    high = b"".join(_HIGH.findall(sample))
+    high = sample.translate(None, _LOW)
     if foreign := sum(map(len, _RUN.findall(sample))) > _MOST_IN_RUNS * len(high):
         candidates += [_cyrillic(high), *_paired(sample)]
     for encoding in filter(None, candidates):

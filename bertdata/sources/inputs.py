@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..credentials import conceal
 from ..errors import NoInputError, UsageError
-from ..files import place
-from ..storage import storage_errors
+from ..io.files import place
+from ..io.storage import storage_errors
 
 __all__ = ["find"]
 
@@ -40,9 +41,17 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
     and for one that must be packed anew (``.xml.7z``), unless it is there in another form as well.
     """
     found: set[str] = set()
+    given: dict[str, str] = {}
     for pattern in patterns:
-        with storage_errors(f"{option} {pattern}"):
-            found.update(_find(pattern, suffixes, option))
+        if not pattern:
+            raise UsageError(f"{option}: the name is empty, as that of an unset variable: give a file, glob or directory")
+        public = conceal(pattern)
+        if given.setdefault(public, pattern) != pattern:
+            raise UsageError(
+                f"{option}: two URLs of {public} differ in login or query alone, which name no file: give each file its own name"
+            )
+        with storage_errors(f"{option} {public}"):
+            found.update(_find(public, suffixes, option))
     paths = sorted(_once(found))
     if strange := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"
@@ -71,7 +80,9 @@ def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
         if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
             raise _unread(option, place(packed), suffixes)
     if not matches:
-        raise NoInputError(f"{option} {pattern}: no file of this name ({', '.join(suffixes)}): check the path, and quote a glob")
+        raise NoInputError(
+            f"{option} {pattern}: no file of this name ({', '.join(suffixes) or 'of any kind'}): check the path, and quote a glob"
+        )
     return matches if list_files is _stored else [os.path.abspath(match) for match in matches]
 
 
@@ -148,7 +159,7 @@ def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
 
 def _stored(path: Any, suffixes: Sequence[str]) -> list[str]:
     """List the files in a store with one of the suffixes that a URL stands for, as `_matches` does on a disk."""
-    if path.is_file():
+    if path.is_file() and not path.path.endswith("/"):  # of a folder HTTP says the same
         return [str(path)] if _has_suffix(path.name, suffixes) else []
     root = path
     while glob.has_magic(root.path):

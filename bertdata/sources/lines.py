@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["CJK", "join_lines", "paragraphs", "unify_newlines"]
+__all__ = ["CJK", "MOST_LINES", "count_lines", "join_lines", "one_line", "paragraphs", "unify_newlines"]
+
+MOST_LINES = 1_500_000  # of a text: each takes some 60 bytes of memory beside its own
 
 # Scripts written without spaces between words: ideographs, kana, their punctuation and full-width forms (not Hangul).
 CJK = "\u2e80-\u2fdf\u3000-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
+_NEWLINES = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")  # beside the line feed
+_AT_ONCE = 1 << 20  # characters that are cut into words at a time
+_SPACE = re.compile(r"\s")
 _IS_CJK = re.compile(f"[{CJK}]")
+
+
+def count_lines(text: str) -> int:
+    """Count the line ends of a text, of every kind."""
+    return text.count("\n") + sum(map(text.count, _NEWLINES[1:]))
 
 
 def unify_newlines(text: str) -> str:
@@ -19,7 +29,7 @@ def unify_newlines(text: str) -> str:
     >>> unify_newlines("one\r\ntwo\rthree")
     'one\ntwo\nthree'
     """
-    for newline in ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"):
+    for newline in _NEWLINES:
         if newline in text:
             text = text.replace(newline, "\n")
     return text
@@ -56,3 +66,21 @@ def join_lines(lines: Iterable[str]) -> str:
             parts.append(" ")
         parts.append(line)
     return "".join(parts)
+
+
+def one_line(text: str) -> str:
+    r"""Put one space between the words of a text; of a long one not all words are held at a time.
+
+    >>> one_line(" tea\n and\u00a0 cake ")
+    'tea and cake'
+    """
+    if len(text) <= _AT_ONCE:
+        return " ".join(text.split())
+    parts: list[str] = []
+    start = 0
+    while start < len(text):
+        space = _SPACE.search(text, min(len(text), start + _AT_ONCE))
+        end = space.start() if space else len(text)
+        parts.append(" ".join(text[start:end].split()))
+        start = end
+    return " ".join(filter(None, parts))

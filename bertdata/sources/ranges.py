@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from ..files import opened
+from ..io.files import opened
 from ..records import Piece, Reject
 
 __all__ = ["check_end", "read_lines", "skip_line", "split_lines"]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ..files import opened, size
+from ..io.files import opened, size
 from ..records import Piece, Reject
 from .encodings import decode_or_reject
-from .lines import paragraphs, unify_newlines
+from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
 from .ranges import check_end, read_lines, split_lines
 from .tables import Columns, is_table, read_table, split_table
 
@@ -62,6 +62,8 @@ def read_text(
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
+    if count_lines(text) > MOST_LINES:
+        return Reject(id, "too-large", f"{id}: more than {MOST_LINES} lines")
     found = paragraphs(text)
     return Text(id, title, language, url, found) if found else Reject(id, "empty", f"{id}: no words")
 
@@ -107,5 +109,7 @@ def _lines(lines: list[bytes], begin: int, held: int, piece: Piece, encoding: st
     text = decode_or_reject(b"\n".join(lines), encoding, id, where)
     if isinstance(text, Reject):
         return text
+    if count_lines(text) > MOST_LINES:
+        return Reject(id, "too-large", f"{where}: more than {MOST_LINES} lines")
     found = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
     return Text(id, "", "", "", found) if found else Reject(id, "empty", f"{where}: no words")

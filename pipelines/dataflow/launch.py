@@ -3,8 +3,8 @@
     --command=train-vocab --corpus=gs://b/corpus --cased=true --output=gs://b/vocab --runner=DataflowRunner --region=…
     bertdata train-vocab gs://b/corpus --cased --output gs://b/vocab --no-wait -- --runner=DataflowRunner --region=…
 
-The files ``*.json`` beside this one say what the parameters of each command are: one that is ``true`` or ``false`` is a flag, and
-one whose pattern has a ``;`` may have several values.
+The files ``*.json`` beside this one say what the parameters of each command are: one that is ``true`` or ``false`` is a flag, one
+whose pattern has a ``;`` may have several values, and one whose pattern has a space takes a value in two words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
         elif patterns[name] == _FLAG:
             words += [option] if value == "true" else []
         else:
-            words += [word for each in (value.split(";") if ";" in patterns[name] else [value]) for word in (option, each)]
+            for each in value.split(";") if ";" in patterns[name] else [value]:
+                words += [option, *(each.split(" ", 1) if " " in patterns[name] else [each])]
     beam = [argument for argument in arguments if argument.removeprefix("--").partition("=")[0] not in patterns]
     if image and "sdk_container_image" not in given:
         beam.append(f"--sdk_container_image={image}")

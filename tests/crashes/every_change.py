@@ -1,10 +1,10 @@
-"""Kill a command before each change that it makes on the disk, one after the other, and finish it with --resume.
+"""Kill a command before each change that it makes on the disk, one after the other, and finish it with the same command.
 
     python every_change.py DIRECTORY '{"old": […], "arguments": […], "how": […], "first": 1, "step": 5}'
 
 The command runs in forks of this process, so that it need not load its libraries a hundred times; a hook of Python itself
 (`sys.addaudithook`) sees every call that makes, opens for writing, renames or removes something below DIRECTORY, and kills.
-Prints, as JSON, how many changes an unbroken run makes and what went wrong.  With `again`, the run that resumes is killed as
+Prints, as JSON, how many changes an unbroken run makes and what went wrong.  With `again`, the run that goes on is killed as
 well: the first run at its change number `again`, the second one at each.  With `full`, nothing is killed: from that change on
 the disk has no space, and the command must say so, with exit code 4.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import bertdata.pipelines.build_corpus
-import bertdata.pipelines.engine
+import bertdata.pipelines.engines.engine
 import bertdata.pipelines.make_pairs
 import bertdata.pipelines.train_vocab  # noqa: F401
 
@@ -82,7 +82,7 @@ def digests(work: Path) -> dict[str, str]:
 def left(work: Path) -> list[str]:
     """Name what a finished run must not leave."""
     hidden = [path for path in work.rglob("*") if any(part[0] == "." for part in path.relative_to(work).parts)]
-    known = {".bertdata", "lock", "run.json", "run.sha256"}
+    known = {".bertdata", "lock", "commit", "run.json"}
     return [str(path) for path in hidden if path.name not in known]
 
 
@@ -98,7 +98,7 @@ def whole(work: Path, *known: dict[str, str]) -> bool:
 
 
 def try_all(directory: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """Kill at each change, resume, and tell what was wrong."""
+    """Kill at each change, run again, and tell what was wrong."""
     work, kept, wrong = directory / "work", directory / "kept", []
     arguments, how, again, full = told["arguments"], told["how"], told.get("again", 0), told.get("full", False)
     work.mkdir(parents=True)
@@ -114,11 +114,11 @@ def try_all(directory: Path, told: dict[str, Any]) -> dict[str, Any]:
         codes = [run(work, [*arguments, *how], again or number, full)]
         refused, done = work.with_name("said").read_text(), codes[0] == 0 and digests(work) == new
         if again:
-            codes.append(run(work, [*arguments, *how, "--resume"], number))
+            codes.append(run(work, [*arguments, *how], number))
         stood = whole(work, old, new)
-        codes.append(run(work, [*arguments, *how, "--resume"]))
+        codes.append(run(work, [*arguments, *how]))
         same, rest = digests(work) == new, left(work)
-        told_so = not full or done or (codes[0] == 4 and "free some space" in refused and "--resume" in refused)
+        told_so = not full or done or (codes[0] == 4 and "free some space" in refused and "same command" in refused)
         if not (stood and same and told_so and codes[-1] == 0) or rest:
             said = refused + work.with_name("said").read_text()
             wrong.append({"change": number, "codes": codes, "whole": stood, "same": same, "left": rest, "said": said})

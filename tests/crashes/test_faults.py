@@ -1,4 +1,4 @@
-"""Disks, directories and surroundings that fail: an exit code, a message that names the fix, and --resume to the same bytes."""
+"""Disks, directories and surroundings that fail: an exit code, a message that names the fix, and then the same bytes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import COMMAND, STEPS, Build, Run, command_line, digests, leftovers
+from conftest import COMMAND, STEPS, Build, Run, build_of, command_line, digests, leftovers
 from test_resume import kill_in_mid_run
 
-from bertdata import files, shards
+from bertdata.dataset import shards
 from bertdata.errors import BertDataError, ResumeError, StorageError, VerificationError
+from bertdata.io import files
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -47,9 +48,9 @@ def test_a_limit_on_the_size_of_files(
     arguments, output = command_line(name, text, parts), tmp_path / "out"
     done = shell(f'ulimit -f {limit}; exec "$@"', name, *arguments, "--output", output, "--workers", workers)
     assert done.returncode == 4, done.stderr
-    assert "ulimit -f" in done.stderr and "--resume" in done.stderr and "Traceback" not in done.stderr
+    assert "ulimit -f" in done.stderr and "same command" in done.stderr and "Traceback" not in done.stderr
     assert not (output / "manifest.json").exists()
-    build(name, output, *arguments, "--resume")
+    build(name, output, *arguments)
     assert digests(output) == digests(parts / name)
     assert leftovers(output) == []
 
@@ -78,10 +79,10 @@ def test_a_full_disk(build: Build, parts: Path, text: Path, disk: Path, name: st
     done = shell('exec "$@"', name, *arguments, "--output", output, "--workers", workers)
     if done.returncode or name != "train-vocab":  # whose output may be small enough
         assert done.returncode == 4, done.stderr
-        assert "No space left on device: free some space" in done.stderr and "--resume" in done.stderr
+        assert "No space left on device: free some space" in done.stderr and "same command" in done.stderr
         assert not (output / "manifest.json").exists()
     remount(disk, "size=64m")
-    build(name, output, *arguments, "--resume")
+    build(name, output, *arguments)
     assert digests(output) == digests(parts / name)
     assert leftovers(output) == []
 
@@ -105,8 +106,9 @@ IN_THE_WAY = {
     "": (5, "is a file: choose another --output"),
     "data": (5, "no data set of bertdata: choose another --output"),
     ".bertdata": (5, "no data set of bertdata: choose another --output"),
-    ".bertdata/work": (4, "a file stands where a directory should be; remove it"),
-    ".bertdata/tasks": (4, "a part of the path is a file, not a directory"),
+    ".bertdata/old": (5, "is a link, or no directory: it was left as it is"),
+    ".bertdata/new": (5, "is a link, or no directory: it was left as it is"),
+    ".bertdata/build-0": (5, "is a link, or no directory: it was left as it is"),
     ".bertdata/lock/": (4, "a directory stands where a file should be; remove it"),
     "manifest.json/": (4, "a directory stands where a file should be; remove it"),
 }
@@ -140,12 +142,12 @@ def test_a_run_begun_by_another_version_is_not_gone_on_with(
 ) -> None:
     output, arguments = tmp_path / "out", command_line("make-pairs", text, parts)
     kill_in_mid_run(output, "tokenize", 2, "make-pairs", *arguments, "--output", output, "--workers", 1)
-    state = output / ".bertdata" / "run.json"
+    state = build_of(output) / ".bertdata" / "run.json"
     begun = json.loads(state.read_text(encoding="utf-8"))
     begun["versions"][what] = old
     state.write_text(json.dumps(begun), encoding="utf-8")
     with pytest.raises(ResumeError, match=rf"versions\.{what}: '{old}' then, .*--overwrite"):
-        build("make-pairs", output, *arguments, "--resume")
+        build("make-pairs", output, *arguments)
     build("make-pairs", output, *arguments, "--overwrite")
     assert digests(output) == digests(parts / "make-pairs")
 
@@ -157,7 +159,7 @@ def test_a_clock_that_was_set_back_or_forth(build: Build, parts: Path, text: Pat
     kill_in_mid_run(output, "extract", 3, "build-corpus", *arguments, "--output", output, "--workers", 1)
     for path in output.rglob("*"):
         os.utime(path, (clock, clock))
-    build("build-corpus", output, *arguments, "--resume")
+    build("build-corpus", output, *arguments)
     assert digests(output) == digests(parts / "build-corpus")
 
 
@@ -192,7 +194,7 @@ def test_too_few_open_files_for_the_workers(build: Build, parts: Path, text: Pat
     done = shell('ulimit -n 63; exec "$@"', "build-corpus", *arguments, "--output", output, "--workers", 2)
     assert done.returncode == 4
     assert "63 open files are too few for 2 workers, who take 64: raise the limit (ulimit -n 1024)" in done.stderr
-    build("build-corpus", output, *arguments, "--resume")
+    build("build-corpus", output, *arguments)
     assert digests(output) == digests(parts / "build-corpus")
 
 
@@ -223,7 +225,7 @@ FAILURES = [(errno.EIO, StorageError), (errno.EMFILE, StorageError), (errno.EINV
 def test_a_disk_that_fails_is_not_called_damage(
     parts: Path, monkeypatch: pytest.MonkeyPatch, number: int | None, kind: type[Exception]
 ) -> None:
-    """Of our own shards: exit code 4, and --resume; not 6, and a corpus built again in vain."""
+    """Of our own shards: exit code 4, and the same command again; not 6, and a corpus built again in vain."""
 
     def fail(*_: Any) -> Any:
         raise OSError(number, os.strerror(number)) if number else pa.ArrowInvalid("not an Arrow file")
@@ -252,10 +254,10 @@ def test_a_store_that_fails_while_pairs_are_made(parts: Path, build: Any, monkey
             raise lost
         return real(*arguments)
 
-    monkeypatch.setattr("bertdata.output.digest", digest)
-    monkeypatch.setattr("bertdata.pipelines.corpus.digest", digest)
-    with pytest.raises(StorageError, match=r"check the address, the network.*--resume"):
+    monkeypatch.setattr("bertdata.dataset.run.digest", digest)
+    monkeypatch.setattr("bertdata.build.documents.digest", digest)
+    with pytest.raises(StorageError, match=r"check the address, the network.*same command"):
         build("make-pairs", output, corpus, "--vocab", parts / "train-vocab", "--shards", 12)
     left[0] = 10_000
-    build("make-pairs", output, corpus, "--vocab", parts / "train-vocab", "--shards", 12, "--resume")
+    build("make-pairs", output, corpus, "--vocab", parts / "train-vocab", "--shards", 12)
     assert (output / "manifest.json").read_bytes() == (parts / "make-pairs" / "manifest.json").read_bytes()

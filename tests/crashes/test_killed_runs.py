@@ -1,4 +1,4 @@
-"""Runs killed at random moments, and before every change they make on the disk: with --resume they end in the same bytes."""
+"""Runs killed at random moments, and before every change they make on the disk: given again, they end in the same bytes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def small(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def at_every_change(small: Path, directory: Path, name: str, overwrite: bool, **more: Any) -> dict[str, Any]:
-    """Kill a command before its changes `first`, `first` + `step` and so on, and resume it; return what was wrong."""
+    """Kill a command before its changes `first`, `first` + `step` and so on, and give it again; return what was wrong."""
     output = directory / "work" / ("out-{length}" if name == "make-pairs" else "out")
     lines: dict[str, list[object]] = {
         "build-corpus": ["build-corpus", "--text", small / "text.jsonl", "--task-bytes", 1 << 16],

@@ -1,4 +1,4 @@
-"""Signals to the driver, to its workers and to both at once: a clear end, an exit code, and --resume to the same bytes."""
+"""Signals to the driver, to its workers and to both at once: a clear end, an exit code, and then the same bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def started(parts: Path, text: Path, tmp_path: Path) -> Started:
     def call(name: str, workers: int) -> tuple[subprocess.Popen[bytes], list[object]]:
         arguments = command_line(name, text, parts)
         process = start_heard(name, *arguments, "--output", tmp_path / "out", "--workers", workers)
-        wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / FIRST[name], 1)
+        wait_for_tasks(process, tmp_path / "out", FIRST[name], 1)
         return process, arguments
 
     return call
@@ -35,7 +35,7 @@ def ends_as_told(process: subprocess.Popen[bytes], number: int) -> None:
     """See that a run ends soon after a signal, with its exit code and a message."""
     _, said = process.communicate(timeout=30)
     assert process.returncode == 128 + number, said
-    assert b"--resume" in said
+    assert b"same command" in said
     assert b"Traceback" not in said
 
 
@@ -58,7 +58,7 @@ def test_a_signal(
     process, arguments = started(name, workers)
     (os.killpg if group else os.kill)(process.pid, number)
     ends_as_told(process, number)
-    build(name, tmp_path / "out", *arguments, "--resume")
+    build(name, tmp_path / "out", *arguments)
     assert digests(tmp_path / "out") == digests(parts / name)
     assert leftovers(tmp_path / "out") == []
 
@@ -69,7 +69,7 @@ def test_nohup(parts: Path, text: Path, tmp_path: Path) -> None:
     command = ["nohup", *COMMAND, *map(str, arguments)]
     null = subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
-    wait_for_tasks(process, tmp_path / "out" / ".bertdata" / "tasks" / "extract", 1)
+    wait_for_tasks(process, tmp_path / "out", "extract", 1)
     os.killpg(process.pid, signal.SIGHUP)
     assert process.wait(120) == 0
     assert digests(tmp_path / "out") == digests(parts / "build-corpus")
@@ -81,8 +81,8 @@ def test_a_killed_worker(build: Build, parts: Path, tmp_path: Path, started: Sta
     os.kill(workers_of(process.pid)[-1], signal.SIGKILL)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"a worker process was killed" in said and b"--resume" in said and b"Traceback" not in said, said.decode()
-    build(name, tmp_path / "out", *arguments, "--resume")
+    assert b"a worker process was killed" in said and b"same command" in said and b"Traceback" not in said, said.decode()
+    build(name, tmp_path / "out", *arguments)
     assert digests(tmp_path / "out") == digests(parts / name)
     assert leftovers(tmp_path / "out") == []
 

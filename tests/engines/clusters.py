@@ -7,13 +7,14 @@ another one there, and every worker a umask of its own, so that the mode of a fi
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ UMASKS = (0o022, 0o026)  # of the first worker and of the second
 MODES = {0o644, 0o640}  # of the files that they write
 DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
 _HERE = Path(__file__).resolve().parent
-SECONDS = 180  # that anything may take on a busy machine
+SECONDS = 600  # that anything may take on a busy machine
 TIED = ["setpriv", "--pdeathsig", "KILL"]  # the words before a command that dies with the process which starts it
 _SHORT = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",  # a worker asks a dead one for so long, and not for half a minute
@@ -90,9 +91,19 @@ def wait_until(so: Callable[[], object], process: subprocess.Popen[Any]) -> None
         time.sleep(0.005)
 
 
-def modes(directory: Path) -> set[int]:
-    """Return the modes of the files below a directory, but of those that are being written."""
-    return {path.stat().st_mode & 0o777 for path in directory.rglob("[!.]*") if path.is_file()}
+def modes(files: Iterable[Path]) -> set[int]:
+    """Return the modes of files."""
+    return {path.stat().st_mode & 0o777 for path in files}
+
+
+def written_by(records: Iterable[Path]) -> set[int]:
+    """Return the modes of the files that these records of finished tasks name; the records themselves are private."""
+    found = set()
+    for record in records:
+        with contextlib.suppress(FileNotFoundError):  # committed since
+            named = json.loads(record.read_text(encoding="utf-8"))["report"]["files"]
+            found |= modes(record.parents[3] / file["name"] for file in named)
+    return found
 
 
 @dataclass
@@ -126,7 +137,7 @@ def go_on(cluster: Cluster) -> None:
 def dask_cluster(root: Path, *, unseen: Path | None = None) -> Iterator[Cluster]:
     """Run a scheduler and two workers of one thread; the second sees an empty directory in place of `unseen`."""
     python, local, known = sys.executable, Host(), root / "scheduler.json"
-    quiet = ("--no-dashboard", "--host", "127.0.0.1", "--scheduler-file", known)
+    quiet = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0", "--host", "127.0.0.1", "--scheduler-file", known)
     with contextlib.ExitStack() as stack:
         scheduler = local.start(root / "scheduler", python, "-m", "distributed.cli.dask_scheduler", "--port", 0, *quiet)
         stack.callback(end, scheduler)
@@ -192,6 +203,13 @@ def _ip(at: Host, words: str) -> None:
     subprocess.run([*at.before, "ip", *words.split()], check=True, capture_output=True)
 
 
+def _module(host: Host, module: str | Path) -> list[str | Path]:
+    """Return the words that run a module of Beam's, which listens on loopback alone unless the host is one of our own."""
+    if host.before:
+        return ["-m", module] if isinstance(module, str) else [module]
+    return [_HERE / "on_loopback.py", module]
+
+
 @contextlib.contextmanager
 def portable_cluster(root: Path, machines: list[Host], *, unseen: Path | None = None) -> Iterator[Cluster]:
     """Run Beam's job service on the first host and a pool of workers on each other; the last does not see `unseen`."""
@@ -200,12 +218,12 @@ def portable_cluster(root: Path, machines: list[Host], *, unseen: Path | None = 
     with contextlib.ExitStack() as stack:
         workers = []
         for number, (host, port) in enumerate(zip(others, ports, strict=True)):
-            pool = ("-m", "apache_beam.runners.worker.worker_pool_main", "--service_port", port)
+            pool = (*_module(host, "apache_beam.runners.worker.worker_pool_main"), "--service_port", port)
             hidden = unseen if host is others[-1] else None
             workers.append(host.start(root / f"pool-{number}", python, *pool, umask=UMASKS[number], unseen=hidden))
             stack.callback(end, workers[-1])
         pools = [f"{host.address}:{port}" for host, port in zip(others, ports, strict=True)]
-        service = driver.start(root / "service", python, _HERE / "job_service.py", job, door, *pools)
+        service = driver.start(root / "service", python, *_module(driver, _HERE / "job_service.py"), job, door, *pools)
         stack.callback(end, service)
         wait_for(root / "service" / "log", "serving", service)
         environment = ["--environment_type=EXTERNAL", f"--environment_config=127.0.0.1:{door}"]

@@ -28,7 +28,7 @@ def metadata(name: str) -> dict[str, Any]:
     first = {"name": "command", "label": "Command", "helpText": f"Write {name}.", "isOptional": False, "regexes": [f"^{name}$"]}
     found = [first]
     for param in command.params:
-        if param.name in LEFT_OUT:
+        if param.name in LEFT_OUT or getattr(param, "hidden", False):
             continue
         spellings = [*param.opts, *param.secondary_opts] if isinstance(param, click.Option) else param.opts
         found += [_parameter(param, spelling.lstrip("-").replace("-", "_"), command) for spelling in spellings]
@@ -48,6 +48,8 @@ def _parameter(param: click.Parameter, name: str, command: click.Command) -> dic
         given = param.to_info_dict()["default"]
         text += f"  [default: {';'.join(map(str, given)) if isinstance(given, (list, tuple)) else given}]"
     pattern = _pattern(param, name)
+    if param.nargs > 1:
+        text += f"  Each is {param.metavar}, with a space between."
     if getattr(param, "multiple", False):
         pattern = f"{pattern or '[^;]+'}(;{pattern or '[^;]+'})*"
         text += "  Several with ; between them."
@@ -58,6 +60,8 @@ def _parameter(param: click.Parameter, name: str, command: click.Command) -> dic
 def _pattern(param: click.Parameter, name: str) -> str:
     if getattr(param, "is_flag", False):
         return _FLAG.strip("^$")
+    if param.nargs > 1:
+        return f"[^; ]+ {_URL}"
     if isinstance(param.type, click.Choice):
         return f"({'|'.join(param.type.choices)})"
     return _URL if name in _PLACES else _NUMBERS.get(param.type.name, "")

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from clusters import MODES, SECONDS, TIED, Cluster, end, modes, wait_until
-from conftest import COMMAND, SAMPLE, Build, digests, leftovers, read_manifest
+from clusters import MODES, SECONDS, TIED, Cluster, end, wait_until, written_by
+from conftest import COMMAND, SAMPLE, Build, digests, leftovers, read_manifest, records
 
 DUMP = "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
 _BUILD = ("build-corpus", "--wikipedia", "dumps", "--books", "dumps", "--task-bytes", "65536")
@@ -59,7 +59,13 @@ class Job(NamedTuple):
     def run_by_both(self, name: str, output: str, cluster: Cluster) -> None:
         """Run a command on a cluster, and see both workers finish tasks: which one gets the last few is up to the engine."""
         with self.start(name, output, cluster) as driver:
-            wait_until(lambda: modes(self.root / output / ".bertdata" / "tasks") == MODES, driver)
+            seen: set[int] = set()
+
+            def both() -> bool:
+                seen.update(written_by(records(self.root / output, "*")))
+                return seen == MODES
+
+            wait_until(both, driver)
             _, said = driver.communicate(timeout=SECONDS)
         assert driver.returncode == 0 and "Traceback" not in said, said
         self.same(name, output)

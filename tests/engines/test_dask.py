@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import DASK, SECONDS, UMASKS, Cluster, can_hide, dask_cluster, modes, wait_until
-from conftest import Build
+from clusters import DASK, SECONDS, UMASKS, Cluster, can_hide, dask_cluster, wait_until, written_by
+from conftest import Build, build_of, records
 from jobs_of_engines import COMMANDS, STEPS, Job, prepare
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'bertdata[dask]'")
@@ -33,7 +33,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def wait_for_tasks(driver: subprocess.Popen[str], output: Path, step: str, count: int) -> None:
-    wait_until(lambda: len(list((output / ".bertdata" / "tasks" / step).glob("[0-9]*.json"))) >= count, driver)
+    wait_until(lambda: len(records(output, step)) >= count, driver)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -48,8 +48,8 @@ def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION", "inf")
     output = job.root / f"killed/{name}"
     with dask_cluster(tmp_path) as cluster, job.start(name, str(output), cluster) as driver:
-        wait_until(lambda: modes(output / ".bertdata" / "tasks" / STEPS[name]), driver)
-        first = modes(output / ".bertdata" / "tasks" / STEPS[name]).pop()
+        wait_until(lambda: written_by(records(output, STEPS[name])), driver)
+        first = written_by(records(output, STEPS[name])).pop()
         victim, other = cluster.workers if first == 0o666 & ~UMASKS[0] else cluster.workers[::-1]
         victim.send_signal(signal.SIGSTOP)  # what it holds now is missing: the run can't end
         time.sleep(0.5)
@@ -67,14 +67,12 @@ def test_a_killed_run_is_resumed(job: Job, cluster: Cluster) -> None:
     with job.start("corpus", "resumed", cluster) as driver:
         wait_for_tasks(driver, output, "extract", 4)
     assert not (output / "manifest.json").exists(), "killed too late to prove anything"
-    assert "--resume" in job.run("corpus", "resumed", cluster, code=5)
-    records = sorted((output / ".bertdata" / "tasks" / "extract").glob("*.json"))
-    numbers = [int(path.stem) for path in records]
-    kept = {path: path.stat().st_ino for n in numbers for path in (output / "data").glob(f"train-{n:05d}-*")}
+    numbers = [int(path.stem) for path in records(output, "extract")]
+    kept = {path.name: path.stat().st_ino for n in numbers for path in (build_of(output) / "data").glob(f"train-{n:05d}-*")}
     assert len(kept) >= 3
-    job.run("corpus", "resumed", cluster, "--resume")
+    job.run("corpus", "resumed", cluster)
     job.same("corpus", "resumed")
-    assert {path: path.stat().st_ino for path in kept} == kept
+    assert {name: (output / "data" / name).stat().st_ino for name in kept} == kept
 
 
 def test_a_run_whose_workers_are_all_dead_ends_where_dask_is_told_so(job: Job, tmp_path: Path) -> None:
@@ -85,7 +83,7 @@ def test_a_run_whose_workers_are_all_dead_ends_where_dask_is_told_so(job: Job, t
             worker.kill()
         _, said = driver.communicate(timeout=SECONDS)
     assert driver.returncode == 1, said
-    assert "without any running workers" in said.splitlines()[-1] and "--resume" in said.splitlines()[-1]
+    assert "without any running workers" in said.splitlines()[-1] and "same command" in said.splitlines()[-1]
 
 
 def test_the_bar_goes_on_and_verbose_shows_the_log(job: Job, cluster: Cluster) -> None:
@@ -126,7 +124,7 @@ def test_a_worker_that_cannot_write_is_told(job: Job, tmp_path: Path) -> None:
         assert "ulimit -f" in job.run("corpus", "large", cluster, code=4)
         for worker, limit in zip(cluster.workers, limits, strict=True):
             resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, limit)
-        job.run("corpus", "large", cluster, "--resume")
+        job.run("corpus", "large", cluster)
     job.same("corpus", "large")
 
 

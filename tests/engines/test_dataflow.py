@@ -16,9 +16,9 @@ import flex_metadata
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.extraction.plan import Plan
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
+from bertdata.build.corpus.plan import CorpusPlan
 from bertdata.config import CorpusConfig
 from bertdata.records import Piece, Task, pack
 
@@ -35,7 +35,7 @@ BEAM = ("--project=my-project", "--region=europe-west4", "--temp_location=gs://b
 def launch(*arguments: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     """Start the template as its launcher does."""
     words = [sys.executable, str(LAUNCH), *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **environment}, timeout=100, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300, check=False)
     assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -76,6 +76,9 @@ def test_parameters_become_a_command_line() -> None:
     assert module.command_line(given) == words + ours
     assert module.command_line(given, "image:1") == [*words, *ours, "--sdk_container_image=image:1"]
     assert module.command_line([*given, "--sdk_container_image=own"], "image:1")[-1] == "--sdk_container_image=own"
+    given = ["--command=build-corpus", "--read=own:read gs://b/a b.txt;own:other gs://b/c.txt", "--output=gs://b/o"]
+    read = ["--read", "own:read", "gs://b/a b.txt", "--read", "own:other", "gs://b/c.txt"]
+    assert module.command_line(given)[1:7] == read
     with pytest.raises(SystemExit, match="no command 'train': give the parameter"):
         module.command_line(["--command=train"])
 
@@ -120,7 +123,7 @@ def test_a_job_is_small_whatever_its_input() -> None:
         checksum = f"sha1:{hashlib.sha1(name.encode()).hexdigest()}"
         inputs.append({"name": name, "source": "wikipedia", "bytes": 134_217_728, "licence": "CC BY-SA", "checksum": checksum})
     pipeline = beam.Pipeline()
-    _ = pipeline | BuildCorpus(Plan(tasks, inputs), CorpusConfig(), Path("/out"))
+    _ = pipeline | BuildCorpus(CorpusPlan(tasks, inputs), CorpusConfig(), Path("/out"))
     assert len(pipeline.to_runner_api().SerializeToString()) < 1_300_000
 
 
@@ -182,7 +185,7 @@ def test_who_waits_hears_how_a_job_ended(run: Run, google: Any) -> None:
         said = run(*words, "--", *google.options, code=1, **google.environment).stderr
     finally:
         google.state = "JOB_STATE_RUNNING"
-    assert "has ended as CANCELLED: look there for why, then run again with --resume" in said.splitlines()[-1]
+    assert "has ended as CANCELLED: look there for why, then run the same command again" in said.splitlines()[-1]
     assert "holds an unfinished run" in run("inspect", output, code=2, **google.environment).stderr
-    run(*words, "--resume", "--workers", 1, **google.environment)
+    run(*words, "--workers", 1, **google.environment)
     assert "3 documents" in run("inspect", output, "--n", 0, **google.environment).stdout

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bertdata.pipelines import engine
+from bertdata.pipelines.engines import engine
 from clusters import SECONDS, Cluster, Host, portable_cluster, standing_still
 from conftest import SAMPLE, Run, digests, leftovers
+from listeners import is_loopback, listeners
 
 from bertdata.errors import UsageError
 
@@ -43,17 +44,19 @@ def test_the_job_goes_on_and_writes_the_bytes_of_a_local_run(
         name = f"job {job['id']} of PortableRunner ({cluster.options[1].partition('=')[2]})"
         assert job["id"] and said == f"{corpus}: {name} writes it; it is done when this shows it: bertdata inspect {corpus}\n"
         assert f"{corpus} is being written by {name}: wait until" in run("inspect", corpus, code=2).stderr
-        for more in (("--overwrite",), ("--resume", "--no-wait")):
+        for more in (("--overwrite",), ("--no-wait",)):
             beam = ("--", *cluster.options) if "--no-wait" in more else ()
             told = run(*words, *more, *beam, code=5).stderr
             assert f"{corpus} is being written by {name}: wait for it; if it has ended and left no data set, remove " in told
         assert not (corpus / "manifest.json").exists()
     await_manifest(corpus)
     assert digests(corpus) == digests(sample_corpus)
-    assert "nothing to do" in run(*words, "--resume").stdout
+    assert "nothing to do" in run(*words).stdout
     run("train-vocab", corpus, "--size", 4000, "--output", vocab, "--no-wait", "--", *cluster.options)
     await_manifest(vocab)
     assert digests(vocab) == digests(sample_vocab)
+    opened = {found for process in (*cluster.servers, *cluster.workers) for found in listeners(process.pid)}
+    assert all(found.family == "unix" or is_loopback(found) for found in opened), "a test opens no port to others"
 
 
 @pytest.mark.long
@@ -76,11 +79,11 @@ def test_a_job_that_died_is_told_dead_by_hand_and_then_resumed(run: Run, sample_
     words = ("build-corpus", *SOURCES, "--output", corpus)
     with portable_cluster(tmp_path / "cluster", [Host(), Host(), Host()]) as cluster, standing_still(cluster):
         run(*words, "--no-wait", "--", *cluster.options)
-    said = run(*words, "--resume", code=5).stderr  # nobody here can know that the service is gone
+    said = run(*words, code=5).stderr  # nobody here can know that the service is gone
     record = corpus / ".bertdata" / "job.json"
-    assert f"remove {record} and run again with --resume" in said
+    assert f"remove {record} and run the same command again" in said
     record.unlink()
-    run(*words, "--resume", "--workers", 1)
+    run(*words, "--workers", 1)
     assert digests(corpus) == digests(sample_corpus)
     assert leftovers(corpus) == []
 
@@ -98,9 +101,13 @@ def test_a_command_that_waits_holds_the_directory_for_its_job_too(
     words = ("build-corpus", "--books", book, "--output", bad)
     assert "records were rejected" in run(*words, "--", *cluster.options, code=3).stderr
     assert not (bad / ".bertdata" / "job.json").exists()
-    refused = run("build-corpus", *SOURCES, "--output", good, "--overwrite", "--no-wait", "--", *cluster.options, code=2).stderr
-    assert "is replaced when the new one is whole" in refused
-    assert digests(good) == digests(sample_corpus)
+    before = (good / "manifest.json").stat().st_ino
+    with standing_still(cluster):
+        run("build-corpus", *SOURCES, "--output", good, "--overwrite", "--no-wait", "--", *cluster.options)
+        assert digests(good) == digests(sample_corpus) and (good / "manifest.json").stat().st_ino == before
+        assert "61 documents" in run("inspect", good, "--n", 0).stdout, "the old one is there until the new one is whole"
+    await_manifest(good)
+    assert digests(good) == digests(sample_corpus) and (good / "manifest.json").stat().st_ino != before
 
 
 @pytest.mark.parametrize(
@@ -114,9 +121,7 @@ def test_a_command_that_waits_holds_the_directory_for_its_job_too(
     ],
 )
 def test_an_engine_that_ends_with_the_command_is_refused(beam: tuple[str, ...], runner: str) -> None:
-    with pytest.raises(
-        UsageError, match=f"^--no-wait: a job of {runner} ends with this process: leave it away, or name an engine"
-    ):
+    with pytest.raises(UsageError, match=f"^`wait`: a job of {runner} ends with this process: omit it, or name an engine"):
         engine.check(beam, None, wait=False)
 
 

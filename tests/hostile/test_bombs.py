@@ -109,9 +109,67 @@ def arrow() -> bytes:
     return buffer.getvalue()
 
 
+def in_parquet(values: Any, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"text": values}), buffer, compression="zstd", **options)
+    return buffer.getvalue()
+
+
+def in_arrow(values: Any) -> bytes:
+    buffer = io.BytesIO()
+    table = pa.table({"text": values})
+    with pa.ipc.new_stream(buffer, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    return buffer.getvalue()
+
+
+def one_value(size: int, rows: int) -> pa.DictionaryArray:
+    """Rows that all name one value."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * size]))
+
+
+def one_list(values: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+
+
+def old_sparse_tar(blocks: int) -> bytes:
+    """A chain of headers that tell of holes, as old GNU tar writes it."""
+    header = bytearray(tarfile.TarInfo("chain.txt").tobuf(tarfile.GNU_FORMAT))
+    header[156:157], header[482:483] = tarfile.GNUTYPE_SPARSE, b"\1"
+    header[148:156] = b"        "
+    header[148:156] = b"%06o\0 " % sum(header)
+    more = b"%011o\0%011o\0" % (512, 512) * 21 + b"\1" + bytes(7)
+    return bytes(header) + more * blocks + bytes(1024)
+
+
+def sparse_map_tar(lines: int) -> bytes:
+    """A map of holes at the head of a member's bytes, as GNU tar writes it today."""
+    member = tarfile.TarInfo("map.txt")
+    member.pax_headers = {
+        "GNU.sparse.major": "1",
+        "GNU.sparse.minor": "0",
+        "GNU.sparse.name": "a.txt",
+        "GNU.sparse.realsize": "9",
+    }
+    data = b"%d\n" % lines + b"0\n0\n" * lines
+    member.size = len(data)
+    return member.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % 512 + 1024)
+
+
+def marked_zip(count: int) -> bytes:
+    """A list of files that ends with a mark of its end, which tells of a short one, in a comment."""
+    entry = struct.Struct("<4s4B4HL2L5H2L")
+    plain = entry.pack(b"PK\1\2", 20, 3, 20, *[0] * 8, 1, *[0] * 6) + b"a"
+    mark = b"PK\5\6" + bytes(8) + struct.pack("<I", 5) + bytes(6)
+    last = entry.pack(b"PK\1\2", 20, 3, 20, *[0] * 8, 1, 0, len(mark), *[0] * 4) + b"z" + mark
+    size = len(plain) * count + len(last)
+    return plain * count + last + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 9, 9, size, 0, 0)
+
+
 BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, reasons of its rejects, bytes
     "laughs-in-a-page.xml": ("wikipedia", "malformed-xml", lambda: wiki(article(2, "&a8;", more=LAUGHS + "]>"))),
     "doctype-in-a-page.xml": ("wikipedia", "malformed-xml", lambda: wiki(article(2, "&a8;", more=OUTSIDE))),
+    "lines.xml": ("wikipedia", "too-large", lambda: wiki(article(2, "a\n" * 1_600_000))),
     "entities-of-its-own.xml": ("wikipedia", "malformed-xml", lambda: wiki(article(2, "&nbsp;&file;"))),
     "deep.xml": ("wikipedia", "malformed-xml", lambda: wiki("<page>" + "<a>" * 200_000 + "</page>")),
     "attributes.xml": (
@@ -146,6 +204,43 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, re
     "keys.jsonl": ("text", "", lambda: json.dumps({"text": GOOD, **{f"k{n}": n for n in range(200_000)}}).encode()),
     "deep.jsonl": ("text", "malformed-json " * 2, lambda: b"[" * 4_000_000 + b"\n" + b'{"a":' * 800_000),
     "number.jsonl": ("text", "malformed-json", lambda: b'{"text": ' + b"9" * 4_000_000 + b"}"),
+    "string.parquet": ("text", "too-large", lambda: in_parquet(["x" * (256 << 20)])),
+    "plain-string.parquet": ("text", "too-large", lambda: in_parquet(["x" * (256 << 20)], use_dictionary=False)),
+    "same.parquet": (
+        "text",
+        "too-large",
+        lambda: in_parquet(one_value(3 << 20, 1000), dictionary_pagesize_limit=64 << 20, row_group_size=1000),
+    ),
+    "same-prefix.parquet": (
+        "text",
+        "too-large",
+        lambda: in_parquet(one_value(3 << 20, 100).cast(pa.string()), use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY"),
+    ),
+    "list.parquet": ("text", "too-large", lambda: in_parquet(one_list(pa.array(["a"] * 300_000)))),
+    "list-of-same.parquet": (
+        "text",
+        "too-large",
+        lambda: in_parquet(one_list(one_value(1 << 20, 100_000)), dictionary_pagesize_limit=64 << 20),
+    ),
+    "list-of-nulls.parquet": ("text", "too-large", lambda: in_parquet(one_list(pa.nulls(30_000_000, pa.string())))),
+    "string.arrow": ("text", "too-large", lambda: in_arrow(["x" * (256 << 20)])),
+    "same.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 100_000))),
+    "views.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 50).cast(pa.string()).cast(pa.string_view()))),
+    "paragraphs.arrow": ("text", "too-large", lambda: in_arrow(one_list(pa.array(["a"] * 300_000)))),
+    "values.jsonl": ("text", "too-large", lambda: b"[" + b"{}," * 1_300_000 + b"{}]"),
+    "more-values.jsonl": ("text", "too-large", lambda: b'{"text": "tea", "x": [' + b"[]," * 1_300_000 + b"[]]}"),
+    "strings.jsonl": ("text", "too-large", lambda: b'{"text": "tea", "x": [' + b'"",' * 1_300_000 + b"1]}"),
+    "paragraphs.jsonl": ("text", "too-large", lambda: b'{"text": [' + b'"a",' * 300_000 + b'"a"]}'),
+    "sentences.txt": ("text", "too-large", lambda: b"A b. " * 800_000),
+    "chinese.txt": ("text", "too-large", lambda: "茶。".encode("gb18030") * 1_000_000),
+    "footer.parquet": ("text", "too-large", lambda: b"PAR1" + bytes(9 << 20) + struct.pack("<I", 9 << 20) + b"PAR1"),
+    "two-million-lines.txt": ("text", "too-large", lambda: b"a\n" * 2_000_000),
+    "lines-of-a-book.txt": ("books", "too-large", lambda: b"a\n\n" * 1_000_000),
+    "tags.epub": ("books", "too-large", lambda: epub({"a.xhtml": b"<div>" * 700_000})),
+    "one-tag.epub": ("books", "empty", lambda: epub({"a.xhtml": b"<p " + b"a=b " * 1_000_000 + b">"})),
+    "mark.epub": ("books", "too-large", lambda: marked_zip(120_000)),
+    "chain.tar.gz": ("books", "damaged", lambda: gzip.compress(old_sparse_tar(100_000), 1)),
+    "map.tar.gz": ("books", "damaged", lambda: gzip.compress(sparse_map_tar(2_000_000), 1)),
     "columns.parquet": ("text", "", parquet),
     "columns.arrow": ("text", "", arrow),
 }

@@ -15,7 +15,7 @@ import pytest
 from conftest import Build
 
 import bertdata
-from bertdata import shards
+from bertdata.dataset import shards
 from bertdata.errors import BertDataError
 
 RIGHT, REFUSED, OTHER = 0, 6, 1  # how a process ends that reads a damaged file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -16,7 +17,7 @@ import pytest
 from conftest import SAMPLE, Build, digests, read_manifest, read_rows
 
 from bertdata.config import CorpusConfig, parse_toml, read_small
-from bertdata.errors import BertDataError, NoInputError, StorageError, UsageError
+from bertdata.errors import BertDataError, NoInputError, OutputExistsError, StorageError, UsageError
 from bertdata.sources.inputs import find
 
 TEXT = "The ferry crossed the harbour in the morning. A miller measured all of his lamps by hand."
@@ -103,7 +104,7 @@ def test_a_directory_that_can_not_be_listed_is_an_error(books: Path, monkeypatch
 @pytest.mark.parametrize("change", ["vanish", "shrink", "grow", "replace"])
 def test_a_file_that_changes_after_the_plan(change: str, tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is made, then the file is another: no crash, nothing that the counts do not tell of."""
-    from bertdata.pipelines.extraction import extract
+    from bertdata.build.corpus import extract
 
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": f"{n} {TEXT}"}) + "\n" for n in range(2000)))
@@ -207,7 +208,7 @@ def test_vocabularies(name: str, sample_corpus: Path, build: Build, tmp_path: Pa
             build("make-pairs", tmp_path / "pairs", sample_corpus, *given)
     else:
         build("make-pairs", tmp_path / "pairs", sample_corpus, *given)
-        from bertdata import vocab
+        from bertdata.tokens import vocab
 
         assert vocab.read(tmp_path).pieces[:11] == WORDS
     assert not (tmp_path / "pairs").exists()
@@ -219,7 +220,7 @@ def test_settings_beside_a_vocabulary(settings: str, sample_corpus: Path, build:
     (tmp_path / "tokenizer_config.json").write_text(settings, encoding="latin-1")
     (tmp_path / "tokenizer.json").write_text("[" * 9999)  # is made anew, and not read
     arguments = (sample_corpus, "--vocab", tmp_path, "--dry-run")
-    if settings[:2] in ("[]", '{"'):
+    if settings == "[]":
         build("make-pairs", tmp_path / "pairs", *arguments)
         return
     with pytest.raises(UsageError, match="tokenizer_config.json"):
@@ -255,3 +256,37 @@ def test_a_small_file_is_read_no_further_than_it_may_have(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="is no TOML"):
         parse_toml("a.toml", "a = " + "[" * 100_000)
     assert CorpusConfig().max_page_bytes <= 16 << 20
+
+
+@pytest.mark.parametrize("name", ["data", "rejects", ".bertdata", ".bertdata/tasks"])
+def test_a_folder_that_leads_elsewhere_is_not_written_through(build: Build, text: Path, tmp_path: Path, name: str) -> None:
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    victim.mkdir()
+    (out / ".bertdata").mkdir(parents=True)
+    if name == ".bertdata":
+        (out / ".bertdata").rmdir()
+    (out / name).symlink_to(victim)
+    with pytest.raises(OutputExistsError, match="is a link to another directory"):
+        build("build-corpus", out, "--text", text)
+    assert not list(victim.iterdir())
+
+
+@pytest.mark.parametrize("name", ["lock", "run.json", "job.json", "../manifest.json"])
+@pytest.mark.parametrize("plant", ["link", "second name", "pipe"])
+def test_a_planted_state_is_not_waited_for_or_written_through(
+    build: Build, text: Path, tmp_path: Path, name: str, plant: str
+) -> None:
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    victim.write_text("mine")
+    (out / ".bertdata").mkdir(parents=True)
+    path = out / ".bertdata" / name
+    {"link": path.symlink_to, "second name": path.hardlink_to}[plant](victim) if plant != "pipe" else os.mkfifo(path)
+    with contextlib.suppress(StorageError, OutputExistsError):
+        build("build-corpus", out, "--text", text)
+    assert victim.read_text() == "mine"
+
+
+def test_an_evaluation_set_that_is_a_pipe_is_not_waited_for(build: Build, text: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(UsageError, match="pipe.txt.* not a regular file"):
+        build("build-corpus", tmp_path / "out", "--text", text, "--exclude", tmp_path / "pipe.txt")

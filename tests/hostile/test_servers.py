@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import hashlib
 import json
+import os
+import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +17,10 @@ from click.testing import CliRunner
 from loopback import Answer, Server, serving
 
 from bertdata.cli import cli
-from bertdata.errors import BertDataError
-from bertdata.sources.download import client
+from bertdata.errors import BertDataError, StorageError, TransferError, VerificationError
+from bertdata.sources.download import client, reach
+from bertdata.sources.download.client import Client
+from bertdata.sources.download.transfer import PARTS, Remote, fetch_all
 
 STATUS = "/enwiki/20260101/dumpstatus.json"
 PREFIX = "enwiki-20260101-"
@@ -31,6 +38,11 @@ def listed(name: str, **entry: Any) -> bytes:
 
 
 NAMES = [
+    "a\ud800",
+    "a?b",
+    "a#b",
+    "a%2fb",
+    "b" * 300,
     "../a",
     "/etc/a",
     "a/../../b",
@@ -107,3 +119,159 @@ def test_redirects(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         error = download(server, tmp_path / "out")
     assert isinstance(error, BertDataError), repr(error)
     assert not list(tmp_path.iterdir())
+
+
+HEADERS = {  # headers of a file, which comes all the same
+    "length in another script": {"Content-Length": "²"},
+    "length of 5,000 digits": {"Content-Length": "9" * 5000},
+    "range of 5,000 digits": {"Content-Range": f"bytes {'9' * 5000}-{'9' * 5000}/{'9' * 5000}"},
+    "range in another script": {"Content-Range": "bytes ²-³/³"},
+}
+
+
+@pytest.mark.parametrize("status", [200, 206])
+@pytest.mark.parametrize("case", HEADERS)
+def test_numbers_that_are_none(case: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PAUSE", 0.001)
+    headers = HEADERS[case]
+    body = b"words"
+    with serving() as server:
+        server.files["/a.bin"] = body
+        server.script["/a.bin"] = [
+            Answer(status, {name: value.encode().decode("latin-1") for name, value in headers.items()}, body)
+        ]
+        remote = Remote("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+        fetch_all([remote], tmp_path, Client({}), connections=1)
+    assert (tmp_path / "a.bin").read_bytes() == body
+
+
+STATES = [
+    "[]",
+    "{}",
+    "7",
+    '{"checksum": 7}',
+    '{"checksum": "CHECKSUM"}',
+    '{"checksum": "CHECKSUM", "url": "URL", "validator": ["a"]}',
+]
+STATES += [
+    '{"checksum": "CHECKSUM", "url": "URL", "validator": "a\\r\\nX: b"}',
+    "[" * 100_000,
+    '{"checksum": "CHECKSUM", "validator"',
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state[:60])
+def test_states_of_unfinished_files_that_are_none(state: str, tmp_path: Path) -> None:
+    body = b"some words, and more"
+    (tmp_path / PARTS).mkdir()
+    (tmp_path / PARTS / "a.bin.part").write_bytes(body[:5])
+    with serving() as server:
+        server.files["/a.bin"] = body
+        remote = Remote("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+        (tmp_path / PARTS / "a.bin.json").write_text(state.replace("CHECKSUM", remote.checksum).replace("URL", remote.url))
+        fetch_all([remote], tmp_path, Client({}), connections=1)
+    assert (tmp_path / "a.bin").read_bytes() == body
+    assert not (tmp_path / PARTS).exists()
+
+
+def test_redirects_to_what_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "TRIES", 1)
+    for target in (
+        "http://[::1",
+        "http://\xff\xfe/",
+        f"http://{'a' * 70}.org/",
+        "http://a:99999/",
+        "http://*?/",
+        "\xff\xfe",
+        "http://",
+    ):
+        with serving() as server:
+            server.script[STATUS] = [Answer(302, {"Location": target})] * 9
+            error = download(server, tmp_path / "out")
+        assert isinstance(error, BertDataError) and error.exit_code in (2, 4), repr(error)
+
+
+def test_a_list_that_drips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LONGEST_LIST", 1.0)
+    with serving() as server:
+        server.files[STATUS] = bytes(1000)
+        server.script[STATUS] = [Answer(slow=0.5)] * 99
+        begun = time.monotonic()
+        error = download(server, tmp_path / "out")
+    assert isinstance(error, TransferError) and "has not come whole in 1 seconds" in str(error), repr(error)
+    assert time.monotonic() - begun < 4
+
+
+def test_dates_without_an_end(tmp_path: Path) -> None:
+    with serving() as server:
+        server.files["/enwiki/"] = "".join(f'<a href="{date}/">' for date in range(20_000_000, 20_020_000)).encode()
+        arguments = ["download", "wikipedia", "--language", "en", "--base-url", server.url, "--output", str(tmp_path / "out")]
+        error = CliRunner().invoke(cli, arguments).exception
+        assert isinstance(error, BertDataError) and error.exit_code == 2 and len(server.asked) < 30, repr(error)
+
+
+def test_the_sums_are_no_file_of_the_list(tmp_path: Path) -> None:
+    with serving() as server:
+        server.files[STATUS] = listed(f"{PREFIX}sha1sums.txt")
+        error = download(server, tmp_path / "out")
+    assert isinstance(error, TransferError) and "among the articles" in str(error)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "no-such-host.invalid"])
+def test_no_connection_is_one_line_in_ten_seconds(host: str, tmp_path: Path) -> None:
+    begun = time.monotonic()
+    for command in (["wikipedia", "--language", "en"], ["hub", "ada/books"]):
+        words = ["download", *command, "--dry-run", "--base-url", f"http://{host}", "--output", str(tmp_path / "out")]
+        found = CliRunner().invoke(cli, words)
+        assert isinstance(found.exception, TransferError), repr(found.exception)
+        assert str(found.exception).startswith(f"no connection to {host.partition(':')[0]} (")
+        assert not found.output and "\n" not in str(found.exception)
+    assert time.monotonic() - begun < 20
+
+
+def test_a_host_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(reach, "REACHED_IN", 0.5)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: time.sleep(5))
+    with pytest.raises(TransferError, match=r"no connection to mirror.example in 0 seconds|in 1 seconds"):
+        Client({}).read("https://mirror.example/a")
+
+
+PLANTS = {  # what a stranger may put into the place of an unfinished file
+    "link": lambda path, victim: path.symlink_to(victim),
+    "link to nothing": lambda path, victim: path.symlink_to(victim.with_name("nothing")),
+    "second name": lambda path, victim: os.link(victim, path),
+    "pipe": lambda path, victim: os.mkfifo(path),
+}
+
+
+@pytest.mark.parametrize("name", ["a.bin.part", "a.bin.json", "lock"])
+@pytest.mark.parametrize("plant", PLANTS)
+def test_what_is_planted_is_not_written_through(plant: str, name: str, tmp_path: Path) -> None:
+    body, victim, out = b"some words", tmp_path / "victim", tmp_path / "out"
+    victim.write_bytes(b"mine")
+    (out / PARTS).mkdir(parents=True)
+    PLANTS[plant](out / PARTS / name, victim)
+    with serving() as server, contextlib.suppress(StorageError):
+        server.files["/a.bin"] = body
+        remote = Remote("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+        fetch_all([remote], out, Client({}), connections=1)
+    assert name == "lock" or (out / "a.bin").read_bytes() == body
+    assert not (out / "a.bin").is_symlink()
+    assert victim.read_bytes() == b"mine" and not victim.with_name("nothing").exists()
+
+
+@pytest.mark.parametrize("folder", [PARTS, "data", f"{PARTS}/data"])
+def test_folders_that_lead_elsewhere(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out" / folder).parent.mkdir(parents=True)
+    (tmp_path / "out" / folder).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="leads out of"):
+        fetch_all([Remote("data/a.bin", "http://127.0.0.1:9/a", 3, "sha1:0")], tmp_path / "out", Client({}), connections=1)
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "a\u2028b", "b" * 300, "a/" * 2000 + "a"])
+def test_names_that_no_disk_takes(name: str, tmp_path: Path) -> None:
+    with pytest.raises((VerificationError, StorageError)):
+        fetch_all([Remote(name, "http://127.0.0.1:9/a", 3, "sha1:0")], tmp_path / "out", Client({}), connections=1)

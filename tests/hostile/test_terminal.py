@@ -16,8 +16,8 @@ from conftest import Build, Run, read_rows
 from loopback import Answer, serving
 
 from bertdata.cli import main
+from bertdata.io.terminal import clean, guard
 from bertdata.report.drawing import Line, Panel, figure
-from bertdata.terminal import clean, guard
 
 # colours, window title, link, clipboard, cursor, C1 forms of them, bidirectional overrides, a half of a character
 EVIL = "\x1b[31m\x1b]0;owned\x07\x1b]8;;file:///etc\x1b\\link\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\x9d0;x\x9c\u202e\u2066\r\x08\x7f"
@@ -68,7 +68,7 @@ def test_building_training_and_looking_at_hostile_documents(corpus: Path, tmp_pa
     assert "owned" in shown("inspect", corpus, "--n", 2)
     id = read_rows(corpus)[7]["id"]
     assert EVIL in id and "row 7" in shown("inspect", corpus, "--explain", id)
-    shown("inspect", corpus, "--explain", EVIL)
+    shown("inspect", corpus, "--explain", EVIL, code=2)
     shown("train-vocab", corpus, "--size", 300, "--workers", 1, "--output", tmp_path / "vocab")
     shown("make-pairs", corpus, "--vocab", tmp_path / "vocab", "--provenance", "--workers", 1, "--output", tmp_path / "pairs")
     assert "owned" in shown("inspect", tmp_path / "pairs", "--n", 3)
@@ -141,7 +141,7 @@ def test_a_server_that_sends_escape_sequences(tmp_path: Path) -> None:
 
 def test_the_data_card_is_one_table_under_one_front_matter(corpus: Path) -> None:
     card = (corpus / "README.md").read_text(encoding="utf-8")
-    assert [number for number, line in enumerate(card.splitlines()) if line == "---"] == [0, 6]
+    assert [number for number, line in enumerate(card.splitlines()) if line == "---"] == [0, 7]
     assert "license: x" in card and not re.search("^license", card, re.MULTILINE)
     assert not STEERING.search(card)
     rows = [line for line in card.splitlines() if "jsonl" in line]

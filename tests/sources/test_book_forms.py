@@ -198,7 +198,7 @@ def test_the_options_reach_the_books(build: Build, tmp_path: Path) -> None:
         (row,) = read_rows(build("build-corpus", tmp_path / verse, *options))
         assert len(row["paragraph_starts"]) == 4 + lines
         assert row["sentences"][-1] == "Το παλιό σπίτι στεκόταν εκεί."
-    with pytest.raises(UsageError, match="--encoding klingon: no such encoding"):
+    with pytest.raises(UsageError, match="`encoding` klingon: no such encoding"):
         CorpusConfig(encoding="klingon")
-    with pytest.raises(UsageError, match="--verse: use auto, keep or drop"):
+    with pytest.raises(UsageError, match="`verse` some: use one of auto, keep, drop"):
         CorpusConfig(verse="some")

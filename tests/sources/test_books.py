@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertdata.records import Piece, Reject
-from bertdata.sources.books import Book, clean, read_books, read_paragraphs
+from bertdata.sources.books import Book, clean, read_book, read_books
 from bertdata.sources.books.blocks import Block, blocks, is_list, is_table, is_verse, split_unparted
 from bertdata.sources.books.gutenberg import header_field, is_credit, language_code, strip_licence
 from bertdata.sources.books.headings import is_heading
@@ -304,11 +304,11 @@ def test_the_scorer_agrees() -> None:
     scorer = SHARED / "tools" / "score_books.py"
     if not scorer.exists():
         pytest.skip("../shared with its ten books is not here")
-    command = [sys.executable, str(scorer), "bertdata.sources.books:read_paragraphs"]
+    command = [sys.executable, str(scorer), "bertdata.sources.books:read_book"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)})
     last = done.stdout.splitlines()[-1].split()
     score = dict(zip(last[1::2], map(float, last[2::2]), strict=True))
     assert score["P"] >= 0.985
     assert score["R"] >= 0.985
     assert score["paraF1"] >= 0.89
-    assert len(read_paragraphs(str(SHARED / "data" / "books" / "84-0.txt"))) > 700
+    assert len(read_book(str(SHARED / "data" / "books" / "84-0.txt"))) > 700

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bertdata import files
+from bertdata.io import files
 from bertdata.sources.compressed import bzip2
 from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Block, Damage, block_starts, blocks
 

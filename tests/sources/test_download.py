@@ -15,7 +15,7 @@ import pytest
 from loopback import Answer, Server, serving
 
 from bertdata.errors import BertDataError, OutputLockedError, StorageError, TransferError, UsageError, VerificationError
-from bertdata.lock import lock
+from bertdata.io.lock import lock
 from bertdata.sources.download import client as clients
 from bertdata.sources.download import transfer
 from bertdata.sources.download.client import Client, Missing, user_agent
@@ -102,10 +102,10 @@ BAD_SERVERS = {  # what the server always does -> the error and what it says
     "busy": (Answer(503), TransferError, "503 .* 8 times in a row"),
     "come back tomorrow": (Answer(429, {"Retry-After": "86400"}), TransferError, "left alone for 86400 seconds"),
     "gone": (Answer(404), Missing, "404"),
-    "forbidden": (Answer(403), TransferError, "403 .*--contact"),
+    "forbidden": (Answer(403), TransferError, "403 .*`contact`"),
     "teapot": (Answer(418), TransferError, "418"),
     "a circle": (Answer(302, {"Location": "/a.bin"}), TransferError, "in a circle"),
-    "a strange place": (Answer(302, {"Location": "gopher://127.0.0.1/"}), UsageError, "no address"),
+    "a strange place": (Answer(302, {"Location": "gopher://127.0.0.1/"}), TransferError, "leads to no address"),
 }
 
 

@@ -71,7 +71,7 @@ def test_wikis_have_their_own_names() -> None:
     names |= {"be-x-old": "be_x_oldwiki", "nds-nl": "nds_nlwiki", "zh_classical": "zh_classicalwiki", "nb": "nowiki"}
     assert {code: wiki_name(code) for code in names} == names
     for code in ("", "e", "../en", "en/", "zh wiki", "en?"):
-        with pytest.raises(UsageError, match="--language"):
+        with pytest.raises(UsageError, match="`language`"):
             wiki_name(code)
 
 
@@ -88,7 +88,7 @@ def test_the_latest_finished_dump_is_found(server: Server) -> None:
         find_dump(Client({}), "zh", "20200101", server.url)
     with pytest.raises(NoInputError, match="has no dewiki"):
         find_dump(Client({}), "de", base_url=server.url)
-    with pytest.raises(UsageError, match="--date"):
+    with pytest.raises(UsageError, match="`date`"):
         find_dump(Client({}), "zh", "2026-11-01", server.url)
 
 
@@ -235,7 +235,7 @@ def test_a_configuration_and_a_split_have_their_files(
     [
         (CARD, "de", "", "has en, fr"),
         (CARD, "en", "dev", "has train, test"),
-        ({"configs": CARD["configs"][:1] + [{"config_name": "x", "data_files": "x/*"}]}, "", "", "choose one with --config"),
+        ({"configs": CARD["configs"][:1] + [{"config_name": "x", "data_files": "x/*"}]}, "", "", "choose one with `config`"),
         ({}, "", "dev", "no file is of"),
         ({}, "de", "", "no file is of"),
     ],
@@ -317,5 +317,5 @@ def test_errors_of_the_hub_are_ours(server: Server, tmp_path: Path) -> None:
     server.files["/api/datasets/ada/page"] = b"<html>"
     with pytest.raises(TransferError):
         find_data_set("ada/page", endpoint=server.url)
-    with pytest.raises(TransferError, match="cannot be reached"):
+    with pytest.raises(TransferError, match="no connection to 127.0.0.1 "):
         find_data_set("ada/books", endpoint="http://127.0.0.1:9")

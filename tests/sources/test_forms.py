@@ -13,7 +13,7 @@ import pytest
 from conftest import Build, Run, digests, read_manifest, read_rows
 from made import SENTENCES, book, epub, page, plain_epub, table, tar, write_arrow, write_parquet
 
-from bertdata.files import size
+from bertdata.io.files import size
 from bertdata.records import Piece, Reject
 from bertdata.sources import ranges
 from bertdata.sources.books import Book, markup, read_books, sentence_lines, split, xhtml

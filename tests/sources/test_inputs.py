@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from bertdata.errors import NoInputError, UsageError
-from bertdata.files import write_json
+from bertdata.io.files import write_json
 from bertdata.sources import SUFFIXES
 from bertdata.sources.inputs import find
 
@@ -193,3 +194,15 @@ def test_the_parts_of_a_dump(tmp_path: Path) -> None:
     names = ["xwiki-multistream1.xml-p1p41242.bz2", "xwiki-multistream2.xml-p41243p151573.bz2", "xwiki.xml-p1p9"]
     _tree(tmp_path, *names, "xwiki-multistream-index1.txt-p1p41242.bz2", "xwiki.xml-p1p9.md5")
     assert _names(find([str(tmp_path)], WIKI, "--wikipedia")) == names
+
+
+@pytest.mark.parametrize("parts", [("",), ("1", "2")])
+def test_the_glob_of_the_readme_is_of_all_parts_that_are_fetched(tmp_path: Path, parts: tuple[str, ...]) -> None:
+    pages = {part: f"-p{part}p{part}9" if part else "" for part in parts}
+    dumps = [f"enwiki-20261101-pages-articles-multistream{part}.xml{pages[part]}.bz2" for part in parts]
+    indexes = [f"enwiki-20261101-pages-articles-multistream-index{part}.txt{pages[part]}.bz2" for part in parts]
+    for name in (*dumps, *indexes, "enwiki-20261101-sha1sums.txt"):
+        (tmp_path / name).write_bytes(b"")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    glob = re.findall(r"build-corpus --wikipedia 'dumps/([^']*)'", text)[0]
+    assert [name for name, _ in find([f"{tmp_path}/{glob}"], SUFFIXES["wikipedia"], "--wikipedia")] == dumps

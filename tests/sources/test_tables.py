@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -106,13 +107,13 @@ def test_a_broken_row_costs_itself(tmp_path: Path, form: str) -> None:
 def test_a_missing_column_is_told_before_anything_runs(tmp_path: Path, form: str) -> None:
     path = path_of(tmp_path, form)
     WRITERS[form](path, pa.table({"body": ["Tea."], "number": [1], "title": ["T"]}), 9)
-    with pytest.raises(UsageError, match=r"no column 'text': give --text-column one of 'body', 'number', 'title'"):
+    with pytest.raises(UsageError, match=r"no column 'text': give `text_column` one of 'body', 'number', 'title'"):
         read(path, Columns())
-    with pytest.raises(UsageError, match=r"no column 'key': give --id-column one of"):
+    with pytest.raises(UsageError, match=r"no column 'key': give `id_column` one of"):
         read(path, Columns("body", id="key"))
-    with pytest.raises(UsageError, match=r"no column 'name': give --title-column one of"):
+    with pytest.raises(UsageError, match=r"no column 'name': give `title_column` one of"):
         read(path, Columns("body", "name"))
-    with pytest.raises(UsageError, match=r"'number' holds int64, not text: give --text-column one of 'body', 'title'"):
+    with pytest.raises(UsageError, match=r"'number' holds int64, not text: give `text_column` one of 'body', 'title'"):
         read(path, Columns("number"))
     WRITERS[form](path, pa.table({"body": ["Tea."], "number": [1]}), 9)
     assert read(path, Columns("body", id="number")) == [Row(f"text:{path.name}:1", "", "", "", "Tea.")]
@@ -248,3 +249,22 @@ def test_a_row_without_the_id_that_was_asked_for_is_refused(tmp_path: Path) -> N
     found = list(read_table(piece, "text", Columns(id="key"), 1000))
     assert [one.id for one in found if isinstance(one, Row)] == ["text:a.jsonl:7"]
     assert [one.reason for one in found if isinstance(one, Reject)] == ["no-id"] * 3
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_page_of_many_books_is_read(tmp_path: Path, dictionary: bool) -> None:
+    """As pyarrow writes them: a row group of long texts is one page, of many times the bytes that a text may have."""
+    words = random.Random(1)
+    books = [" ".join(words.choices(SENTENCES[0].split() + ["tea", "of", "lamp"], k=150_000)) for _ in range(12)]
+    data = pa.table({"text": [f"{n} {book}" for n in range(4) for book in books]})
+    path = tmp_path / "a.parquet"
+    pq.write_table(data, path, use_dictionary=dictionary, compression="snappy")
+    assert data.nbytes > 32 << 20
+    assert texts(read(path, Columns())) == data["text"].to_pylist()
+
+
+def test_a_page_that_unpacks_to_many_times_its_bytes_is_refused(tmp_path: Path) -> None:
+    texts = [f"{n} " + "a kettle and a lamp " * 40_000 for n in range(48)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    (found,) = read(tmp_path / "a.parquet", Columns())
+    assert isinstance(found, Reject) and found.reason == "too-large" and "would unpack to" in found.where

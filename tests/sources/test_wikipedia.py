@@ -125,11 +125,12 @@ def test_export_0_11_in_full(tmp_path: Path) -> None:
         _page(3, "#REDIRECT [[Tea]]", "Teas", '<ns>0</ns><redirect title="Tea" />', revision.format("wikitext")),
         TAIL,
     )
+    when = "2026-01-01T00:00:00Z"
     assert _read(path) == (
         [
-            Page("xxwiki:1", "Tea", 0, "wikitext", False, "A"),
-            Page("xxwiki:2", "Module:X", 828, "Scribunto", False, "B"),
-            Page("xxwiki:3", "Teas", 0, "wikitext", True, "#REDIRECT [[Tea]]"),
+            Page("xxwiki:1", "Tea", 0, "wikitext", False, "A", when),
+            Page("xxwiki:2", "Module:X", 828, "Scribunto", False, "B", when),
+            Page("xxwiki:3", "Teas", 0, "wikitext", True, "#REDIRECT [[Tea]]", when),
         ],
         [],
     )
@@ -435,9 +436,10 @@ def test_the_example_of_pages() -> None:
     assert doctest.testmod(pages_module) == (0, 3)
 
 
-TEXT = st.lists(st.sampled_from(["<page>", "</page>", "<page", "</", "<pa", "ge>", "x", "page>", "</mediawiki>", "<"])).map(
-    "".join
-)
+PARTS = ["<page>", "</page>", "<page", "</", "<pa", "ge>", "x", "page>", "</mediawiki>", "<", "<page >", "</page\n>", " "]
+TEXT = st.lists(st.sampled_from(PARTS)).map("".join)
+HIDDEN = st.lists(st.sampled_from([*PARTS, "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", "<!", "--"])).map("".join)
+TAGS = rb"(</?page(?:\s[^<>]*)?>)"
 
 
 @st.composite
@@ -460,13 +462,13 @@ def _cut(text: bytes, cuts: list[int], border: int = 1 << 30, at_start: bool = T
 
 def _by_split(text: bytes) -> tuple[list[bytes], list[bytes]]:
     """The same by splitting the text at its tags: what should be cut, and that of it which has a ``<page>``."""
-    parts = re.split(rb"(</?page>)", text)
+    parts = re.split(TAGS, text)
     both = [
-        (before, part + (b"</page>" if after == b"</page>" else b""))
+        (before, part + (after if after.startswith(b"</") else b""))
         for before, part, after in zip([b"", *parts[1::2]], parts[::2], [*parts[1::2], b""], strict=True)
-        if before == b"<page>" or after == b"</page>"
+        if before.startswith(b"<page") or after.startswith(b"</")
     ]
-    return [cut for _, cut in both], [cut for before, cut in both if before == b"<page>"]
+    return [cut for _, cut in both], [cut for before, cut in both if before.startswith(b"<page")]
 
 
 @settings(LAW, max_examples=300)
@@ -475,6 +477,18 @@ def test_every_tag_is_cut_at_and_blocks_do_not_matter(case: tuple[bytes, list[in
     text, cuts = case
     assert [cut.text for cut in _cut(text, cuts) if cut.reason != "truncated-dump"] == _by_split(text)[0]
     assert _cut(text, cuts) == _cut(text, [])
+
+
+@settings(LAW, max_examples=300)
+@given(HIDDEN, st.lists(st.integers(0, 200), max_size=10))
+def test_tags_in_comments_are_none(text: str, cuts: list[int]) -> None:
+    """As if what is hidden held other letters, whatever blocks the text comes in."""
+    data = text.encode()
+    hidden = re.compile(rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
+    plain = hidden.sub(lambda part: b"x" * len(part.group()), data)
+    sizes = [[len(cut.text) for cut in _cut(d, []) if cut.reason != "truncated-dump"] for d in (data, plain)]
+    assert sizes[0] == sizes[1]
+    assert _cut(data, sorted(cut for cut in cuts if cut <= len(data))) == _cut(data, [])
 
 
 @settings(LAW, max_examples=300)
@@ -499,6 +513,41 @@ def test_text_that_comes_in_many_blocks_is_not_copied_for_each() -> None:
         for _ in range(4096):
             assert not list(cutter.feed(b"a" * 4096))
     assert process_time() - before < 4
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2", "a.xml.gz"])
+@pytest.mark.parametrize("tag", ["<page >", "<page\n>", "<page a='b'>", '<page xml:id="7"\t>', f"<page a='{'b' * 4000}'>"])
+def test_a_tag_with_white_space_or_attributes_begins_a_page(tmp_path: Path, tag: str, name: str) -> None:
+    odd = _page(2).replace("<page>", tag).replace("</page>", "</page >")
+    path = _write(tmp_path / name, _head() + _page(1) + odd, _page(3) + odd.replace(">2<", ">4<") + TAIL)
+    for target in (100, 1 << 30):
+        pages, rejects = _read(path, target)
+        assert _ids(pages) == ["xxwiki:1", "xxwiki:2", "xxwiki:3", "xxwiki:4"] and not rejects
+
+
+def test_a_first_page_with_white_space_ends_the_header(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.xml", "<mediawiki>" + _page(1, "<!DOCTYPE a>").replace("<page>", "<page >") + TAIL)
+    assert _ids(_read(path)[0]) == ["a:1"]
+
+
+def test_an_empty_page_is_counted(tmp_path: Path) -> None:
+    pages, rejects = _read(_write(tmp_path / "a.xml", _head(), _page(1), "<page/>", _page(2), "<page />", TAIL))
+    assert _ids(pages) == ["xxwiki:1", "xxwiki:2"] and [reject.reason for reject in rejects] == ["no-id"] * 2
+
+
+@pytest.mark.parametrize("begin, end", [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?php", "?>")])
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2"])
+def test_what_is_hidden_is_no_page(tmp_path: Path, begin: str, end: str, name: str) -> None:
+    inside = _page(3).replace("Text of 3.", f"{begin} <page> {_page(7)} {end} kept")
+    path = _write(tmp_path / name, _head() + _page(1) + f"{begin} {_page(9)} {end}" + _page(2) + inside + _page(4) + TAIL)
+    pages, rejects = _read(path)
+    assert _ids(pages) == [f"xxwiki:{n}" for n in (1, 2, 3, 4)] and not rejects
+
+
+@pytest.mark.parametrize("begin", ["<!--", "<![CDATA[", "<?"])
+def test_a_comment_without_an_end_is_counted(tmp_path: Path, begin: str) -> None:
+    pages, rejects = _read(_write(tmp_path / "a.xml", _head(), _page(1), begin, _page(2), TAIL))
+    assert _ids(pages) == ["xxwiki:1"] and [reject.reason for reject in rejects] == ["truncated-dump"]
 
 
 # --- cuts into tasks ---

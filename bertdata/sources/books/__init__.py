@@ -1,7 +1,7 @@
 """Books of any form become documents: one a book, its prose in paragraphs."""
 
-from .clean import Reading, clean, read_paragraphs
-from .read import Book, read_books, split
+from .clean import Reading, clean
+from .read import Book, read_book, read_books, split
 from .sentence_lines import is_sentence_lines
 
-__all__ = ["Book", "Reading", "clean", "is_sentence_lines", "read_books", "read_paragraphs", "split"]
+__all__ = ["Book", "Reading", "clean", "is_sentence_lines", "read_book", "read_books", "split"]

@@ -6,19 +6,20 @@ A plain one is a range of whole members, found by walking from header to header;
 from __future__ import annotations
 
 import io
+import sys
 import tarfile
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
-from ...files import opened
+from ...io.files import opened
 from ...records import Drop, Piece, Reject
 from .. import ARCHIVES
 from ..compressed import Stream
 
 __all__ = ["Member", "cut", "is_archive", "read_archive"]
 
-_LONGEST_HEADER = 1 << 20  # bytes of a long name or of an extended header, which tarfile holds in memory
-_EXTENDED = {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE}
+_LONGEST_HEADER = 1 << 20  # bytes of a header with what extends it (names, attributes, maps of holes), which tarfile holds
+_MOST_ATTRIBUTES = 10_000  # that hold for all members to come, which tarfile holds as well
 _BUFFER = 1 << 18
 _BROKEN = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 
@@ -42,8 +43,8 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
         return [(0, size)]
     starts = [0]
     try:
-        with opened(path) as file, _tar(file, "r:") as archive:
-            for about in _members(archive):
+        with opened(path) as file:
+            for _, about in _members(_File(file, forward=False)):
                 if about.offset - starts[-1] >= target:
                     starts.append(about.offset)
     except _BROKEN:
@@ -102,14 +103,13 @@ def _read(
 ) -> Iterator[Member | Drop | Reject | _Break]:
     at = piece.start
     try:
-        with _tar(file, mode) as archive:
-            for about in _members(archive):
-                if mode == "r:" and about.offset >= piece.end:
-                    return
-                at = about.offset
-                if found := _member(archive, about, piece, suffixes, max_bytes):
-                    yield found
-                at = archive.offset
+        for archive, about in _members(_File(file, forward=mode == "r|")):
+            if mode == "r:" and about.offset >= piece.end:
+                return
+            at = about.offset
+            if found := _member(archive, about, piece, suffixes, max_bytes):
+                yield found
+            at = archive.offset
     except _BROKEN as error:
         said = str(error) or type(error).__name__
         yield _Break(at, said, any(words in said for words in ("unexpected end", "empty", "truncated")))
@@ -143,17 +143,50 @@ def _member(
     return Member(full, data)
 
 
-def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+def _members(file: _File) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     """Walk from header to header, and forget those behind."""
-    while archive.offset and (about := archive.next()) is not None:  # 0: there is none, and Python 3.10 would seek before it
-        if archive.offset <= about.offset:
-            raise tarfile.ReadError(f"a member of {about.size} bytes")
-        yield about
-        archive.members = []  # type: ignore[attr-defined]  # tarfile keeps what it has seen
+    opening: Any = file
+    with tarfile.TarFile(fileobj=opening, tarinfo=_Header, encoding="utf-8", errors="surrogateescape") as archive:
+        while archive.offset:  # 0: there is none, and Python 3.10 would seek before it
+            file.left = _LONGEST_HEADER
+            about = archive.next()
+            if about is None:
+                return
+            if archive.offset <= about.offset:
+                raise tarfile.ReadError(f"a member of {about.size} bytes")
+            if len(archive.pax_headers) > _MOST_ATTRIBUTES:
+                raise tarfile.ReadError(f"more than {_MOST_ATTRIBUTES} attributes of all members")
+            file.left = sys.maxsize
+            yield archive, about
+            archive.members = []  # type: ignore[attr-defined]  # tarfile keeps what it has seen
 
 
-def _tar(file: IO[bytes], mode: Any) -> tarfile.TarFile:
-    return tarfile.open(fileobj=file, mode=mode, tarinfo=_Header, encoding="utf-8", errors="surrogateescape", bufsize=_BUFFER)
+class _File:
+    """A file as tarfile reads it, perhaps `forward` only; of a header, whatever extends it, no more than `left` bytes."""
+
+    def __init__(self, file: IO[bytes], *, forward: bool) -> None:
+        self._file, self._forward = file, forward
+        self._at = 0 if forward else file.tell()
+        self.left = _LONGEST_HEADER
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, at: int) -> None:
+        if not self._forward:
+            self._at = self._file.seek(at)
+        elif at < self._at:
+            raise tarfile.StreamError("a member lies before the one that it follows")
+        while self._at < at and (data := self._file.read(min(_BUFFER, at - self._at))):
+            self._at += len(data)
+
+    def read(self, size: int) -> bytes:
+        if size > self.left:
+            raise tarfile.ReadError(f"a header of more than {_LONGEST_HEADER} bytes")
+        self.left -= size
+        data = self._file.read(size)
+        self._at += len(data)
+        return data
 
 
 class _Header(tarfile.TarInfo):
@@ -171,6 +204,6 @@ class _Header(tarfile.TarInfo):
     @classmethod
     def frombuf(cls, buffer: bytes | bytearray, encoding: str, errors: str) -> _Header:
         header = super().frombuf(buffer, encoding, errors)
-        if header.size < 0 or (header.type in _EXTENDED and header.size > _LONGEST_HEADER):
+        if header.size < 0:
             raise tarfile.ReadError(f"a header of {header.size} bytes")
         return header

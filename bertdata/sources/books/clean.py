@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
-from ..encodings import decode
 from ..lines import unify_newlines
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
 from .blocks import Block, blocks, is_list, is_table, is_verse, margin, split_unparted
@@ -20,7 +18,7 @@ from .gutenberg import Parts, header_field, is_credit, language_code, strip_lice
 from .headings import is_heading, plain_name, speakers
 from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
-__all__ = ["Reading", "clean", "clean_parts", "read_paragraphs"]
+__all__ = ["Reading", "clean", "clean_parts"]
 
 _FRONT = 40  # blocks after the header among which typists are thanked and printers named
 
@@ -38,11 +36,6 @@ class _Text(NamedTuple):
     block: Block
     verse: bool
     section: int
-
-
-def read_paragraphs(path: str) -> list[str]:
-    """Read the paragraphs of a book's ``.txt`` file."""
-    return clean(decode(Path(path).read_bytes()))
 
 
 def clean(text: str, verse: str = "auto") -> list[str]:

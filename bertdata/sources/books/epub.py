@@ -7,10 +7,11 @@ import io
 import posixpath
 import re
 import struct
+import sys
 import urllib.parse
 import zipfile
 import zlib
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 from ..encodings import decode
 from .markup import Tag, attributes, tags_and_text
@@ -21,14 +22,14 @@ __all__ = ["Epub", "Unreadable", "read_epub"]
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # EPUB allows no others
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml")
-_ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*["']?\s*([\w.-]+)""")
+_ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*(?:["']\s*)?([\w.-]+)""")
 _TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|big5)[\w-]*$", re.IGNORECASE)
 _HEAD = 1024  # bytes of a page in which it names its encoding
 _IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
 _LONGEST_IMPRINT = 6000  # characters of a page that is all copyright notice
 _BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
-_TAIL = (1 << 16) + 22  # bytes at the end of a zip file in which its last record begins
-_LONGEST_LIST = 4 << 20  # bytes; a book has some hundred files of a hundred bytes each
+_LONGEST_LIST = 4 << 20  # bytes, of the zip file's or of the package; a book has some hundred files of a hundred bytes each
+_MOST_TAGS = 500_000  # of a book; the Bible, with a tag for each verse and word, has fewer
 
 
 class Unreadable(Exception):
@@ -59,27 +60,47 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
     Reasons: ``damaged`` (zip, package or a page of it), ``encrypted``, ``too-large``.
     """
     try:
-        _check_list(file)
-        with zipfile.ZipFile(file) as archive:
+        reader = _Reader(file)
+        with zipfile.ZipFile(cast("IO[bytes]", reader)) as archive:
+            reader.most = sys.maxsize
             return _read(archive, max_bytes)
     except _BROKEN as error:
         raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a place before the beginning of the file
+        if error.errno != errno.EINVAL:  # a position before the beginning of the file
             raise
         raise Unreadable("damaged", "its list of files leads out of it") from None
     except RuntimeError as error:  # so zipfile asks for a password
         raise Unreadable("encrypted", str(error)) from None
 
 
-def _check_list(file: IO[bytes]) -> None:
-    """Refuse a zip file whose list of files is too long, before it is read: its entries would take ten times their bytes."""
-    size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - _TAIL))
-    tail = file.read(_TAIL)
-    at = tail.rfind(b"PK\5\6")
-    if at >= 0 and len(tail) >= at + 16 and int.from_bytes(tail[at + 12 : at + 16], "little") > _LONGEST_LIST:
-        raise Unreadable("too-large", f"its list of files has more than {_LONGEST_LIST} bytes")
+class _Reader(io.RawIOBase):
+    """A zip file of which no more than `most` bytes are read at a time, so that its list of files may be no longer.
+
+    The entries of the list take ten times their bytes in memory, and only zipfile knows where it looks for them.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        self.most = _LONGEST_LIST
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > self.most:
+            raise Unreadable("too-large", f"its list of files has more than {self.most} bytes")
+        return self._file.read(-1 if size is None else size)
+
+    def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(at, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
@@ -87,10 +108,12 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
     found: list[Passage] = []
-    left = max_bytes
+    left, tags = max_bytes, _MOST_TAGS
     for page in package.pages:
         data = _member(archive, page, left)
-        left -= len(data)
+        left, tags = left - len(data), tags - data.count(b"<")
+        if tags < 0:
+            raise Unreadable("too-large", f"its pages have more than {_MOST_TAGS} tags, up to {page}")
         passed = passages(_decoded(data))
         if not _is_imprint(passed):
             found += passed
@@ -117,7 +140,7 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
     path = next((root["full-path"] for root in roots if root.get("full-path")), "")
     if not path:
         raise Unreadable("damaged", f"{_CONTAINER} names no package")
-    markup = _decoded(_member(archive, path, max_bytes))
+    markup = _decoded(_member(archive, path, min(max_bytes, _LONGEST_LIST)))
     items: dict[str, dict[str, str]] = {}
     spine: list[str] = []
     skipped: set[str] = set()
@@ -144,7 +167,7 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
 
 
 def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:
-    markup = _decoded(_member(archive, name, max_bytes))
+    markup = _decoded(_member(archive, name, min(max_bytes, _LONGEST_LIST)))
     return [part for part in tags_and_text(markup) if isinstance(part, Tag) and not part.end]
 
 

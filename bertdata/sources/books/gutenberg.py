@@ -30,7 +30,7 @@ _HEAD_LINES = 1000  # no header is longer; a start marker further down is a part
 _FIELD_LINES = 60  # the header's fields (Title:, Language:) are at its top
 _CREDIT = re.compile(
     r"""[\[(]?\s*(?:
-      (?:(?:this|the)\s+)?(?:project\s+gutenberg\s+)?(?:e-?text|e-?book|file|text|html\s+version|online\s+edition)?\s*
+      (?:(?:this|the)\s+)?(?:project\s+gutenberg\s+)?(?:(?:e-?text|e-?book|file|text|html\s+version|online\s+edition)\s*)?
       (?:(?:was|has\s+been|is)\s+)?(?:first\s+|originally\s+)?
       (?:produced|prepared|transcribed|scanned|digiti[sz]ed|typed|proofed|proofread|created|provided|converted|compiled)
       (?:\s+(?:and|&)\s+\w+|,\s*\w+)*\s*(?:by|from|with|for|in)\b

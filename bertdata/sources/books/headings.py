@@ -69,7 +69,7 @@ _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
 _LONGEST = 150  # characters of a heading with its subtitle
-_LONGEST_TITLE = 75  # characters of a heading known by its place alone
+_LONGEST_TITLE = 75  # characters of a heading known by its position alone
 _LONGEST_NAME = 3  # words of a name above a speech
 
 
@@ -130,7 +130,7 @@ def speakers(found: Iterable[Block]) -> set[str]:
 
 
 def _is_part(text: str) -> bool:
-    """Tell whether a heading is known by its words, not by its place."""
+    """Tell whether a heading is known by its words, not by its position."""
     return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(text), is_chapter(text), is_contents(text)))
 
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 __all__ = ["Tag", "attributes", "tags_and_text"]
 
-_TAG = re.compile(r"(/?)([A-Za-z][\w:.-]*)([^>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^>\"']*)*)>")
-_UNQUOTED = re.compile(r"(/?)([A-Za-z][\w:.-]*)([^>]*)>")  # of a tag with a quotation mark that none ends
+_TAG = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^>\"']*)*)>")
+_UNQUOTED = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>]*)>")  # of a tag with a quotation mark that none ends
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_LONGEST_TAG = 1 << 16  # bytes of a tag's attributes that are looked at: pictures may stand in them
 _RAW = ("script", "style")  # what stands in them is no markup
 _ENDS = ("-->", "]]>", "</script", "</style")
 
@@ -96,6 +97,6 @@ def attributes(text: str) -> dict[str, str]:
     {'type': 'toc', 'id': 'a', 'href': 'b&c'}
     """
     found: dict[str, str] = {}
-    for name, double, single, plain in _ATTRIBUTE.findall(text):
+    for name, double, single, plain in _ATTRIBUTE.findall(text[:_LONGEST_TAG]):
         found.setdefault(name.rpartition(":")[2].lower(), html.unescape(double or single or plain))
     return found

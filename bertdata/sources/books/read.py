@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from ...files import opened
+from ...errors import UsageError
+from ...io.files import opened
+from ...io.storage import storage_errors
 from ...records import Drop, Piece, Reject
 from ..encodings import decode_or_reject
-from ..lines import unify_newlines
+from ..lines import count_lines, unify_newlines
 from ..ranges import split_lines
 from ..tables import Columns, is_table, read_table, split_table
 from . import archive
@@ -22,9 +24,11 @@ from .epub import Unreadable, read_epub
 from .gutenberg import Parts, header_field, language_code, strip_licence
 from .sentence_lines import is_sentence_lines, read_sentences
 
-__all__ = ["Book", "read_books", "split"]
+__all__ = ["Book", "read_book", "read_books", "split"]
 
+_MOST_LINES = 400_000  # of a book; Shakespeare's works have half as many
 _FILES = (".txt", ".epub")  # what an archive may hold
+_LARGEST = 64 << 20  # bytes of a book that `read_book` takes: the longest of Project Gutenberg have 30 MB
 
 
 class Book(NamedTuple):
@@ -68,6 +72,21 @@ def read_books(
         yield from _read(piece, columns or Columns(), sentences, reading or Reading(), max_bytes)
 
 
+def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "") -> list[str]:
+    """Read the paragraphs of one book, a ``.txt`` or ``.epub`` file: its prose, none where it holds none.
+
+    verse: ``keep``, ``drop`` or ``auto``, as in `clean`.  encoding: of a text file; ``""`` to tell it from its bytes.
+    Raise UsageError for a file that is no text or no EPUB, StorageError for one that cannot be opened.
+    """
+    with storage_errors(f"cannot read {path}"), opened(str(path)) as file:
+        found = _from_file(Path(path).name, file, Reading(verse, encoding), _LARGEST)
+    if isinstance(found, Book):
+        return found.paragraphs
+    if found.reason == "empty":
+        return []
+    raise UsageError(f"{path} is {found.reason}: {found.where}: give a book as .txt or .epub")
+
+
 def _read(piece: Piece, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
     if piece.end == 0:
         yield Reject(_id(piece.name), "empty", f"{piece.name}: 0 bytes")
@@ -107,11 +126,13 @@ def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> 
 
 def _from_text(id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = "") -> Book | Reject:
     """Clean the text of a book; what its licence says of title and language goes before the file's name."""
+    if count_lines(text) > _MOST_LINES:
+        return Reject(id, "too-large", f"{where}: more than {_MOST_LINES} lines")
     parts = strip_licence(unify_newlines(text).split("\n"))
     if not (paragraphs := clean_parts(parts, reading.verse)):
         return Reject(id, "empty", f"{where}: no paragraph of text")
-    named, tongue = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
-    return Book(id, named or title, language or tongue, paragraphs, url)
+    named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
+    return Book(id, named or title, language or stated, paragraphs, url)
 
 
 def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:

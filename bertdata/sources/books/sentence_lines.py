@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...files import opened
+from ...io.files import opened
 from ...records import Piece, Reject
 from ..ranges import check_end, read_lines
 

@@ -10,9 +10,9 @@ from ..lines import join_lines
 __all__ = ["drop_marks", "hyphenated", "join_signatures", "set_dashes", "title_case", "unwrap"]
 
 _SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # by the spelling of Duden, Taalunie and the Nordic councils
-_DASH, _BEFORE_MARK = re.compile(r"\s*--\s*"), re.compile(r"-- (?=[,;:.!?)\]])")
+_BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
 
-_HYPHEN = re.compile(r"([^\W\d_]+)-$")
+_HYPHEN = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SUSPENDED = frozenset(  # three- and fourfold
     (
@@ -104,7 +104,7 @@ def set_dashes(paragraph: str, language: str) -> str:
     """
     if language not in _SPACED_DASHES or "--" not in paragraph:
         return paragraph
-    return _BEFORE_MARK.sub("--", _DASH.sub(" -- ", paragraph)).replace("  ", " ").strip()
+    return _BEFORE_MARK.sub("--", " -- ".join(map(str.strip, paragraph.split("--")))).replace("  ", " ").strip()
 
 
 def join_signatures(paragraphs: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..lines import join_lines
+from ..lines import join_lines, one_line
 from .markup import Tag, attributes, tags_and_text
 
 __all__ = ["SKIPPED_PAGES", "Passage", "passages"]
@@ -155,7 +155,7 @@ class _Reader:
         if self._names["pre"]:
             text = text.replace("\n", "\v")
         for part in re.split(r"\v\s*\v\s*", text):
-            lines = [" ".join(join_lines(line.split("\n")).split()) for line in part.split("\v")]
+            lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
             lines = [line for line in lines if any(map(str.isalnum, line))]
             if lines:
                 verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _LONGEST_VERSE)

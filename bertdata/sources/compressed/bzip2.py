@@ -1,9 +1,9 @@
-"""Read bzip2 block by block, from any block on: each is found by its mark, checked by its own sum, and lost alone.
+"""Read bzip2 block by block, from any block on: each is found by its mark and has its own checksum, so damage stays local.
 
 A bzip2 stream is a string of bits: a header of four bytes, blocks of up to 900 kB of text, and an end.  Each block begins with
 48 bits that hardly occur elsewhere (the digits of pi), at any bit of a byte, and with its checksum; the end has a mark too.
-So a block packed between a header and an end of its own is a whole stream, whatever became of its neighbours; only damage to the
-very mark behind a block, six bytes in some hundred thousand, hides where it ends and so costs it too.
+So a block becomes a stream of its own if a header is put before it and an end behind it, whatever became of its neighbours.  Only
+damage to the mark behind a block, six bytes in some hundred thousand, costs that block too, as it hides where the block ends.
 
     BZh9 | pi, sum, block | pi, sum, block | root of pi, sum | BZh9 | pi, sum, block | root of pi, sum
 """
@@ -19,8 +19,8 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from ...files import is_local, opened, size
-from ...process import cores
+from ...io.files import is_local, opened, size
+from ...io.process import cores
 
 __all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
 
@@ -32,9 +32,9 @@ _TRAILER_BITS = 80  # the mark of the end and the checksum of the stream
 _HEADER = re.compile(rb"BZh[1-9]")
 _HEADER_BYTES = 4
 _LONGEST = 2_400_000  # bytes of a block: 18,001 groups of 50 symbols of 20 bits at most, and its tables
-_HELD = 4 << 20  # bytes of a block's text kept while it is checked: an honest block has 0.9 MB, a bomb is read twice
+_HELD = 4 << 20  # bytes of a block's text kept until it is checked: a usual block has 0.9 MB, a bomb is decompressed twice
 _NEAR = 1 << 20  # bytes in which a cut looks for the start of a stream before it takes that of a block
-_SPAN = 4 << 20  # bytes that a thread looks at by itself for cuts, at the least
+_SPAN = 4 << 20  # bytes that a thread searches for cuts at a time, at the least
 _AT_ONCE = 16  # such threads, at the most; of a disk, one a core
 
 
@@ -76,11 +76,12 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
 
     An empty Block comes before each block, so that a reader who has enough need not wait for its text.
     """
-    broken: Damage | None = None
-    failed: _Segment | None = None
+    broken: Damage | None = None  # from the first byte that could not be read since the last good block
+    failed: _Segment | None = None  # the segment before, if it is a block that failed
     for segment in _segments(file, start):
         text = None
-        if failed and (text := _text(joined := _join(failed, segment))) is not None:  # the mark between the two was chance
+        # A block may hold the 48 bits of a mark by chance: it is cut in two there, both parts fail, and joined they do not.
+        if failed and (text := _text(joined := _join(failed, segment))) is not None:
             segment, broken = joined, broken if broken and broken.start < joined.at else None
         elif segment.mark == _BLOCK:
             if not broken:
@@ -100,10 +101,10 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
 
 
 def block_starts(path: str, target: int) -> list[int]:
-    """Find blocks that do decompress, one for each multiple of `target` bytes, at starts of streams where those are near.
+    """Find blocks that can be decompressed, one for each multiple of `target` bytes, at starts of streams where those are near.
 
-    The file is looked at in spans, by several threads at a time: on a disk they decompress on all cores, and of a store each
-    waits for its own request.
+    Several threads search spans of the file at a time: on a disk they decompress on all cores, and of a store each waits for its
+    own request.
     """
     end = size(path)
     spans = range(0, end, -(-_SPAN // target) * target)
@@ -145,27 +146,41 @@ def _first_good(segments: list[_Segment]) -> int | None:
 
 
 def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
-    """Cut a file into segments from `start` on, where a mark or the header of a stream should be."""
+    """Cut a file into segments from `start` on, where a mark or the header of a stream should be.
+
+    A segment is open from its mark until the next mark is found, which may be some chunks later.  Of the file only the bytes of
+    the open segment are in memory.  A block that begins in bit 3 of byte 100, and ends before a mark in bit 5 of byte 900:
+
+        data[0] is byte 100 = base, begin = 3        the next mark at bit 8 * 800 + 5 of data
+        yields data[0:801], shift 3, 8 * 800 + 5 - 3 = 6402 bits        the next one: base 900, begin = 5
+    """
     file.seek(start)
-    data, base = b"", start  # the bytes from the segment that is open on, and where in the file they begin
-    mark, at, begin, opens = _NONE, start, 0, False  # of the segment that is open; `begin` is its first bit in `data`
+    data, base = b"", start  # the bytes from those of the open segment on, and where in the file they begin
+    mark, at, begin, opens = _NONE, start, 0, False  # of the open segment; `begin` is its first bit in `data`
     while chunk := file.read(CHUNK):
+        # A mark may lie across two chunks: its last byte is new, so its first is among the last six of the bytes seen before.
         known = max(0, len(data) - _MARK_BYTES + 1)
         data += chunk
-        for place, following in _marks(data, known):
-            if mark and place <= begin:  # seen in the last round already: it ended with the data
+        for bit, following in _marks(data, known):
+            # These six bytes are searched again: a mark that was complete in them is the one of the open segment.
+            if mark and bit <= begin:
                 continue
-            header = _HEADER.fullmatch(data, max(0, place // 8 - _HEADER_BYTES), place // 8) if place % 8 == 0 else None
-            opened = header is not None and header.end() - header.start() == _HEADER_BYTES
-            end = place // 8 - _HEADER_BYTES * opened
-            yield _Segment(mark, at, data[begin // 8 : (place + 7) // 8], begin % 8, place - begin, opens, False)
-            mark, at, begin, opens = following, base + end, place, opened
+            # The first mark of a stream stands behind its header, which is whole bytes, so at bit 0.  Such a segment counts from
+            # the header on: `at` is where the stream begins, and the header is no part of the segment before it in `at`, ...
+            header = _HEADER.fullmatch(data, max(0, bit // 8 - _HEADER_BYTES), bit // 8) if bit % 8 == 0 else None
+            is_first = header is not None and header.end() - header.start() == _HEADER_BYTES
+            end = bit // 8 - _HEADER_BYTES * is_first
+            # ... but its bits are the last of the segment before, where `_damage` looks whether they are all that stands there.
+            yield _Segment(mark, at, data[begin // 8 : (bit + 7) // 8], begin % 8, bit - begin, opens, False)
+            mark, at, begin, opens = following, base + end, bit, is_first
         rest = len(data) - begin // 8
+        # No block is so long: the mark at its end is damaged, or this is no bzip2.  Yield it, so that no more of the file
+        # than this is ever in memory, and search on; the last six bytes stay, for a mark may begin there.
         if rest > _LONGEST:
             yield _Segment(mark, at, data[begin // 8 :], begin % 8, 8 * rest - begin % 8, opens, False)
             mark, begin, opens = _NONE, 8 * (len(data) - _MARK_BYTES + 1), False
             at = base + begin // 8
-        data, base, begin = data[begin // 8 :], base + begin // 8, begin % 8
+        data, base, begin = data[begin // 8 :], base + begin // 8, begin % 8  # forget the bytes before the open segment
     yield _Segment(mark, at, data, begin, 8 * len(data) - begin, opens, True)
 
 

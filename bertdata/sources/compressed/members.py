@@ -1,6 +1,6 @@
 """Read a plain or compressed file in bounded memory, and go on after what is damaged as far as its format allows.
 
-Bzip2 is read from any block on.  The other compressors keep no place to start from but the beginning of the file, and check
+Bzip2 is read from any block on.  The other formats can be read from the beginning of the file only, and check
 what they give at the end only: what follows damage is lost, and named.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from ...errors import UsageError
-from ...files import opened
+from ...io.files import opened
 from . import bzip2
 from .bzip2 import CHUNK, MOST, Block, Damage
 

@@ -11,32 +11,37 @@ from __future__ import annotations
 
 import contextlib
 import email.utils
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 from ... import __version__
+from ...credentials import cause, reveal
 from ...errors import BertDataError, TransferError, UsageError
+from .reach import reach, within
 
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["Broken", "Client", "Missing", "Stopped", "user_agent"]
+__all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent"]
 
 TRIES = 8  # without a byte gained, before a server is given up
 PAUSE = 1.0  # seconds before the second try, doubled for each further one
 LONGEST_PAUSE = 60.0
 LONGEST_WAIT = 600.0  # seconds that a server may ask to be left alone; for more the run ends and says when to come again
 TIMEOUT = (30.0, 60.0)  # seconds to connect, and without a byte
-LARGEST_PAGE = 64 << 20  # bytes of a listing or a table; the largest, a wiki's dumpstatus.json, has under one megabyte
+LARGEST_PAGE = 4 << 20  # bytes of a list or a table; the largest, a wiki's dumpstatus.json, has under one megabyte
+LONGEST_LIST = 120.0  # seconds in which such a one has come, or never will
 _BLOCK = 1 << 16
 _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 T = TypeVar("T")
 
 
-class Broken(Exception):
+class RetryableError(Exception):
     """Report an answer that another try may mend; `error` is what to raise when none does."""
 
     def __init__(self, reason: str, wait: float = 0.0, error: type[BertDataError] = TransferError) -> None:
@@ -66,24 +71,47 @@ class Client:
 
     def __init__(self, headers: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> None:
         self._headers, self._note = headers, note
+        self._left = 3 * LONGEST_LIST  # seconds for all lists, of which there may be one for each date
+        self._reached: list[list[str]] = []  # scheme and host of what was read
         self.stopped = threading.Event()
 
     @contextlib.contextmanager
     def open(self, url: str, **headers: str) -> Iterator[requests.Response]:
-        """Yield an answer of which nothing is read yet; raise Broken, Missing, TransferError or UsageError for none."""
+        """Yield an answer of which nothing is read yet; raise RetryableError, Missing, TransferError or UsageError for none.
+
+        A login or signature that was taken out of the URL is sent, and in no error.
+        """
         import requests
 
         asked = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        try:
-            with requests.Session() as session, session.get(url, headers=asked, stream=True, timeout=TIMEOUT) as response:
-                _check(response)
+        leads: list[str] = []
+
+        def follow(answer: requests.Response, **_: object) -> None:
+            stack.callback(answer.close)
+            if answer.is_redirect:
+                leads.append(answer.headers["Location"])
+
+        with contextlib.ExitStack() as stack:
+            try:
+                session = stack.enter_context(requests.Session())
+                hooks = {"response": follow}
+                response = session.get(reveal(url), headers=asked, stream=True, timeout=TIMEOUT, hooks=hooks)
+                stack.enter_context(response)
+            except requests.TooManyRedirects as error:
+                raise TransferError(f"{url} leads in a circle: choose another server") from cause(error)
+            except ValueError as error:  # of requests, of urllib3, or of the codec that a host's name goes through
+                if leads:
+                    raise TransferError(f"{url} leads to no address ({ascii(leads[-1])[:200]}): choose another server") from None
+                raise UsageError(
+                    f"{url} is no address that can be fetched ({error}): give one that begins with https://"
+                ) from cause(error)
+            except requests.RequestException as error:
+                raise RetryableError(_reason(error)) from cause(error)
+            _check(response, url)
+            try:
                 yield response
-        except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, requests.exceptions.MissingSchema) as error:
-            raise UsageError(f"{url} is no address that can be fetched ({error}): give one that begins with https://") from error
-        except requests.TooManyRedirects as error:
-            raise TransferError(f"{url} leads in a circle ({error}): choose another server") from error
-        except requests.RequestException as error:
-            raise Broken(f"{type(error).__name__}: {error}") from error
+            except requests.RequestException as error:
+                raise RetryableError(_reason(error)) from cause(error)
 
     def retry(self, url: str, attempt: Callable[[], T], reached: Callable[[], int] = lambda: 0) -> T:
         """Try until an attempt succeeds or too many in a row have not got farther than `reached` told before."""
@@ -91,7 +119,7 @@ class Client:
         while True:
             try:
                 return attempt()
-            except Broken as broken:
+            except RetryableError as broken:
                 if reached() > best:
                     best, failures = reached(), 0
                 failures += 1
@@ -112,8 +140,19 @@ class Client:
             raise Stopped("the run has been stopped: run the same command again, it goes on where it stopped")
 
     def read(self, url: str) -> bytes:
-        """Return what is at an address, all of it, up to 64 MB."""
-        return self.retry(url, lambda: self._read(url))
+        """Return the list or table at an address, all of it; raise TransferError for one that is too long, or takes too long."""
+        if (host := url.split("/")[:3]) not in self._reached:
+            reach(url)
+            self._reached.append(host)
+
+        def attempt() -> bytes:
+            begun = time.monotonic()
+            try:
+                return within(min(LONGEST_LIST, max(1.0, self._left)), url, lambda: self._read(url))
+            finally:
+                self._left -= time.monotonic() - begun
+
+        return self.retry(url, attempt)
 
     def _read(self, url: str) -> bytes:
         found = bytearray()
@@ -126,18 +165,33 @@ class Client:
         return bytes(found)
 
 
-def _check(response: requests.Response) -> None:
+def _reason(error: requests.RequestException) -> str:
+    """Say in a few words why there is no answer, or only a part of one."""
+    import requests
+
+    within = error.args[0] if error.args else error
+    while isinstance(inner := getattr(within, "reason", None), Exception):
+        within = inner
+    host = urlsplit(str(error.request.url or "")).hostname if error.request is not None else ""
+    if "NewConnectionError" in [kind.__name__ for kind in type(within).__mro__] or isinstance(error, requests.ConnectTimeout):
+        return f"no connection to {host or 'the server'}"
+    if isinstance(error, requests.ReadTimeout):
+        return f"no byte of {host or 'the server'} in {TIMEOUT[1]:.0f} seconds"
+    return f"{type(error).__name__}: {' '.join(str(within).split())[:300]}"
+
+
+def _check(response: requests.Response, url: str) -> None:
     """Raise what a status code means that is no answer."""
-    status, url = response.status_code, response.url
+    status = response.status_code
     if status in (200, 206, 416):
         return
     said = f"the server answers {status} {response.reason}"
     if status in _AGAIN:
-        raise Broken(said, _retry_after(response.headers.get("Retry-After", "")))
+        raise RetryableError(said, _retry_after(response.headers.get("Retry-After", "")))
     if status in (404, 410):
         raise Missing(f"{url}: {said}: there is no such file: check the address")
     if status in (401, 403):
-        raise TransferError(f"{url}: {said}: it wants to know who asks: give --contact, or for the Hub a token (HF_TOKEN)")
+        raise TransferError(f"{url}: {said}: it wants to know who asks: give `contact`, or for the Hub a token (HF_TOKEN)")
     raise TransferError(f"{url}: {said}: check the address, or try again later")
 
 
@@ -147,9 +201,9 @@ def _retry_after(value: str) -> float:
     >>> _retry_after("7"), _retry_after("Thu, 01 Jan 1970 00:00:00 GMT"), _retry_after("soon")
     (7.0, 0.0, 0.0)
     """
-    if value.strip().isascii() and value.strip().isdigit():
+    if re.fullmatch(r"\s*[0-9]{1,18}\s*", value):
         return float(value)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, IndexError):
         return 0.0

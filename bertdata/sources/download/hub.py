@@ -16,9 +16,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...errors import NoInputError, TransferError, UsageError
+from ...credentials import cause, keep, reveal
+from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from .. import SUFFIXES
+from .client import LONGEST_LIST
+from .reach import reach, within
 from .transfer import Remote
+from .wikimedia import mirror
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -56,18 +60,21 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
         from huggingface_hub import HfApi, get_token
     except ImportError as error:
         raise UsageError("data sets of the Hub need the package huggingface_hub: pip install 'bertdata[hub]'") from error
-    api = HfApi(endpoint=endpoint or None, library_name="bertdata")
-    info = _info(api, name, revision or None)
+    token = get_token() or ""
+    keep(token)
+    base = mirror(endpoint or HfApi().endpoint)
+    api = HfApi(endpoint=reveal(base), library_name="bertdata")
+    reach(base)
+    info = _info(api, base, name, revision or None)
     files = _readable(info)
     if not files and not revision:
-        info = _info(api, name, CONVERTED)
+        info = _info(api, base, name, CONVERTED)
         files = _readable(info)
     if not files:
-        raise NoInputError(f"{name} has no file of {', '.join(_READ)}: choose another data set, or another --revision")
+        raise NoInputError(f"{name} has no file of {', '.join(_READ)}: choose another data set, or another `revision`")
     chosen = choose([file.rfilename for file in files], info.card_data or {}, config=config, split=split)
-    base = f"{api.endpoint}/datasets/{name}/resolve/{info.sha}"
-    found = [_remote(f"{base}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
-    token = get_token()
+    folder = f"{base}/datasets/{name}/resolve/{info.sha}"
+    found = [_remote(f"{folder}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
     return DataSet(name, str(info.sha), found, {"Authorization": f"Bearer {token}"} if token else {})
 
 
@@ -85,13 +92,13 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
     if not config:
         marked = [key for key in patterns if configs[key].get("default") or key == "default" or len(patterns) == 1]
         if not marked:
-            raise UsageError(f"the data set has several configurations ({', '.join(patterns)}): choose one with --config")
+            raise UsageError(f"the data set has several configurations ({', '.join(patterns)}): choose one with `config`")
         config = marked[0]
     if config not in patterns:
-        raise UsageError(f"--config {config}: the data set has {', '.join(patterns)}")
+        raise UsageError(f"`config` {config}: the data set has {', '.join(patterns)}")
     splits = patterns[config]
     if split and splits.keys().isdisjoint({split, ""}):
-        raise UsageError(f"--split {split}: the configuration {config} has {', '.join(splits)}")
+        raise UsageError(f"`split` {split}: the configuration {config} has {', '.join(splits)}")
     wanted = [pattern for key, found in splits.items() for pattern in found if not split or key in (split, "")]
     found = [name for name in names if any(_fits(name, pattern) for pattern in wanted)]
     if split and "" in splits:
@@ -102,7 +109,7 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
 def _some(found: list[str], names: Sequence[str], config: str, split: str) -> list[str]:
     if not found:
         listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
-        raise UsageError(f"no file is of --config {config!r} and --split {split!r}: the data set has {listed}")
+        raise UsageError(f"no file is of `config` {config!r} and `split` {split!r}: the data set has {listed}")
     return found
 
 
@@ -135,7 +142,7 @@ def _is_of(name: str, split: str) -> bool:
 
 def _readable(info: Any) -> list[Any]:
     def is_read(name: str) -> bool:
-        hidden = any(part.startswith(".") for part in name.split("/"))
+        hidden = any(part.startswith(".") for part in name.split("/")) or not name.isprintable()
         return name.lower().endswith(_READ) and not hidden and name.lower().rpartition("/")[2] not in _NO_DATA
 
     return [file for file in info.siblings or () if is_read(file.rfilename)]
@@ -150,22 +157,25 @@ def _remote(url: str, file: Any) -> Remote:
     return Remote(file.rfilename, url, file.size, f"git:{file.blob_id}")
 
 
-def _info(api: HfApi, name: str, revision: str | None) -> Any:
+def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
     """Ask the Hub for a data set's files; say in its words, and ours, what is wrong."""
     from huggingface_hub import errors
 
     where = name + (f" at {revision}" if revision else "")
     try:
-        return api.dataset_info(name, revision=revision, files_metadata=True, timeout=30)
+        return within(LONGEST_LIST, base, lambda: api.dataset_info(name, revision=revision, files_metadata=True, timeout=30))
+    except BertDataError:
+        raise
     except errors.HFValidationError as error:
         raise UsageError(f"{name!r} is no name of a data set ({error}): write OWNER/NAME") from error
     except errors.GatedRepoError as error:
-        raise TransferError(f"{where} has terms to agree to: do that on its page, then set HF_TOKEN") from error
+        raise TransferError(f"{where} has terms to agree to: do that on its page, then set HF_TOKEN") from cause(error)
     except errors.HfHubHTTPError as error:
         if error.response is not None and error.response.status_code in (401, 404):
-            raise NoInputError(
-                f"{api.endpoint} has no data set {where}: check the name, or set HF_TOKEN if it is private"
-            ) from error
-        raise TransferError(f"{api.endpoint}: {str(error).splitlines()[0]}: try again later") from error
+            raise NoInputError(f"{base} has no data set {where}: check the name, or set HF_TOKEN if it is private") from cause(
+                error
+            )
+        raise TransferError(f"{base}: {str(error).splitlines()[0]}: try again later") from cause(error)
     except Exception as error:  # of the HTTP library, which is another one from version to version
-        raise TransferError(f"{api.endpoint} cannot be reached ({type(error).__name__}: {error}): check the network") from error
+        said = " ".join(str(error).split())[:300]
+        raise TransferError(f"{base} cannot be reached ({type(error).__name__}: {said}): check the network") from cause(error)

@@ -12,15 +12,16 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StorageError, VerificationError
-from ...files import digest, read_json, sync_directory, write_json
-from ...lock import lock
-from .client import Broken, Client
+from ...io.files import PRIVATE, digest, read_json, sync_directory, write_json
+from ...io.lock import lock
+from .client import Client, RetryableError
 
 if TYPE_CHECKING:
     import requests
@@ -30,9 +31,12 @@ __all__ = ["PARTS", "Remote", "fetch_all", "missing_bytes"]
 PARTS = ".download"  # folder of unfinished files; readers pass over dot names
 _CHECKS = 2  # times that a file of the right length and the wrong checksum is fetched
 _BLOCK = 1 << 14  # bytes; of a block that is cut nothing is kept
-_PLAIN = "[^/\\\\\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]+"  # nothing that parts a path, or steers a terminal
+_PLAIN = "[^/\\\\\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]+"  # parts no path, steers no terminal
 _NAME = re.compile(rf"(?:(?!\.){_PLAIN}/)*(?!\.){_PLAIN}")  # stays below the directory, and is not hidden
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_LONGEST = 1000  # characters of a name with its folders
+_NUMBER = re.compile("[0-9]{1,18}")
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)")
+_HEADER = re.compile("[!-~][ -~]{0,200}")  # what may be sent in one
 
 
 class Remote(NamedTuple):
@@ -61,14 +65,21 @@ def fetch_all(
     Raise VerificationError for one that is not what was published, TransferError for a server that does not send it,
     StorageError for a disk without room.  Whatever ends it, what has come is kept, and the next call goes on from there.
     """
-    if strange := [remote.name for remote in remotes if not _NAME.fullmatch(remote.name)]:
-        raise VerificationError(f"the server lists a file named {strange[0]!r}, which is no safe name: choose another server")
+    if strange := [remote.name for remote in remotes if not _is_safe(remote.name)]:
+        raise VerificationError(
+            f"the server lists a file named {ascii(strange[0])[:300]}, which is no safe name: choose another server"
+        )
+    if len({remote.name for remote in remotes}) < len(remotes):
+        raise VerificationError("the server lists a file twice: choose another server")
     with _storage(directory):
         directory.mkdir(parents=True, exist_ok=True)
+        for remote in remotes:
+            for path in (directory / remote.name, _part(directory, remote)):
+                _check_inside(directory, path.parent)
         needed, free = missing_bytes(remotes, directory), shutil.disk_usage(directory).free
     if needed > free:
         raise StorageError(
-            f"{directory} has room for {free} bytes, {needed} are to come: free some space or choose another --output"
+            f"{directory} has room for {free} bytes, {needed} are to come: free some space or choose another `output`"
         )
     with lock(directory / PARTS / "lock"), ThreadPoolExecutor(connections) as pool:
         futures = [pool.submit(_fetch, remote, directory, client, progress) for remote in remotes]
@@ -103,23 +114,25 @@ def _fetch(remote: Remote, directory: Path, client: Client, progress: Progress) 
         part.unlink()
     raise VerificationError(
         f"{remote.url} is not what was published: it has {found}, and should have {remote.checksum}, {_CHECKS} times in a row: "
-        "try again later, or another server with --base-url"
+        "try again later, or another server with `base_url`"
     )
 
 
 def _go_on(remote: Remote, part: Path, client: Client, progress: Progress) -> None:
-    """Fetch what is missing of a part; raise Broken where that ends before the file does."""
-    have, known = _size(part), read_json(_version(part))
-    known = known if isinstance(known, dict) else {}
-    if have > remote.size or known.get("checksum") != remote.checksum:
-        part.unlink(missing_ok=True)
+    """Fetch what is missing of a part; raise RetryableError where that ends before the file does."""
+    found = read_json(_version(part))
+    known = {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    have = _size(part) if _is_own(part) else 0
+    if not _is_own(part) or have > remote.size or known.get("checksum") != remote.checksum:
+        with _storage(part):
+            part.unlink(missing_ok=True)
         have = 0
     if have == remote.size and part.exists():
         return
     asked = {"Accept_Encoding": "identity"}
     if have:
         asked["Range"] = f"bytes={have}-"
-        if known["validator"] and known["url"] == remote.url:  # of another server the checksum alone will tell
+        if known.get("url") == remote.url and _HEADER.fullmatch(known.get("validator", "")):  # else the checksum will tell
             asked["If_Range"] = known["validator"]
     with client.open(remote.url, **asked) as response:
         start = _start(response, remote, part, have)
@@ -127,24 +140,25 @@ def _go_on(remote: Remote, part: Path, client: Client, progress: Progress) -> No
             part.parent.mkdir(parents=True, exist_ok=True)
             if not start:
                 part.unlink(missing_ok=True)
-                write_json(_version(part), {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)})
+                told = {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)}
+                write_json(_version(part), told, PRIVATE)
         _save(response, remote, part, start, client, progress)
 
 
 def _start(response: requests.Response, remote: Remote, part: Path, have: int) -> int:
-    """Return at which byte of the file an answer begins; raise Broken for one that cannot be of this file."""
+    """Return at which byte of the file an answer begins; raise RetryableError for one that cannot be of this file."""
     said = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
     start = 0
     if response.status_code == 206:
-        place = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        start, said = (int(place[1]), place[2]) if place else (-1, "")
+        sent = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        start, said = (int(sent[1]), sent[2]) if sent else (-1, "")
     if response.status_code == 416 or start not in (0, have):
         part.unlink(missing_ok=True)
-        raise Broken(f"the server does not go on at byte {have}")
+        raise RetryableError(f"the server does not go on at byte {have}")
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise Broken("the server packs what should come as it is")
-    if said.isdigit() and int(said) != remote.size:
-        raise Broken(f"the server has {said} bytes, {remote.size} were published", error=VerificationError)
+        raise RetryableError("the server packs what should come as it is")
+    if _NUMBER.fullmatch(said) and int(said) != remote.size:
+        raise RetryableError(f"the server has {said} bytes, {remote.size} were published", error=VerificationError)
     return start
 
 
@@ -152,19 +166,22 @@ def _save(response: requests.Response, remote: Remote, part: Path, start: int, c
     """Append the body to the part, and never more than the file has."""
     at = start
     with _storage(part):
-        file = open(part, "ab")  # noqa: SIM115 - closed below; what is written and what is received fail apart
+        # Closed below; what is written and what is received fail apart.
+        file = open(part, "ab", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))  # noqa: SIM115
     with file:
         for block in response.iter_content(_BLOCK):
             client.pause()
             at += len(block)
             if at > remote.size:
                 file.truncate(0)
-                raise Broken(f"the server sends more than the {remote.size} bytes that were published", error=VerificationError)
+                raise RetryableError(
+                    f"the server sends more than the {remote.size} bytes that were published", error=VerificationError
+                )
             with _storage(part):
                 file.write(block)
             progress(remote, at)
         if at < remote.size:
-            raise Broken(f"the connection ended after {at} of {remote.size} bytes")
+            raise RetryableError(f"the connection ended after {at} of {remote.size} bytes")
         with _storage(part):
             os.fsync(file.fileno())
 
@@ -197,6 +214,25 @@ def _version(part: Path) -> Path:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
+
+
+def _is_safe(name: str) -> bool:
+    """Tell whether a name stays below a directory, and is short enough for one that ends with ``.part``."""
+    return bool(_NAME.fullmatch(name)) and len(name) <= _LONGEST and all(len(part.encode()) <= 240 for part in name.split("/"))
+
+
+def _is_own(part: Path) -> bool:
+    """Tell whether a part is there and was begun by this user: it is no link, and no second name of another file."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        found = os.lstat(part)
+        return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.geteuid()
+    return False
+
+
+def _check_inside(directory: Path, folder: Path) -> None:
+    """Raise StorageError for a folder that a link leads out of the directory."""
+    if not folder.resolve().is_relative_to(directory.resolve()):
+        raise StorageError(f"{folder} leads out of {directory}: remove the link, or give `output` the directory that it leads to")
 
 
 @contextlib.contextmanager

@@ -10,25 +10,27 @@ run, in one stream.  Mirrors have the same layout, so their address may be given
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...credentials import conceal, is_signed
 from ...errors import NoInputError, TransferError, UsageError, VerificationError
 from .client import Client, Missing
 from .transfer import Remote
 
-__all__ = ["CONNECTIONS", "DUMPS", "Dump", "find_dump", "wiki_name"]
+__all__ = ["CONNECTIONS", "DUMPS", "Dump", "find_dump", "mirror", "wiki_name"]
 
 DUMPS = "https://dumps.wikimedia.org"
 CONNECTIONS = 2  # at a time from one address, as the front page of dumps.wikimedia.org and its robot policy ask
 _JOBS = ("articlesmultistreamdump", "articlesdump")  # the better one first
 _MOST = 1 << 50  # bytes of a file
 _CODE = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
-_DATE = re.compile(r"\d{8}")
-_LISTED = re.compile(r"""href=["']?(?:[^"'>]*/)?(\d{8})/?["'>]""")
+_DATE = re.compile(r"[0-9]{8}")
+_DATES = 24  # latest ones that are looked at: a year of dumps
+_LISTED = re.compile(r"""href=["']?(?:[^"'>]{0,300}/)?([0-9]{8})/?["'>]""")
+_NAME = re.compile("[A-Za-z0-9_.-]{1,200}")
+_SHA1 = re.compile("[0-9a-f]{40}")
 _SUM = re.compile(r"([0-9a-f]{40}) [ *](\S+)")
 _WIKIS = {  # codes of languages -> wikis whose names are older than the codes
     "als": "als", "be-tarask": "be_x_old", "cmn": "zh", "egl": "eml", "gsw": "als", "lzh": "zh_classical", "nan": "zh_min_nan",
@@ -58,7 +60,7 @@ def wiki_name(language: str) -> str:
     """
     code = language.strip().lower().replace("_", "-")
     if not _CODE.fullmatch(code):
-        raise UsageError(f"--language {language!r}: give the code of a Wikipedia, such as zh, zh-yue or simple")
+        raise UsageError(f"`language` {language!r}: give the code of a Wikipedia, such as zh, zh-yue or simple")
     return _WIKIS.get(code, code.replace("-", "_")) + "wiki"
 
 
@@ -68,17 +70,33 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
     Raise NoInputError where there is no such wiki, date or finished dump.
     """
     if date and not _DATE.fullmatch(date):
-        raise UsageError(f"--date {date}: write year, month and day, such as 20261101")
-    wiki, base = wiki_name(language), base_url.rstrip("/")
+        raise UsageError(f"`date` {date}: write year, month and day, such as 20261101")
+    wiki, base = wiki_name(language), mirror(base_url)
     dates = [date] if date else _dates(client, base, wiki)
-    status = functools.cache(lambda day: _status(client, base, wiki, day))
-    for job in _JOBS:
-        for day in dates:
-            if (found := status(day).get(job, {})).get("status") == "done":
-                return Dump(wiki, day, _files(client, f"{base}/{wiki}/{day}", f"{wiki}-{day}", found.get("files")))
+    found: dict[str, tuple[str, Any]] = {}  # of each job the latest date on which it is done, and its files
+    states: list[str] = []
+    for day in dates:
+        jobs = _status(client, base, wiki, day)
+        states.append(f"{day}: {jobs.get(_JOBS[0], {}).get('status', 'nothing known')}"[:60])
+        for job in _JOBS:
+            if jobs.get(job, {}).get("status") == "done":
+                found.setdefault(job, (day, jobs[job].get("files")))
+        if _JOBS[0] in found:
+            break
+    if job := next((job for job in _JOBS if job in found), ""):
+        day, files = found[job]
+        return Dump(wiki, day, _files(client, f"{base}/{wiki}/{day}", f"{wiki}-{day}", files))
     raise NoInputError(
-        f"{base}/{wiki}/: no dump of articles is finished ({_states(status, dates)}): come back later, or give another --date"
+        f"{base}/{wiki}/: no dump of articles is finished ({', '.join(states[:5])}): come back later, or give another `date`"
     )
+
+
+def mirror(base_url: str) -> str:
+    """Return the address of a mirror without its login, which is kept for the requests; raise UsageError for one with a query."""
+    base = conceal(base_url)
+    if is_signed(base):
+        raise UsageError(f"`base_url` {base}: a query after ? is for one file, not for those of a server: omit it")
+    return base.rstrip("/")
 
 
 def _dates(client: Client, base: str, wiki: str) -> list[str]:
@@ -86,10 +104,10 @@ def _dates(client: Client, base: str, wiki: str) -> list[str]:
     try:
         page = client.read(f"{base}/{wiki}/").decode("utf-8", "replace")
     except Missing as error:
-        raise NoInputError(f"{base} has no {wiki}: check --language (as in the wiki's address) and --base-url") from error
+        raise NoInputError(f"{base} has no {wiki}: check `language` (as in the wiki's address) and `base_url`") from error
     if not (dates := sorted(set(_LISTED.findall(page)), reverse=True)):
-        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: give --date, or another --base-url")
-    return dates
+        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: give `date`, or another `base_url`")
+    return dates[:_DATES]
 
 
 def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
@@ -100,15 +118,10 @@ def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
     except Missing:
         return {}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise TransferError(f"{address} is no table of jobs ({error}): try again later, or another --base-url") from error
+        raise TransferError(f"{address} is no table of jobs ({error}): try again later, or another `base_url`") from error
     if not isinstance(jobs, dict) or not all(isinstance(job, dict) for job in jobs.values()):
-        raise TransferError(f"{address} is no table of jobs: try again later, or another --base-url")
+        raise TransferError(f"{address} is no table of jobs: try again later, or another `base_url`")
     return jobs
-
-
-def _states(status: Callable[[str], dict[str, Any]], dates: list[str]) -> str:
-    states = (f"{day}: {status(day).get(_JOBS[0], {}).get('status', 'nothing known')}" for day in dates[:5])
-    return ", ".join(states)
 
 
 def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Remote]:
@@ -119,13 +132,29 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
         text = ""
     sums = {name: value for value, name in _SUM.findall(text)}
     files = []
+    if isinstance(entries, dict) and f"{prefix}-sha1sums.txt" in entries:
+        raise TransferError(f"{folder}/dumpstatus.json lists {prefix}-sha1sums.txt among the articles: choose another `base_url`")
     for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
-        size, sha1 = (entry.get("size"), entry.get("sha1") or sums.get(name)) if isinstance(entry, dict) else (None, None)
-        if type(size) is not int or not 0 <= size < _MOST or not sha1 or "/" in name or not name.startswith(f"{prefix}-"):
-            raise TransferError(f"{folder}/dumpstatus.json tells no size or sha1 of {name!r}: give another --date or --base-url")
+        told = entry if isinstance(entry, dict) else {}
+        size, sha1 = told.get("size", -1), told.get("sha1") or sums.get(name)
+        sized = type(size) is int and 0 <= size < _MOST
+        if (
+            not sized
+            or not isinstance(sha1, str)
+            or not _SHA1.fullmatch(sha1)
+            or "/" in name
+            or not name.startswith(f"{prefix}-")
+        ):
+            raise TransferError(
+                f"{folder}/dumpstatus.json tells no size or sha1 of {ascii(name)[:300]}: give another `date` or `base_url`"
+            )
+        if not _NAME.fullmatch(name):
+            raise VerificationError(
+                f"the server lists a file named {ascii(name)[:300]}, which is no safe name: choose another server"
+            )
         if sums.get(name, sha1) != sha1:
             raise VerificationError(f"{folder}: dumpstatus.json and the file of sha1 sums contradict each other about {name}")
         files.append(Remote(name, f"{folder}/{name}", size, f"sha1:{sha1}"))
     if not files:
-        raise NoInputError(f"{folder}/dumpstatus.json names no file of the articles: give another --date or --base-url")
+        raise NoInputError(f"{folder}/dumpstatus.json names no file of the articles: give another `date` or `base_url`")
     return files

@@ -1,6 +1,7 @@
 """MediaWiki dumps become pages: whole or in pieces, whatever is broken in them."""
 
+from .dates import as_of, dump_date
 from .header import Site, read_site
 from .read import LOSSES, how_cut, read_pages, split
 
-__all__ = ["LOSSES", "Site", "how_cut", "read_pages", "read_site", "split"]
+__all__ = ["LOSSES", "Site", "as_of", "dump_date", "how_cut", "read_pages", "read_site", "split"]

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
+from ...credentials import is_signed
 from ...errors import VerificationError
-from ...files import digest, place
+from ...io.files import opened, place
+from ...records import Piece
 
 __all__ = ["check", "published"]
 
 _ALGORITHMS = ("sha512", "sha256", "sha1", "md5")  # the strongest that names the file counts
 _SUMS = re.compile(rf"(?:.*[-_.])?({'|'.join(_ALGORITHMS)})sums?(?:\.txt)?", re.IGNORECASE)
-_LINE = re.compile(r"([0-9a-fA-F]{32,128})[ \t]+\*?(?:\./)?(.+)")  # as md5sum(1) writes it; * is for binary
+_LINE = re.compile(r"([0-9a-fA-F]{32,128})[ \t]+(?![ \t])\*?(?:\./)?(.+)")  # as md5sum(1) writes it; * is for binary
+_BLOCK = 1 << 20  # bytes read at a time
 _MOST = 16 << 20  # bytes; the file of sums of a whole dump has a few kilobytes
 
 
 def published(path: str) -> str:
     """Return the checksum that a file in the same directory gives for this one, as ``md5:9e10…``; nothing if none does."""
     found: dict[str, str] = {}
+    if is_signed(path):  # what lies beside it is signed by itself, if at all
+        return ""
     for sums in sorted(place(path).parent.iterdir(), key=lambda beside: beside.name):
         if (kind := _SUMS.fullmatch(sums.name)) and sums.is_file() and sums.stat().st_size <= _MOST:
             algorithm = kind.group(1).lower()
@@ -28,12 +34,27 @@ def published(path: str) -> str:
     return next((f"{algorithm}:{found[algorithm]}" for algorithm in _ALGORITHMS if algorithm in found), "")
 
 
-def check(path: str, checksum: str) -> None:
-    """Hash a file; raise VerificationError unless it has this checksum, which is one that `published` returned."""
+def check(pieces: list[Piece], checksum: str) -> list[str]:
+    """Hash a file, which these pieces cover; raise VerificationError unless it has this checksum, one that `published` returned.
+
+    Return the SHA-256 of each piece, so that whoever reads a piece can tell whether these were the bytes.
+    """
     algorithm, _, expected = checksum.partition(":")
-    found = digest(path, algorithm=algorithm)
-    if found != expected:
+    path, whole = pieces[0].path, hashlib.new(algorithm, usedforsecurity=False)
+    digests = []
+    with opened(path) as file:
+        for piece in pieces:
+            own, left = hashlib.sha256(usedforsecurity=False), piece.end - piece.start
+            while left and (block := file.read(min(_BLOCK, left))):
+                whole.update(block)
+                own.update(block)
+                left -= len(block)
+            digests.append(own.hexdigest())
+        while block := file.read(_BLOCK):  # it has grown
+            whole.update(block)
+    if (found := whole.hexdigest()) != expected:
         raise VerificationError(
             f"{path} is not what was published: its {algorithm} is {found}, the file of {algorithm} sums beside it "
             f"says {expected}: fetch it again, or take what there is by moving the file of sums away"
         )
+    return digests

@@ -7,9 +7,10 @@ import urllib.parse
 from pathlib import Path
 from typing import NamedTuple
 
+from ...credentials import hide_in_url
 from ...errors import UsageError
 from ..compressed import Damage, blocks
-from .pages import OPEN
+from .pages import BEGIN
 
 __all__ = ["Site", "read_site"]
 
@@ -42,9 +43,9 @@ def read_site(path: str) -> Site:
         if isinstance(block, Damage):
             raise UsageError(f"{path} is damaged at its beginning, where its header should be ({block.reason}): fetch it again")
         head += block.data
-        if b"</siteinfo>" in head or OPEN in head or len(head) > _HEAD:
+        if b"</siteinfo>" in head or BEGIN.search(head) or len(head) > _HEAD:
             break
-    head = head.partition(OPEN)[0]
+    head = BEGIN.split(head, maxsplit=1)[0]
     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
         raise UsageError(f"{path} declares a document type or entities, which no MediaWiki export does: it is not read")
     text = head.decode("utf-8", "replace")
@@ -52,7 +53,7 @@ def read_site(path: str) -> Site:
         raise UsageError(f"{path} is no MediaWiki export (no <mediawiki> in its first megabyte): give a pages-articles dump")
     names = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
-    base = _element(text, "base")
+    base = hide_in_url(_element(text, "base"))  # goes into every document's url
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     return Site(_dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces)
 

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ...credentials import is_signed
 from ...errors import VerificationError
-from ...files import opened, place, size
+from ...io.files import opened, place, size
 from ..compressed import Damage, blocks
 
 __all__ = ["Index", "find_index", "read_index"]
@@ -43,7 +44,7 @@ def find_index(path: str) -> str:
     ``…-multistream1.xml-p1p41242.bz2`` has ``…-multistream-index1.txt-p1p41242.bz2``.
     """
     name = _DUMP.fullmatch(Path(path).name)
-    if not name:
+    if not name or is_signed(path):
         return ""
     plain = f"{name[1]}-index{name[2]}.txt{name[3]}"
     candidates = (place(path).with_name(name) for name in (f"{plain}.bz2", plain))
@@ -51,7 +52,7 @@ def find_index(path: str) -> str:
 
 
 def read_index(index: str, dump: str) -> Index:
-    """Count an index's pages, and look at each place of the dump where it says that a stream begins.
+    """Count an index's pages, and check each offset of the dump where it says that a stream begins.
 
     Raise VerificationError for an index that is damaged or none.
     """
@@ -69,7 +70,7 @@ def read_index(index: str, dump: str) -> Index:
 
 
 def _offsets(index: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of streams and the number of pages that lines say are there; a stream may come in several parts."""
+    """Yield the offset of each stream, and how many lines name a page in it; a stream may come in several parts."""
     rest = b""
     for block in blocks(index):
         if isinstance(block, Damage):
@@ -77,9 +78,9 @@ def _offsets(index: str) -> Iterator[tuple[int, int]]:
         text = rest + block.data
         end = text.rfind(b"\n") + 1
         lines, rest = text[:end], text[end:]
-        found = _LINE.findall(lines)
-        if len(found) != lines.count(b"\n") or len(rest) > _LONGEST_LINE:
+        offsets = _LINE.findall(lines)
+        if len(offsets) != lines.count(b"\n") or len(rest) > _LONGEST_LINE:
             raise VerificationError(f"{index} is no index of a dump (offset:id:title): fetch it again, or move it away")
-        yield from ((int(offset), count) for offset, count in Counter(found).items())
+        yield from ((int(offset), count) for offset, count in Counter(offsets).items())
     if rest:
         raise VerificationError(f"{index} ends in the middle of a line: fetch this index again, or move it away to do without")

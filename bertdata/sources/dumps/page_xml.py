@@ -16,6 +16,7 @@ _FIELDS = {
     "page/id": "id",
     "page/redirect": "redirect",
     "page/revision/model": "model",
+    "page/revision/timestamp": "revised",
     "page/revision/text": "text",
 }
 _DEEPEST = 64  # elements within each other; a dump has six

@@ -1,6 +1,7 @@
 """Cut the text of a piece of a dump into pages, while it comes in and in bounded memory.
 
-Two tags decide all: ``<page>`` begins a page wherever it stands, ``</page>`` ends it.  The blocks it comes in may cut a tag:
+Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with white space or attributes in them; in a
+comment, a CDATA section or a processing instruction they are none.  The blocks it comes in may cut a tag:
 
 >>> cutter = PageCutter(most=100, at_start=True)
 >>> [*cutter.feed(b"<mediawiki><page>one</page><pa"), *cutter.feed(b"ge>two<page>three</page>")]
@@ -17,12 +18,14 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-__all__ = ["OPEN", "Cut", "PageCutter"]
+__all__ = ["BEGIN", "OPEN", "Cut", "PageCutter"]
 
-OPEN = b"<page>"
-_TAG = re.compile(rb"</?page>")
-_UNFINISHED = re.compile(rb"<(p(a(ge?)?)?)?\Z")  # what may become a <page>
-_CARRIED = len(b"</page>") - 1  # bytes of a tag that may stand before the block that completes it
+OPEN, _CLOSE = b"<page>", b"</page>"
+BEGIN = re.compile(rb"<page(?=[\s/>])")  # a page may begin here
+_LONGEST_TAG = 4096  # bytes of a tag of a page; a dump's have no attributes
+_MARK = re.compile(rb"<(?:/?page(?:[\s/][^<>]{0,%d})?>|!--|!\[CDATA\[|\?)" % (_LONGEST_TAG - 16))
+_UNFINISHED = re.compile(rb"<(?:p(?:a(?:g(?:e(?:[\s/][^<>]*)?)?)?)?)?\Z")  # what may become a <page>
+_HIDING = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}  # what begins text in which no tag is one, and what ends it
 _END = b"</mediawiki>"
 
 
@@ -46,10 +49,11 @@ class _State(Enum):
 class PageCutter:
     """Cut text that comes block by block into pages; `most` bytes of a page are held, `at_start` tells of a file's first piece.
 
-    The invariant: `_rest` is the text behind the last tag seen and holds no whole tag.  So each tag is seen once; each
-    ``<page>`` before the border sets PAGE, and PAGE is only left by giving that page away, whole or with a reason.  A tag is the
-    piece's in which it begins (the next piece sees the rest of it, which is no tag), but for the ``</page>`` of an open page,
-    which is fetched from beyond the border; there the next piece is FOREIGN and passes over it.
+    The invariant: `_rest` is the text behind the last tag seen, and `_searched` of its bytes hold none.  So each tag is seen
+    once; each ``<page>`` before the border sets PAGE, and PAGE is only left by giving that page away, whole or with a reason.
+    A tag is the piece's in which it begins (the next piece sees the rest of it, which is no tag), but for the ``</page>`` of an
+    open page, which is fetched from beyond the border; there the next piece is FOREIGN and passes over it.  A piece that begins
+    in a comment cannot know: no dump of MediaWiki has one.
     """
 
     def __init__(self, most: int, at_start: bool) -> None:
@@ -57,6 +61,8 @@ class PageCutter:
         self._state = _State.BETWEEN if at_start else _State.FOREIGN
         self._rest = bytearray()  # grows in place: a long page that comes in many blocks is not copied for each
         self._at = 0  # where in the text `_rest` begins
+        self._searched = 0  # bytes of `_rest` in which there is no tag to be found
+        self._until = b""  # what ends the comment or the like that the text is in
         self._border = sys.maxsize  # where in the text the next piece begins
 
     @property
@@ -71,10 +77,11 @@ class PageCutter:
 
     def feed(self, data: bytes) -> Iterator[Cut]:
         """Take more text; give the pages that end in it."""
-        known, begin = len(self._rest), 0
         self._rest += data
-        for tag in _TAG.finditer(self._rest, max(0, known - _CARRIED)):
-            opens = tag.group() == OPEN
+        begin = 0
+        for tag in self._tags():
+            text = tag.group()
+            opens = text[1:2] != b"/"
             if opens and self._state is _State.PAGE:
                 yield Cut(bytes(self._rest[begin : tag.start()]), "unended-page")
             elif not opens and self._state in (_State.PAGE, _State.BETWEEN):
@@ -83,35 +90,58 @@ class PageCutter:
                 self._state = _State.PAST
                 return
             self._state, begin = _State.PAGE if opens else _State.BETWEEN, tag.end()
+            if text.endswith(b"/>") and opens:  # begins and ends
+                yield Cut(_CLOSE, "")
+                self._state = _State.BETWEEN
         self._pass(begin)
         if len(self._rest) > self._most:
             if self._state is _State.PAGE:
                 yield Cut(bytes(self._rest), "too-large")
                 self._state = _State.NAMED
-            self._pass(max(0, len(self._rest) - len(_END)))
+            self._pass(max(0, len(self._rest) - _LONGEST_TAG))
         self._stop_at_border()
+
+    def _tags(self) -> Iterator[re.Match[bytes]]:
+        """Find the tags of pages in what was not searched yet, but for those in comments and the like."""
+        while True:
+            if self._until:
+                end = self._rest.find(self._until, self._searched)
+                if end < 0:
+                    self._searched = max(self._searched, len(self._rest) - len(self._until) + 1)
+                    return
+                self._searched, self._until = end + len(self._until), b""
+            if (mark := _MARK.search(self._rest, self._searched)) is None:
+                self._searched = max(self._searched, len(self._rest) - _LONGEST_TAG)
+                return
+            self._searched = mark.end()
+            self._until = _HIDING.get(mark.group(), b"")
+            if not self._until:
+                yield mark
 
     def lose(self) -> bytes:
         """Note that bytes are lost here; give what there is of the page that they break, if that is not named elsewhere."""
         broken = bytes(self._rest) if self._state in (_State.PAGE, _State.BETWEEN) else b""
         self._pass(len(self._rest))
-        self._state = _State.FOREIGN
+        self._state, self._until = _State.FOREIGN, b""
         return broken
 
     def finish(self) -> Iterator[Cut]:
         """Note that the file ends here; give what lacks its end.  Of a FOREIGN page the piece that it began in tells."""
         if self._state is _State.PAGE:
             yield Cut(bytes(self._rest), "truncated-page")
-        elif self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest:
+        elif self._until or (self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest):
             yield Cut(b"", "truncated-dump")
 
     def _pass(self, count: int) -> None:
         """Leave so many bytes of `_rest` behind."""
         del self._rest[:count]
         self._at += count
+        self._searched = max(0, self._searched - count)
 
     def _stop_at_border(self) -> None:
         """Be PAST at the border, unless a page, or maybe the tag that opens one, is unfinished."""
-        unfinished = self._state is _State.PAGE or _UNFINISHED.search(self._rest, max(0, len(self._rest) - _CARRIED))
+        unfinished = self._state is _State.PAGE or _UNFINISHED.search(
+            self._rest, max(self._searched, len(self._rest) - _LONGEST_TAG)
+        )
         if self._at + len(self._rest) >= self._border and not unfinished:
             self._state = _State.PAST

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ... import files
+from ...io import files
 from ...records import Page, Piece, Reject
 from ..compressed import CHUNK, UNCUT, Block, Damage, block_starts, blocks
 from .header import Site
 from .page_xml import BrokenPage, guess_name, read_fields
-from .pages import OPEN, Cut, PageCutter
+from .pages import BEGIN, OPEN, Cut, PageCutter
 
 __all__ = ["LOSSES", "how_cut", "read_pages", "split"]
 
@@ -54,19 +54,18 @@ def _page_starts(path: str, target: int, size: int) -> list[int]:
         while at < size:
             file.seek(at)
             data = file.read(CHUNK)
-            found = data.find(OPEN)
-            if found >= 0:
-                starts.append(at + found)
-                at += found + target
+            if found := BEGIN.search(data):
+                starts.append(at + found.start())
+                at += found.start() + target
             elif len(data) < CHUNK:
                 break
             else:
-                at += len(data) - len(OPEN) + 1
+                at += len(data) - len(OPEN) + 1  # of which one byte shows what follows the name
     return starts
 
 
 def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
-    """Read the pages that begin in a piece, in order; what is broken comes as a Reject in its place."""
+    """Read the pages that begin in a piece, in order; for a broken one yield a Reject."""
     read = partial(_read, piece, site, max_page_bytes)
     end = min(piece.end, files.size(piece.path))
     cutter = PageCutter(max_page_bytes, at_start=piece.start == 0)
@@ -115,7 +114,9 @@ def _read(piece: Piece, site: Site, most: int, cut: Cut) -> Page | Reject:
     ns = fields.get("ns", "")
     namespace = int(ns) if re.fullmatch(r"-?[0-9]{1,9}", ns) else site.namespace(title)
     model = fields.get("model") or "wikitext"
-    return Page(f"{site.dbname}:{number}", title, namespace, model, "redirect" in fields, fields["text"])
+    return Page(
+        f"{site.dbname}:{number}", title, namespace, model, "redirect" in fields, fields["text"], fields.get("revised", "")
+    )
 
 
 def _reject(piece: Piece, site: Site, name: str, reason: str, where: str) -> Reject:

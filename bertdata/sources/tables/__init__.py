@@ -54,14 +54,14 @@ def read_table(piece: Piece, source: str, columns: Columns, max_bytes: int) -> I
 
 
 def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
-    asked = {"--text-column": columns.text, "--id-column": columns.id, "--title-column": columns.title}
+    asked = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
     if columns.title == Columns().title:
-        del asked["--title-column"]  # a table need not have titles, unless they are asked for
+        del asked["`title_column`"]  # a table need not have titles, unless they are asked for
     for option, name in asked.items():
         if name and name not in kinds:
             raise UsageError(f"{path} has no column {name!r}: give {option} one of {', '.join(map(repr, kinds)) or 'none'}")
     if not is_text(kinds[columns.text]):
         texts = ", ".join(repr(name) for name, kind in kinds.items() if is_text(kind)) or "none has"
         raise UsageError(
-            f"{path}: the column {columns.text!r} holds {kinds[columns.text]}, not text: give --text-column one of {texts}"
+            f"{path}: the column {columns.text!r} holds {kinds[columns.text]}, not text: give `text_column` one of {texts}"
         )

@@ -12,34 +12,44 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...files import is_local, opened, place
+from ...io.files import is_local, opened, place
+from ...io.storage import storage_errors
 from ...records import Piece, Reject
-from ...storage import storage_errors
 from .batches import read_batch
-from .columns import Columns, Place, Row
+from .columns import Columns, Row, RowAddress
+from .limits import Allowance, TooLarge, check_unpacked
 
-__all__ = ["Broken", "cut", "read_arrow", "read_schema"]
+__all__ = ["BadMessage", "cut", "read_arrow", "read_schema"]
 
 _MAGIC = b"ARROW1\0\0"
 _TAIL = struct.Struct("<i6s")  # ends the file form: the bytes of the index, and the magic word again
 _CONTINUES = 0xFFFFFFFF  # stands before the length of a header since Arrow 0.15
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
 _PADDING = 64  # bytes that may stand before the index
+_KIND, _HEADER, _BODY = 1, 2, 3  # fields of a message
+_BUFFERS, _COMPRESSION = 2, 3  # fields of a batch
+_DATA = 1  # field of a dictionary: the batch that holds it
+_LENGTH = struct.Struct("<q")
 _LONGEST_HEADER = 64 << 20
+_MOST = 32 << 20  # bytes that a batch unpacks to, or all dictionaries, where that is many times what they are packed to
 
 
-class Broken(ValueError):
+class BadMessage(ValueError):
     """Refuse bytes that are no message."""
 
 
 class _Message(NamedTuple):
+    """A message: where it begins, its kind, where its body begins and where that ends, and its header."""
+
     start: int
     kind: int
+    body: int
     end: int
+    header: bytes
 
 
 def read_schema(path: str) -> pa.Schema:
-    """Read the schema; raise `Broken` where there is none."""
+    """Read the schema; raise `BadMessage` where there is none."""
     with _opened(path) as file:
         return _schema(file)
 
@@ -57,30 +67,39 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
                     return [(0, size)]
                 if message.kind == _BATCH and message.start - starts[-1] >= target:
                     starts.append(message.start)
-        except Broken:
+        except BadMessage:
             pass  # who reads the last range will say so
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
 def read_arrow(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
     """Read the rows of a piece's record batches; reasons, beside those of `make_row`: ``damaged``, ``truncated``."""
-    at = piece.start
+    at, allowance = piece.start, Allowance(piece.end - piece.start)
     with _opened(piece.path) as file:
         size = min(piece.end, file.size())
         try:
             schema = _schema(file)
-            if any(map(pa.types.is_dictionary, schema.types)):
-                yield from _from_stream(file, piece, source, columns, max_bytes)
+            if any(map(_has_dictionary, schema.types)):
+                yield from _from_stream(file, piece, source, columns, max_bytes, allowance)
                 return
             for message in _messages(file, piece.start):
                 at = message.end
                 if message.start >= piece.end:
                     return
                 if message.kind == _BATCH:
-                    yield from _rows(file, schema, message, piece, source, columns, max_bytes)
-        except Broken as error:
+                    whole = RowAddress(source, piece.name, message.start, f"record batch at byte {message.start}")
+                    yield from _rows(file, schema, message, whole, columns, max_bytes, allowance)
+        except TooLarge as error:
+            yield RowAddress(source, piece.name, at, f"byte {at}").reject("too-large", str(error))
+        except BadMessage as error:
             reason = "truncated" if at >= size or "ends" in str(error) else "damaged"
-            yield Place(source, piece.name, at, f"byte {at}").reject(reason, str(error), max(size - at, 0))
+            yield RowAddress(source, piece.name, at, f"byte {at}").reject(reason, str(error), max(size - at, 0))
+
+
+def _has_dictionary(kind: pa.DataType) -> bool:
+    if pa.types.is_nested(kind):
+        return any(_has_dictionary(kind.field(number).type) for number in range(kind.num_fields))
+    return bool(pa.types.is_dictionary(kind))
 
 
 def _opened(path: str) -> Any:
@@ -90,7 +109,7 @@ def _opened(path: str) -> Any:
 
 
 def _messages(file: Any, start: int) -> Iterator[_Message]:
-    """Walk from message to message, from `start` on; raise `Broken` unless the last one is the mark of the end."""
+    """Walk from message to message, from `start` on; raise `BadMessage` unless the last one is the mark of the end."""
     size, first = file.size(), start == 0
     if first:
         file.seek(0)
@@ -103,32 +122,33 @@ def _messages(file: Any, start: int) -> Iterator[_Message]:
             _check_end(file, begin, size)
             return
         if length is None or begin + length > size:
-            raise Broken(f"the file ends at byte {size}, in a message or without the mark of its end")
+            raise BadMessage(f"the file ends at byte {size}, in a message or without the mark of its end")
         if length > _LONGEST_HEADER:
-            raise Broken(f"a header of {length} bytes")
-        kind, body = _header(file.read(length))
+            raise BadMessage(f"a header of {length} bytes")
+        header = file.read(length)
+        kind, body = _header(header)
         end = begin + length + body
         if body < 0 or end > size:
-            raise Broken(f"a message of {body} bytes, and the file ends at byte {size}")
+            raise BadMessage(f"a message of {body} bytes, and the file ends at byte {size}")
         if kind != (_SCHEMA if first else _BATCH) and (first or kind != _DICTIONARY):
-            raise Broken(f"a message of kind {kind} at byte {start}")
-        yield _Message(start, kind, end)
+            raise BadMessage(f"a message of kind {kind} at byte {start}")
+        yield _Message(start, kind, begin + length, end, header)
         start, first = end, False
 
 
 def _check_end(file: Any, at: int, size: int) -> None:
-    """Raise `Broken` unless what follows the mark of the end is the index of the file form, or nothing."""
+    """Raise `BadMessage` unless what follows the mark of the end is the index of the file form, or nothing."""
     file.seek(0)
     follows = size - at
     if file.read(len(_MAGIC)) == _MAGIC:
         file.seek(max(0, size - _TAIL.size))
         index, magic = _TAIL.unpack(file.read(_TAIL.size))
         if magic != _MAGIC[:6]:
-            raise Broken(f"the file ends at byte {size}, without its index")
+            raise BadMessage(f"the file ends at byte {size}, without its index")
         if not 0 <= follows - index - _TAIL.size < _PADDING:
-            raise Broken(f"a mark of the end at byte {at}, and {follows} bytes follow")
+            raise BadMessage(f"a mark of the end at byte {at}, and {follows} bytes follow")
     elif follows:
-        raise Broken(f"{follows} bytes follow the mark of the end at byte {at}")
+        raise BadMessage(f"{follows} bytes follow the mark of the end at byte {at}")
 
 
 def _length(file: Any) -> int | None:
@@ -140,43 +160,96 @@ def _length(file: Any) -> int | None:
 
 
 def _header(data: bytes) -> tuple[int, int]:
-    """Return a message's kind and the length of its body: fields 1 and 3 of its FlatBuffers table."""
+    """Return a message's kind and the length of its body."""
     try:
-        (root,) = struct.unpack_from("<I", data, 0)
-        fields = root - struct.unpack_from("<i", data, root)[0]
-        (size,) = struct.unpack_from("<H", data, fields)
-        kind, body = (struct.unpack_from("<H", data, fields + 4 + 2 * n)[0] if 4 + 2 * n < size else 0 for n in (1, 3))
-        return data[root + kind] if kind else 0, struct.unpack_from("<q", data, root + body)[0] if body else 0
+        fields = _table(data, struct.unpack_from("<I", data, 0)[0])
+        kind, body = fields.get(_KIND), fields.get(_BODY)
+        return data[kind] if kind else 0, struct.unpack_from("<q", data, body)[0] if body else 0
     except (struct.error, IndexError) as error:
-        raise Broken(f"no header of a message: {error}") from None
+        raise BadMessage(f"no header of a message: {error}") from None
+
+
+def _table(data: bytes, at: int) -> dict[int, int]:
+    """Return where the fields of a FlatBuffers table are, by number, those that it has."""
+    fields = at - struct.unpack_from("<i", data, at)[0]
+    (size,) = struct.unpack_from("<H", data, fields)
+    offsets = struct.unpack_from(f"<{max(0, size - 4) // 2}H", data, fields + 4)
+    return {number: at + offset for number, offset in enumerate(offsets) if offset}
+
+
+def _follow(data: bytes, at: int) -> int:
+    return int(at + struct.unpack_from("<I", data, at)[0])
+
+
+def _check_unpacked(file: Any, message: _Message) -> int:
+    """Return what the buffers of a batch unpack to, 0 if they are not packed; raise `TooLarge` where that is too much.
+
+    Before each packed buffer stands how many bytes it unpacks to.
+    """
+    data, unpacked = message.header, 0
+    try:
+        batch = _table(data, _follow(data, _table(data, struct.unpack_from("<I", data, 0)[0])[_HEADER]))
+        if message.kind == _DICTIONARY:
+            batch = _table(data, _follow(data, batch[_DATA]))
+        if _COMPRESSION not in batch or _BUFFERS not in batch:
+            return 0
+        buffers = _follow(data, batch[_BUFFERS])
+        for number in range(struct.unpack_from("<I", data, buffers)[0]):
+            offset, length = struct.unpack_from("<qq", data, buffers + 4 + 16 * number)
+            if length >= _LENGTH.size and 0 <= offset <= message.end - message.body - _LENGTH.size:
+                file.seek(message.body + offset)
+                unpacked += max(length, _LENGTH.unpack(file.read(_LENGTH.size))[0])
+    except (struct.error, IndexError, KeyError) as error:
+        raise BadMessage(f"no header of a batch: {error}") from None
+    check_unpacked(unpacked, message.end - message.body, _MOST, "a record batch")
+    return unpacked
 
 
 def _schema(file: Any) -> pa.Schema:
     try:
         first = next(_messages(file, 0), None)
         if first is None:
-            raise Broken("there is no schema")
+            raise BadMessage("there is no schema")
         file.seek(first.start)
         return pa.ipc.read_schema(file.read_buffer(first.end - first.start))
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
-        raise Broken(f"this is no Arrow file, or its beginning is damaged: {error}") from None
+        raise BadMessage(f"this is no Arrow file, or its beginning is damaged: {error}") from None
 
 
 def _rows(
-    file: Any, schema: pa.Schema, message: _Message, piece: Piece, source: str, columns: Columns, max_bytes: int
+    file: Any, schema: pa.Schema, message: _Message, whole: RowAddress, columns: Columns, max_bytes: int, allowance: Allowance
 ) -> Iterator[Row | Reject]:
-    whole = Place(source, piece.name, message.start, f"record batch at byte {message.start}")
     try:
+        _check_unpacked(file, message)
         file.seek(message.start)
         batch = pa.ipc.read_record_batch(file.read_buffer(message.end - message.start), schema)
+    except TooLarge as error:
+        yield whole.reject("too-large", str(error), message.end - message.start)
+        return
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
         yield whole.reject("damaged", str(error), message.end - message.start)
         return
-    yield from read_batch(batch, whole, columns, max_bytes, size=message.end - message.start)
+    yield from read_batch(batch, whole, columns, max_bytes, allowance, size=message.end - message.start)
 
 
-def _from_stream(file: Any, piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+def _check_all(file: Any) -> None:
+    """Raise `TooLarge` where a batch of a file, or all its dictionaries together, would unpack to too much."""
+    dictionaries = 0
+    try:
+        for message in _messages(file, 0):
+            if message.kind in (_BATCH, _DICTIONARY):
+                unpacked = _check_unpacked(file, message)
+                dictionaries += unpacked if message.kind == _DICTIONARY else 0
+                check_unpacked(dictionaries, message.end, _MOST, "a file with dictionaries")
+    except BadMessage:
+        pass  # who reads the batch will say so
+
+
+def _from_stream(
+    file: Any, piece: Piece, source: str, columns: Columns, max_bytes: int, allowance: Allowance
+) -> Iterator[Row | Reject]:
     """Read a file whose batches need the dictionaries before them."""
+    _check_all(file)
     file.seek(0)
     file.seek(len(_MAGIC) if file.read(len(_MAGIC)) == _MAGIC else 0)
     ended = False
@@ -190,11 +263,13 @@ def _from_stream(file: Any, piece: Piece, source: str, columns: Columns, max_byt
             except StopIteration:
                 ended = True
                 break
-            place = Place(source, piece.name, f"batch {number}", f"record batch {number}")
-            yield from read_batch(batch, place, columns, max_bytes, size=file.tell() - at)
+            address = RowAddress(source, piece.name, f"batch {number}", f"record batch {number}")
+            yield from read_batch(batch, address, columns, max_bytes, allowance, size=file.tell() - at)
             number += 1
         for message in _messages(file, 0):
             at = message.end
+    except TooLarge:
+        raise
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
         reason = "truncated" if ended else "damaged"
-        yield Place(source, piece.name, at, f"byte {at}").reject(reason, str(error), 0 if ended else piece.end - at)
+        yield RowAddress(source, piece.name, at, f"byte {at}").reject(reason, str(error), 0 if ended else piece.end - at)

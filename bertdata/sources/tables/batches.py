@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...records import Reject
-from .columns import Columns, Place, Row, make_row
+from .columns import Columns, Row, RowAddress, make_row
+from .limits import PARAGRAPHS, Allowance
 
-__all__ = ["is_text", "read_batch"]
+__all__ = ["is_text", "is_used", "read_batch"]
+
+_BINARY = (
+    (pa.types.is_string, pa.binary()),
+    (pa.types.is_large_string, pa.large_binary()),
+    (pa.types.is_string_view, pa.binary_view()),
+)  # what holds the bytes of strings, as they lie
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -21,54 +30,92 @@ def is_text(kind: pa.DataType) -> bool:
     """
     if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
         kind = kind.value_type
+    if pa.types.is_dictionary(kind):  # the strings of a list
+        kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def read_batch(
-    batch: pa.RecordBatch, whole: Place, columns: Columns, max_bytes: int, *, first: int = 0, size: int = 0
-) -> Iterator[Row | Reject]:
-    """Yield the rows of a batch, the row `first` and those that follow of what stands at `whole`.
-
-    ``damaged``: Arrow refuses its columns, so that `size` bytes are lost.
-    """
-    try:
-        names = [name for name in columns.used if _is_used(batch.schema, name)]
-        arrays = [_as_bytes(batch.column(name)) for name in names]
-    except (pa.ArrowException, MemoryError, ValueError) as error:
-        yield whole.reject("damaged", str(error), size)
-        return
-    for number in range(batch.num_rows):
-        place = whole._replace(at=f"{whole.at}:{first + number}", words=f"{whole.words}, row {first + number}")
-        try:
-            values = {name: _decoded(array[number].as_py()) for name, array in zip(names, arrays, strict=True)}
-        except UnicodeDecodeError as error:
-            yield place.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the text")
-            continue
-        except (pa.ArrowException, ValueError) as error:
-            yield place.reject("damaged", str(error))
-            continue
-        yield make_row(values, place, columns, max_bytes)
-
-
-def _is_used(schema: pa.Schema, name: str) -> bool:
+def is_used(schema: pa.Schema, name: str) -> bool:
     """Tell whether a column is there, once, and holds text or whole numbers, which may be ids."""
     at = schema.get_field_index(name)
     return at >= 0 and bool(is_text(schema.types[at]) or pa.types.is_integer(schema.types[at]))
 
 
+def read_batch(
+    batch: pa.RecordBatch,
+    whole: RowAddress,
+    columns: Columns,
+    max_bytes: int,
+    allowance: Allowance,
+    *,
+    first: int = 0,
+    size: int = 0,
+) -> Iterator[Row | Reject]:
+    """Yield the rows of a batch, the row `first` and those that follow of what stands at `whole`.
+
+    ``damaged``: Arrow refuses its columns, so that `size` bytes are lost.  ``too-large``: a value has more than `max_bytes`
+    bytes; it is not copied.  Raise `TooLarge` when all rows together give more than the `allowance`.
+    """
+    try:
+        names = [name for name in columns.used if is_used(batch.schema, name)]
+        arrays = [_as_bytes(batch.column(name)) for name in names]
+    except (pa.ArrowException, MemoryError, ValueError) as error:
+        yield whole.reject("damaged", str(error), size)
+        return
+    for number in range(batch.num_rows):
+        address = whole._replace(at=f"{whole.at}:{first + number}", words=f"{whole.words}, row {first + number}")
+        try:
+            found = [array[number] for array in arrays]
+            sizes = [_size(value) for value in found]
+            if max(sizes, default=0) > max_bytes:
+                yield address.reject("too-large", f"a value of more than {max_bytes} bytes or {PARAGRAPHS} paragraphs")
+                sizes, found = [0], []
+            row = {name: _decoded(value.as_py()) for name, value in zip(names, found, strict=False)}
+        except UnicodeDecodeError as error:
+            yield address.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the text")
+        except (pa.ArrowException, ValueError) as error:
+            yield address.reject("damaged", str(error))
+        else:
+            if found or not arrays:
+                yield make_row(row, address, columns, max_bytes)
+        allowance.take(sum(sizes))
+
+
 def _as_bytes(array: pa.Array) -> pa.Array:
     """View strings as bytes, so that each is decoded by itself, and check what would lead out of the batch."""
-    if pa.types.is_dictionary(array.type) or pa.types.is_string_view(array.type):
-        array.validate(full=True)
-        array = array.cast(pa.string())
-    kind = array.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        array = array.view(pa.binary() if pa.types.is_string(kind) else pa.large_binary())
-    elif (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind):
-        inner = pa.large_binary() if pa.types.is_large_string(kind.value_type) else pa.binary()
-        array = array.view(pa.list_(inner) if pa.types.is_list(kind) else pa.large_list(inner))
+    array = array.view(_in_bytes(array.type))
     array.validate(full=True)
     return array
+
+
+def _in_bytes(kind: pa.DataType) -> pa.DataType:
+    """Return a type with bytes where it has strings."""
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _in_bytes(kind.value_type), kind.ordered)
+    if pa.types.is_list(kind):
+        return pa.list_(_in_bytes(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_in_bytes(kind.value_type))
+    return next((binary for holds, binary in _BINARY if holds(kind)), kind)
+
+
+def _size(value: Any) -> int:
+    """Return how many bytes a value has, without a copy of it; of a list of too many parts, more than any may have."""
+    if not value.is_valid:
+        return 0
+    if isinstance(value, pa.ListScalar | pa.LargeListScalar):
+        if len(value) > PARAGRAPHS:
+            return sys.maxsize
+        parts = value.values
+        if pa.types.is_dictionary(parts.type):
+            lengths = pc.binary_length(parts.dictionary).take(parts.indices)
+        else:
+            lengths = pc.binary_length(parts)
+        return int(pc.sum(lengths.cast(pa.int64())).as_py() or 0)
+    if isinstance(value, pa.DictionaryScalar):
+        value = value.dictionary[value.index.as_py()]
+        return _size(value)
+    return value.as_buffer().size if isinstance(value, pa.BinaryScalar) else 0
 
 
 def _decoded(value: Any) -> Any:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ...credentials import hide_in_url
 from ...records import Reject
+from .limits import PARAGRAPHS
 
-__all__ = ["Columns", "Place", "Row", "make_row"]
+__all__ = ["Columns", "RowAddress", "Row", "make_row"]
 
+_NAMED, _NAME = 12, 40  # columns that a reject names, and characters of a name
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no encoding can write
 
 
@@ -25,8 +28,8 @@ class Columns(NamedTuple):
         return [name for name in (self.text, self.title, self.id, "language", "url") if name]
 
 
-class Place(NamedTuple):
-    """Where a row stands: the source, the file's name, its place there, and that in words."""
+class RowAddress(NamedTuple):
+    """The address of a row: the source, the file's name, its position there (a byte or a number), and that in words."""
 
     source: str
     name: str
@@ -39,7 +42,7 @@ class Place(NamedTuple):
         return f"{self.source}:{self.name}:{self.at}"
 
     def reject(self, reason: str, problem: str, lost: int = 0) -> Reject:
-        """Refuse what stands here."""
+        """Return a reject for what is at this address."""
         return Reject(self.id, reason, f"{self.name}: {self.words}: {problem}", lost)
 
 
@@ -53,32 +56,45 @@ class Row(NamedTuple):
     text: str
 
 
-def make_row(values: dict[str, Any], place: Place, columns: Columns, max_bytes: int) -> Row | Reject:
+def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
     """Take a row's columns; reasons: ``no-text``, ``no-id``, ``empty``, ``too-large``, ``bad-utf-8``.
 
-    >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, Place("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
+    >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, RowAddress("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
     Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.')
     """
     value = values.get(columns.text)
+    if isinstance(value, list) and len(value) > PARAGRAPHS:
+        return address.reject("too-large", f"a text of more than {PARAGRAPHS} paragraphs")
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = "\n\n".join(value)
     if not isinstance(value, str):
         what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
-        return place.reject("no-text", f"{what} the column {columns.text!r} where text should be")
+        there = _listed(tuple(values))
+        return address.reject("no-text", f"{what} the column {columns.text!r} where text should be; the columns there: {there}")
     if not value.strip():
-        return place.reject("empty", "no words")
+        return address.reject("empty", "no words")
     name = values.get(columns.id) if columns.id else None
     named = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
     if columns.id and not named:
-        return place.reject("no-id", f"nothing in the column {columns.id!r} that could be an id")
-    id = f"{place.source}:{place.name}:{name}" if named else place.id
+        return address.reject("no-id", f"nothing in the column {columns.id!r} that could be an id")
+    id = f"{address.source}:{address.name}:{name}" if named else address.id
     title, language, url = (_text(values.get(key)) for key in (columns.title, "language", "url"))
     if any(map(_SURROGATE.search, (id, value, title, language, url))):
-        return place.reject("bad-utf-8", "a surrogate (half a character) is no text")
+        return address.reject("bad-utf-8", "a surrogate (half a character) is no text")
     if len(value) > max_bytes or len(value.encode()) > max_bytes:
-        return place.reject("too-large", f"a text of more than {max_bytes} bytes")
-    return Row(id, title, language, url, value)
+        return address.reject("too-large", f"a text of more than {max_bytes} bytes")
+    return Row(id, title, language, hide_in_url(url), value)
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Name columns, as many and as much of each as a line can hold.
+
+    >>> _listed(("id", "body")), _listed(())
+    ('id, body', 'none')
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(name[:_NAME] for name in names[:_NAMED]) + more or "none"

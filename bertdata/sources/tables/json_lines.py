@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import IO, Any, cast
 
-from ...files import opened
+from ...io.files import opened
 from ...records import Piece, Reject
 from ..compressed import Stream
 from ..ranges import check_end, read_lines, skip_line
-from .columns import Columns, Place, Row, make_row
+from .columns import Columns, Row, RowAddress, make_row
 
 __all__ = ["read_json_lines"]
 
 _BUFFER = 1 << 18
+_LONG = 1 << 20  # bytes of a line from which on it is looked at before it is parsed
+_MOST_VALUES = 1_000_000  # of a line: each takes up to 200 bytes of memory, and two of text
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or what stands before a value
 
 
 def read_json_lines(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
@@ -55,24 +60,33 @@ def _rows(
 ) -> Iterator[Row | Reject]:
     begin = file.tell()
     for start, line in read_lines(file, size, max_bytes):
-        place = _place(source, piece, begin + start)
+        address = _address(source, piece, begin + start)
         if line is None:
-            yield place.reject("too-large", f"a line of more than {max_bytes} bytes")
+            yield address.reject("too-large", f"a line of more than {max_bytes} bytes")
         elif line.strip():
-            yield _row(line, place, columns, max_bytes)
+            yield _row(line, address, columns, max_bytes)
 
 
-def _row(line: bytes, place: Place, columns: Columns, max_bytes: int) -> Row | Reject:
+def _row(line: bytes, address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
+    if len(line) > _LONG and _has_too_many_values(line):
+        return address.reject("too-large", f"a line of more than {_MOST_VALUES} values")
     try:
-        value: Any = json.loads(line.decode("utf-8-sig" if place.at == 0 else "utf-8"))
+        value: Any = json.loads(line.decode("utf-8-sig" if address.at == 0 else "utf-8"))
     except UnicodeDecodeError as error:
-        return place.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the line")
+        return address.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the line")
     except (ValueError, RecursionError) as error:
-        return place.reject("malformed-json", str(error))
+        return address.reject("malformed-json", str(error))
     if not isinstance(value, dict):
-        return place.reject("malformed-json", f"{type(value).__name__} where an object should be")
-    return make_row(value, place, columns, max_bytes)
+        return address.reject("malformed-json", f"{type(value).__name__} where an object should be")
+    return make_row(value, address, columns, max_bytes)
 
 
-def _place(source: str, piece: Piece, at: int) -> Place:
-    return Place(source, piece.name, at, f"byte {at}")
+def _has_too_many_values(line: bytes) -> bool:
+    """Tell whether parsing a line would take many times its memory; commas and brackets in strings do not count."""
+    if sum(map(line.count, (b",", b"{", b"["))) <= _MOST_VALUES:
+        return False
+    return next(islice((token for token in _TOKEN.finditer(line) if token[1]), _MOST_VALUES, None), None) is not None
+
+
+def _address(source: str, piece: Piece, at: int) -> RowAddress:
+    return RowAddress(source, piece.name, at, f"byte {at}")

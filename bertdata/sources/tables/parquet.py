@@ -1,25 +1,32 @@
-"""Parquet files: a piece is a range of whole row groups, read some rows at a time."""
+"""Parquet files: a piece is a range of whole row groups, read some rows at a time, column beside column.
+
+Each column is read through a file of its own, which sees what its pages declare before Arrow unpacks them (`page_headers`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Iterator
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...files import opened, size
+from ...io.files import opened, size
 from ...records import Piece, Reject
-from .batches import read_batch
-from .columns import Columns, Place, Row
+from .batches import is_used, read_batch
+from .columns import Columns, Row, RowAddress
+from .limits import Allowance, TooLarge
+from .page_headers import Guarded, TooManyRows
 
 __all__ = ["BROKEN", "cut", "read_parquet", "read_schema"]
 
-_LONGEST_FOOTER = 32 << 20  # bytes of the description of columns and row groups
+_LONGEST_FOOTER = 8 << 20  # bytes of the description of columns and row groups, which takes 13 times as many in memory
+_LONGEST_PAGE = 4 << 20  # bytes of a page, or those of a text, where that is many times what it is packed to
 _AT_ONCE = 4 << 20  # bytes of rows that are decoded at a time, by the average of their group
+_OPTIONS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
 BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  # what Arrow raises for a damaged file
 
 
@@ -44,18 +51,23 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
 
 
 def read_parquet(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a piece's row groups; reasons, beside those of `make_row`: ``damaged``."""
+    """Read the rows of a piece's row groups; reasons, beside those of `make_row`: ``damaged``, ``too-large``."""
+    whole = RowAddress(source, piece.name, piece.start, "the file")
     try:
-        with _opened(piece.path) as file:
-            for group, start in enumerate(_starts(file.metadata, size(piece.path))):
+        with contextlib.ExitStack() as stack:
+            read = _File.of(stack, piece, columns, max_bytes)
+            starts = [*_starts(read.metadata, size(piece.path)), size(piece.path)]
+            for group, (start, end) in enumerate(pairwise(starts)):
                 if piece.start <= start < piece.end:
-                    yield from _group(file, group, piece, source, columns, max_bytes)
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            if piece.start == 0 and (rows := sum(group.num_rows for group in groups)) != file.metadata.num_rows:
-                raise ValueError(f"its row groups hold {rows} of {file.metadata.num_rows} rows")
+                    address = RowAddress(source, piece.name, group, f"row group {group}")
+                    yield from _group(read, group, address, end - start, columns, max_bytes)
+            groups = map(read.metadata.row_group, range(read.metadata.num_row_groups))
+            if piece.start == 0 and (rows := sum(group.num_rows for group in groups)) != read.metadata.num_rows:
+                raise ValueError(f"its row groups hold {rows} of {read.metadata.num_rows} rows")
+    except TooLarge as error:
+        yield whole.reject("too-large", str(error))
     except BROKEN as error:
-        place = Place(source, piece.name, piece.start, "the file")
-        yield place.reject("damaged", _said(error, piece), piece.end - piece.start)
+        yield whole.reject("damaged", _said(error, piece.path, piece.name), piece.end - piece.start)
 
 
 @contextlib.contextmanager
@@ -63,9 +75,48 @@ def _opened(path: str) -> Iterator[Any]:
     with opened(path) as source:
         end = source.seek(0, os.SEEK_END)
         source.seek(max(0, end - 8))
-        if (footer := int.from_bytes(source.read(4), "little")) > _LONGEST_FOOTER:
-            raise ValueError(f"a footer of {footer} bytes, which would take many times that in memory")
-        yield pq.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
+        footer, magic = int.from_bytes(source.read(4), "little"), source.read(4)
+        if magic == b"PAR1" and _LONGEST_FOOTER < footer < end:  # of another file pyarrow says what is wrong, and reads no footer
+            raise TooLarge(f"a footer of {footer} bytes, more than {_LONGEST_FOOTER}: write it with fewer columns or row groups")
+        yield pq.ParquetFile(source, **_OPTIONS)
+
+
+class _File(NamedTuple):
+    """What is read of a file: its columns side by side, and how much they may give."""
+
+    path: str
+    metadata: Any
+    columns: list[_Column]
+    allowance: Allowance
+
+    @classmethod
+    def of(cls, stack: contextlib.ExitStack, piece: Piece, columns: Columns, max_bytes: int) -> _File:
+        """Open the columns that are looked at, for as long as the stack lasts."""
+        file = stack.enter_context(_opened(piece.path))
+        names = [name for name in dict.fromkeys(columns.used) if is_used(file.schema_arrow, name)]
+        most = {columns.text: max(max_bytes, _LONGEST_PAGE)}
+        used = [_Column(stack, piece.path, file.metadata, name, most.get(name, _LONGEST_PAGE)) for name in names]
+        return cls(piece.path, file.metadata, used, Allowance(piece.end - piece.start))
+
+    def refused(self) -> ValueError | None:
+        """Return why a page was refused: Arrow may tell that in words of its own."""
+        return next((column.guard.refused for column in self.columns if column.guard.refused), None)
+
+
+class _Column:
+    """A column, read through a file of its own; the strings of lists come as numbers of values, so that none is repeated."""
+
+    def __init__(self, stack: contextlib.ExitStack, path: str, metadata: Any, name: str, most: int) -> None:
+        self._name = name
+        paths = (metadata.schema.column(number).path for number in range(len(metadata.schema)))
+        lists = [path for path in paths if path.startswith(f"{name}.")]
+        self.guard = Guarded(stack.enter_context(opened(path)), most, lists=bool(lists))
+        self._file = pq.ParquetFile(cast("Any", self.guard), metadata=metadata, read_dictionary=lists, **_OPTIONS)
+
+    def batches(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """Read the column of a row group, so many rows at a time."""
+        self.guard.begin(rows)
+        yield from self._file.iter_batches(rows, row_groups=[group], columns=[self._name], use_threads=False)
 
 
 def _starts(metadata: Any, length: int) -> list[int]:
@@ -77,29 +128,48 @@ def _starts(metadata: Any, length: int) -> list[int]:
     return [length * before // sum(sizes) for before in accumulate([0, *sizes[:-1]])] if sizes else []
 
 
-def _share(metadata: Any, group: int, length: int) -> int:
-    """Return about how many bytes of a file of `length` a row group takes."""
-    starts = [*_starts(metadata, length), length]
-    return starts[group + 1] - starts[group]
-
-
-def _group(file: Any, group: int, piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    about = file.metadata.row_group(group)
-    rows, left = about.num_rows, about.num_rows
-    names = [name for name in columns.used if file.schema_arrow.get_field_index(name) >= 0]
-    whole = Place(source, piece.name, group, f"row group {group}")
+def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read a row group, which takes `length` bytes of the file."""
+    about = read.metadata.row_group(group)
+    rows, done = about.num_rows, 0
     at_once = max(1, min(1024, _AT_ONCE * rows // max(1, about.total_byte_size)))
     try:
-        for batch in file.iter_batches(at_once, row_groups=[group], columns=names, use_threads=False):
-            yield from read_batch(batch, whole, columns, max_bytes, first=rows - left)
-            left -= batch.num_rows
-        if left:
-            raise ValueError(f"it holds {rows - left} of {rows} rows")
+        for batch in _batches(read, group, at_once):
+            yield from read_batch(batch, whole, columns, max_bytes, read.allowance, first=done)
+            done += batch.num_rows
+        if done < rows:
+            raise ValueError(f"it holds {done} of {rows} rows")
     except BROKEN as error:
-        lost = _share(file.metadata, group, size(piece.path)) * max(0, left) // max(1, rows)
-        yield whole.reject("damaged", _said(error, piece), lost)
+        refused = read.refused()
+        if isinstance(error, TooLarge) and refused is None:
+            raise  # the piece has given all that it may
+        reason = "too-large" if isinstance(refused, TooLarge) else "damaged"
+        said = _said(refused or error, read.path, whole.name)
+        yield whole.reject(reason, said, length * max(0, rows - done) // max(1, rows))
 
 
-def _said(error: BaseException, piece: Piece) -> str:
+def _batches(read: _File, group: int, at_once: int) -> Iterator[pa.RecordBatch]:
+    """Read a row group `at_once` rows at a time, or fewer where a dictionary is so large that these might fill the memory."""
+    done = 0
+    while True:
+        passed = 0
+        try:
+            for parts in zip(*(column.batches(group, at_once) for column in read.columns), strict=True):
+                if len({part.num_rows for part in parts}) > 1:
+                    raise ValueError("its columns differ in their rows")
+                fields = pa.schema([part.schema.field(0) for part in parts])
+                whole = pa.RecordBatch.from_arrays([part.column(0) for part in parts], schema=fields)
+                passed, known = passed + whole.num_rows, passed
+                if passed > done:
+                    skipped, done = max(0, done - known), passed
+                    yield whole.slice(skipped)
+            return
+        except BROKEN:
+            if not isinstance(refused := read.refused(), TooManyRows):
+                raise
+            at_once = refused.rows
+
+
+def _said(error: BaseException, path: str, name: str) -> str:
     """Say what Arrow says, without where the file is on this machine."""
-    return str(error).replace(piece.path, piece.name)
+    return str(error).replace(path, name)

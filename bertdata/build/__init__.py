@@ -1,0 +1,1 @@
+"""What each command does, as plain functions: plan the tasks, do one, commit what all have reported."""

@@ -1,0 +1,124 @@
+"""A task extracts: its input becomes a shard of documents, lists of what was refused or dropped, and a report that counts all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...config import CorpusConfig
+from ...dataset import shards
+from ...io.files import digest, place
+from ...io.stamp import read_unchanged
+from ...io.storage import storage_errors
+from ...records import Document, Drop, Piece, Task, unpack
+from ...sources.dumps import checksums, multistream
+from ...tally import Tally
+from ..listing import Listing
+from ..selection import rules
+from ..selection.facts import Facts
+from . import documents, trial
+from .sources import CHECKSUM, INDEX, Record, source
+
+__all__ = ["Extract", "Ledger", "most_frequent"]
+
+_NAMES = 1000  # of dropped templates that a task reports: enough for the sums of the most frequent to be right
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Turn a task's input into a shard of documents and a list of rejects, or check it."""
+
+    root: str
+    config: CorpusConfig
+    count: int
+    choosing: bool = False
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        pieces = unpack(task.pieces)
+        kind, _, checksum = task.kind.partition(" ")
+        with storage_errors("cannot read the input"):
+            if kind == CHECKSUM:
+                digests = checksums.check(pieces, checksum)
+                inputs = [{**piece._asdict(), "sha256": sha256} for piece, sha256 in zip(pieces, digests, strict=True)]
+                return {"kind": kind, "files": [], "inputs": inputs, "checksum": checksum}
+            return read_unchanged((piece.path for piece in pieces), lambda: self._read(task, kind, pieces))
+
+    def _read(self, task: Task, kind: str, pieces: list[Piece]) -> dict[str, Any]:
+        if kind == INDEX:
+            index = multistream.read_index(pieces[0].path, pieces[1].path)._asdict()
+            return {"kind": kind, "files": [], "inputs": _inputs(pieces[:1]), "index": index, "name": pieces[1].name}
+        return self._extract(task, pieces)
+
+    def _extract(self, task: Task, pieces: list[Piece]) -> dict[str, Any]:
+        name = shards.name("train", task.number, self.count, self.config.format)
+        most = trial.quota(task.number, self.count, self.config.max_documents)
+        facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
+        root, number = place(self.root), f"{task.number:05d}-of-{self.count:05d}"
+        with Listing(root, f"rejects/{number}.jsonl") as rejects, Listing(root, f"dropped/{number}.jsonl") as drops:
+            ledger = Ledger(Tally(source(task.kind).stage), rejects, drops, most, facts)
+            batches = ledger.batches(documents.read(task.kind, pieces, self.config, ledger.templates))
+            shard = shards.write(root, name, shards.DOCUMENT, batches, self.config.format)
+        files = [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()]
+        if facts is not None:
+            files.append(facts.write(root, task.number))
+        return {
+            "kind": task.kind,
+            "files": files,
+            "inputs": [] if most else _inputs(pieces),  # a trial reads no file to its end
+            "tally": ledger.tally.to_json(),
+            "lost": ledger.lost,
+            "templates": {"calls": ledger.templates.total(), "names": most_frequent(ledger.templates, _NAMES)},
+        }
+
+
+def _inputs(pieces: list[Piece]) -> list[dict[str, Any]]:
+    return [{**piece._asdict(), "sha256": digest(piece.path, piece.start, piece.end)} for piece in pieces]
+
+
+@dataclass
+class Ledger:
+    """Count a task's records, as documents go into batches, rejects and drops into their lists."""
+
+    tally: Tally
+    rejects: Listing
+    drops: Listing
+    most: int = 0
+    facts: Facts | None = None
+    text_bytes: int = 0
+    lost: int = 0
+    templates: Counter[str] = field(default_factory=Counter)
+
+    def batches(self, records: Iterable[Record]) -> Iterator[Any]:
+        """Yield record batches of documents; at least one, which may be empty."""
+        batch = shards.DocumentBatch()
+        for record in records:
+            self.tally.entered += 1
+            if isinstance(record, Document):
+                self.tally.left += 1
+                before = batch.bytes
+                batch.add(record)
+                if self.facts is not None:
+                    self.facts.add(record, batch.bytes - before)
+                if batch.is_full:
+                    self.text_bytes += batch.bytes
+                    yield batch.take()
+            elif isinstance(record, Drop):
+                self.tally.dropped[record.reason] += 1
+                if record.id:
+                    self.drops.append({"id": record.id, "reason": record.reason, "detail": record.detail})
+            else:
+                self.tally.rejected[record.reason] += 1
+                self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
+                self.lost += record.lost
+            if self.tally.left == self.most > 0:
+                break
+        if batch.rows or not self.text_bytes:
+            self.text_bytes += batch.bytes
+            yield batch.take()
+
+
+def most_frequent(counts: Counter[str], most: int) -> list[list[str | int]]:
+    """List the names with the highest counts; of equal ones, in order of name."""
+    return [[name, count] for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]

@@ -1,0 +1,103 @@
+"""Cut dumps, books and other text into tasks of about equal size, and plan the checks that files beside them allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ...config import CorpusConfig
+from ...errors import NoInputError
+from ...io.files import place
+from ...io.storage import storage_errors
+from ...records import Piece, Task, pack
+from ...sources import dumps
+from ...text import sentences
+from ..selection import minhash
+from . import trial
+from .sources import SOURCES, in_order, is_check, source
+
+__all__ = ["CorpusPlan", "packages", "plan"]
+
+_FEW, _MANY = 64, 40_000  # tasks that an input gives at least, if each then has _LEAST bytes, and at the most
+_LEAST, _MEANT = 2 << 20, 16 << 20  # bytes of a task: of small inputs, and of all but the largest
+
+
+class CorpusPlan(NamedTuple):
+    """What a run will do: its tasks in order, those that check files last, and its input files."""
+
+    tasks: list[Task]
+    inputs: list[dict[str, Any]]
+
+    @property
+    def shards(self) -> int:
+        """How many of the tasks write a shard."""
+        return sum(not is_check(task.kind) for task in self.tasks)
+
+
+def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
+    """Cut the input files, (name, path) by kind, into tasks of about `task_bytes`; the order given does not matter."""
+    target = config.task_bytes or _target(sources)
+    groups: list[tuple[str, list[Piece]]] = []
+    checks: list[tuple[str, list[Piece]]] = []
+    inputs: list[dict[str, Any]] = []
+    for kind in in_order(sources):
+        files = [_pieces(kind, name, path, target, config) for name, path in sorted(sources[kind])]
+        for pieces in files:
+            entry = _describe(kind, pieces, config)
+            for check in source(kind).checks(pieces):
+                entry |= check.entry
+                checks.append((check.kind, check.pieces))
+            inputs.append(entry)
+        whole = _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for own in files for p in own)
+        groups += [(kind, group) for group in whole]
+    if not inputs:
+        raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in SOURCES)} or `read`")
+    config.choice.check(dict.fromkeys(kind for kind, _ in groups))
+    if config.max_documents:
+        groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them
+    return CorpusPlan([Task(index, kind, pack(pieces)) for index, (kind, pieces) in enumerate(groups + checks)], inputs)
+
+
+def packages(config: CorpusConfig) -> tuple[str, ...]:
+    """Name the packages, beside those that every run has, that documents depend on."""
+    return (*sentences.packages(config.sentence_splitter), *minhash.packages(config.choice.dedup))
+
+
+def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
+    """Return how many bytes a task has: so few that workers end at about the same time, so many that few files are made."""
+    total = 0
+    for kind, files in sources.items():
+        for _, path in files:
+            with storage_errors(f"cannot read {path}"):
+                total += place(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
+    return max(min(max(total // _FEW, _LEAST), _MEANT), total // _MANY)
+
+
+def _pieces(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[Piece]:
+    with storage_errors(f"cannot read {path}"):
+        ranges = source(kind).ranges(path, place(path).stat().st_size, target, config)
+    return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
+
+
+def _describe(kind: str, pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
+    """Return what the manifest says of a file before it is read."""
+    name, end, licence = pieces[0].name, pieces[-1].end, source(kind).licence
+    date = dumps.dump_date(name)
+    entry = {"name": name, "source": kind, "bytes": end, "pieces": len(pieces), "licence": licence}
+    entry |= source(kind).describe(pieces, config)
+    return {**entry, "date": date} if date else entry
+
+
+def _group(pieces: Iterable[Piece], target: int) -> Iterator[list[Piece]]:
+    """Put small files together."""
+    group: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        if group and size + piece.end - piece.start > target:
+            yield group
+            group, size = [], 0
+        group.append(piece)
+        size += piece.end - piece.start
+    if group:
+        yield group

@@ -1,0 +1,49 @@
+"""Books: one a file, a member of an archive or a row of a table, or lines without a border between books."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ....config import CorpusConfig
+from ....records import Drop, Piece, Reject
+from ....sources import SUFFIXES, books
+from .base import Record, Source, document
+from .text import columns
+
+__all__ = ["BOOKS"]
+
+
+def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+    return books.split(path, size, target, columns(config))
+
+
+def _describe(pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
+    if not books.is_sentence_lines(pieces[0].name):
+        return {}
+    return {"documents": f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"}
+
+
+def _read(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+    reading = books.Reading(config.verse, config.encoding)
+    found = books.read_books(
+        pieces, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
+    )
+    for book in found:
+        if isinstance(book, Drop | Reject):
+            yield book
+        else:
+            own = (book.language, book.title, book.url, book.paragraphs)
+            yield document(book.id, "books", *own, config, split=not book.sentences)
+
+
+BOOKS = Source(
+    name="books",
+    stage="books",
+    licence="as each book states",
+    suffixes=SUFFIXES["books"],
+    ranges=_ranges,
+    read=_read,
+    describe=_describe,
+)

@@ -1,0 +1,91 @@
+"""Readers of the user's own: a function from a path to documents, named ``module:function``.
+
+    def read(path):
+        yield {"id": "1", "title": "A letter", "text": "Dear all.\\n\\nThe kettle sings.", "language": "en"}
+
+A document has one of `text` (paragraphs with blank lines between them), `paragraphs` or `sentences` (lists of strings), and may
+have `id`, `title`, `url` and `language`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from ....config import CorpusConfig
+from ....errors import BertDataError
+from ....io.functions import load
+from ....records import Piece, Reject
+from .base import Record, Source, document
+
+__all__ = ["reader"]
+
+_BLANK = re.compile(r"\n[^\S\n]*\n\s*")  # between paragraphs
+_FIELDS = {"id", "title", "url", "language", "text", "paragraphs", "sentences"}
+
+
+@cache
+def reader(name: str) -> Source:
+    """Return the source that a function is; `name` is ``module:function``."""
+
+    def read(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+        function = load(name, "read", dict(config.functions).get(name, ""))
+        for piece in pieces:
+            yield from _read(function(piece.path), name, piece, config)
+
+    return Source(
+        name=name,
+        stage=f"documents of {name}",
+        licence="as its owner states",
+        suffixes=("",),
+        ranges=lambda path, size, target, config: [(0, size)],
+        read=read,
+    )
+
+
+def _read(found: Any, name: str, piece: Piece, config: CorpusConfig) -> Iterator[Record]:
+    """Yield the documents of one file; what is no document is a reject, and so is the rest of a file whose reader raises."""
+    number = -1
+    try:
+        for number, item in enumerate(found):
+            yield _record(item, f"{name}:{piece.name}:{number}", name, piece, config)
+    except (BertDataError, GeneratorExit):
+        raise
+    except Exception as error:  # whatever it raises: the file is named, and the rest of the input goes on
+        where = f"{piece.name}, after {number + 1} documents: {type(error).__name__}: {error}"
+        yield Reject(f"{name}:{piece.name}:{number + 1}", "reader-failed", where)
+
+
+def _record(item: Any, id: str, name: str, piece: Piece, config: CorpusConfig) -> Record:
+    if problem := _problem(item):
+        return Reject(id, "no-document", f"{piece.name}: {problem}")
+    values = {key: item.get(key) or "" for key in ("title", "url", "language")}
+    sentences = item.get("sentences")
+    paragraphs = sentences if sentences is not None else item.get("paragraphs")
+    if paragraphs is None:
+        paragraphs = _BLANK.split(item["text"].strip())
+    id = f"{name}:{item['id']}" if item.get("id") else id
+    if sum(map(len, paragraphs)) > config.max_page_bytes:
+        return Reject(id, "too-large", f"{piece.name}: more than {config.max_page_bytes} characters")
+    kept = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
+    own = (values["language"], values["title"], values["url"], kept)
+    return document(id, name, *own, config, split=sentences is None or not kept)
+
+
+def _problem(item: Any) -> str:
+    """Say why something is no document; nothing where it is one."""
+    if not isinstance(item, Mapping):
+        return f"{type(item).__name__} in the place of a document: yield a dict"
+    if strange := sorted(map(str, item.keys() - _FIELDS)):
+        return f"a document has no {strange[0]!r}: use {', '.join(sorted(_FIELDS))}"
+    given = [key for key in ("text", "paragraphs", "sentences") if item.get(key) is not None]
+    if len(given) != 1:
+        return "give one of text, paragraphs, sentences"
+    values = [item["text"]] if given[0] == "text" else item[given[0]]
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        return "text is no string" if given[0] == "text" else f"{given[0]} is no list of strings"
+    wrong = [key for key in ("id", "title", "url", "language") if not isinstance(item.get(key, ""), str | None)]
+    return f"{wrong[0]} is no string" if wrong else ""

@@ -1,0 +1,42 @@
+"""Other text: a file or what stands between blank lines, or a row of a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ....config import CorpusConfig
+from ....records import Piece, Reject
+from ....sources import SUFFIXES, text
+from ....sources.tables import Columns
+from .base import Record, Source, document
+
+__all__ = ["TEXT", "columns"]
+
+
+def columns(config: CorpusConfig) -> Columns:
+    """Return which columns of a table hold what."""
+    return Columns(config.text_column, config.title_column, config.id_column)
+
+
+def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+    return text.split(path, size, target, columns(config), config.text_documents)
+
+
+def _read(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+    documents, most = config.text_documents, config.max_page_bytes
+    for item in text.read_text(pieces, columns=columns(config), documents=documents, encoding=config.encoding, max_bytes=most):
+        if isinstance(item, Reject):
+            yield item
+        else:
+            yield document(item.id, "text", item.language, item.title, item.url, item.paragraphs, config)
+
+
+TEXT = Source(
+    name="text",
+    stage="texts",
+    licence="as its owner states",
+    suffixes=SUFFIXES["text"],
+    ranges=_ranges,
+    read=_read,
+)

@@ -1,0 +1,107 @@
+"""Wikipedia dumps: pages of the main namespace become documents; redirects and the like are dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ....config import CorpusConfig
+from ....io.files import place
+from ....io.storage import storage_errors
+from ....records import Document, Drop, Page, Piece, Reject
+from ....sources import SUFFIXES, dumps
+from ....sources.dumps import checksums, multistream
+from ....sources.lines import MOST_LINES
+from ....text.wikitext import Templates, extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from .base import CHECKSUM, INDEX, Check, Record, Source, document
+
+__all__ = ["WIKIPEDIA"]
+
+_LISTED = ("empty page", "disambiguation")  # of what is dropped unread; redirects and other namespaces are half of a dump
+
+
+def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+    site = dumps.read_site(path)  # refuses what is no dump before anything runs
+    load_templates(site.language, dict(config.templates))  # and what is no table of templates
+    return dumps.split(path, target)
+
+
+def _describe(pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
+    return {"cut": dumps.how_cut(pieces[0].path, [piece.start for piece in pieces])}
+
+
+def _checks(pieces: list[Piece]) -> Iterator[Check]:
+    """Plan to hash a dump whose checksum is published beside it, and to count the pages of its index.
+
+    A task of its own hashes the file whole, while others extract.  It hashes each piece as well, and the commit compares: so
+    what was extracted is what was published.
+    """
+    name, path = pieces[0].name, pieces[0].path
+    with storage_errors(f"cannot read what lies beside {path}"):
+        whole = Piece(name, path, 0, pieces[-1].end)
+        if checksum := checksums.published(path):
+            yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", pieces)
+        if index := multistream.find_index(path):
+            own = place(index).name
+            yield Check({"index": own}, INDEX, [Piece(f"{name} {own}", index, 0, place(index).stat().st_size), whole])
+
+
+def _read(pieces: list[Piece], config: CorpusConfig, dropped: Counter[str]) -> Iterator[Record]:
+    for piece in pieces:
+        site = dumps.read_site(piece.path)
+        table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
+        for page in dumps.read_pages(piece, site, config.max_page_bytes):
+            yield page if isinstance(page, Reject) else _document(page, site, piece, config, table, dropped)
+
+
+def _document(
+    page: Page, site: dumps.Site, piece: Piece, config: CorpusConfig, table: Templates | None, dropped: Counter[str]
+) -> Record:
+    """Keep the prose of pages in the main namespace that are wikitext and no redirects."""
+    if reason := _reason_to_drop(page, site, config):
+        return Drop(reason, page.id if reason in _LISTED else "")
+    if page.text.count("\n") > MOST_LINES:
+        return Reject(page.id, "too-large", f"{piece.name}: a page of more than {MOST_LINES} lines")
+    try:
+        paragraphs = extract_paragraphs(
+            page.text,
+            title=page.title,
+            language=site.language,
+            namespaces=site.namespaces,
+            definition_lists=config.definition_lists,
+            variant=config.variant,
+            templates=table,
+            dropped=dropped,
+        )
+    except Exception as error:  # a page must never end a run; it is named, and the rest goes on
+        return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {piece.name}")
+    made = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)
+    return made._replace(as_of=dumps.as_of(piece.name, page.revised)) if isinstance(made, Document) else made
+
+
+def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
+    if page.namespace != 0:
+        return "namespace"
+    if page.model != "wikitext":
+        return "content model"
+    if page.redirect or is_redirect(page.text, site.language):
+        return "redirect"
+    if not page.text.strip():
+        return "empty page"
+    if config.drop_disambiguation and is_disambiguation(page.text, site.language):
+        return "disambiguation"
+    return ""
+
+
+WIKIPEDIA = Source(
+    name="wikipedia",
+    stage="wikipedia pages",
+    licence="CC BY-SA, as the wiki states",
+    suffixes=SUFFIXES["wikipedia"],
+    ranges=_ranges,
+    read=_read,
+    describe=_describe,
+    checks=_checks,
+    grouped=False,
+)

@@ -1,0 +1,144 @@
+"""Read a corpus of documents back, some record batches a task."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ..dataset import manifest, shards
+from ..errors import UsageError, VerificationError
+from ..io.files import digest, is_local, place
+from ..io.stamp import stamp
+from ..records import Piece, Task, pack, unpack
+
+__all__ = ["Corpus", "Reader", "read", "refuse_to_replace"]
+
+_SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
+_BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
+
+
+class Reader(NamedTuple):
+    """Read tasks of the corpus in this directory, whose manifest has this digest.
+
+    A worker reads the shards' digests from the manifest.  So nothing in a job grows with the corpus but its tasks.
+    """
+
+    directory: str
+    sha256: str
+
+    def columns(self, task: Task, *names: str) -> Iterator[list[pa.Array]]:
+        """Read columns of a task's documents in slices of some megabytes of text.
+
+        The task that begins a shard checks all of it first, and so does each whose shard was changed later than the manifest, or
+        while it was read; raise VerificationError for one that is not as it was.
+        """
+        format, digests = _known(self)
+        for piece in unpack(task.pieces):
+            path = place(piece.path)
+            before = stamp(path)
+            if piece.start == 0 or self._is_later(before):
+                _check(path, digests[piece.name])
+            batches = shards.read_batches(path, format, piece.start, piece.end)
+            for part in _slices(batch.select(names) for batch in batches):
+                yield part.columns
+            if stamp(path) != before:
+                _check(path, digests[piece.name])
+
+    def _is_later(self, changed: tuple[Any, ...]) -> bool:
+        """Tell whether a file was changed later than the manifest was written; of one in a store that is not known."""
+        path = place(self.directory) / manifest.NAME
+        return is_local(path) and changed > stamp(path)
+
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest; raise VerificationError where it is another one by now."""
+        path = place(self.directory) / manifest.NAME
+        if digest(path) != self.sha256:
+            raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
+        return manifest.read(place(self.directory), "documents")
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """Describe the shards as the inputs of what is made from them."""
+        made = self.manifest()
+        licences = ", ".join(sorted({entry["licence"] for entry in made["inputs"]}))
+        keys = ("name", "bytes", "sha256")
+        return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in made["shards"]]
+
+
+def _check(path: Path, sha256: str) -> None:
+    if digest(path) != sha256:
+        raise VerificationError(f"{path} is not what its manifest says: build the corpus again")
+
+
+def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Cut batches, or put them together, up to _SLICE_BYTES, or one document: the more, the fewer words are looked up twice."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for part in (part for batch in batches for part in _cut(batch)):
+        if held and size + part.nbytes > _SLICE_BYTES:
+            full, held, size = shards.joined(held), [], 0
+            yield from full
+        held.append(part)
+        size += part.nbytes
+    if held:
+        yield from shards.joined(held)
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Halve a batch until no part is too large, or has more than one document."""
+    if batch.nbytes <= _SLICE_BYTES or batch.num_rows < 2:
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _cut(batch.slice(0, half))
+        yield from _cut(batch.slice(half))
+
+
+@functools.lru_cache(maxsize=2)
+def _known(reader: Reader) -> tuple[str, dict[str, str]]:
+    """Return the format of a corpus' shards, and their digests by name."""
+    made = reader.manifest()
+    return made["config"]["format"], {shard["name"]: shard["sha256"] for shard in made["shards"]}
+
+
+class Corpus(NamedTuple):
+    """A finished corpus: its manifest, its tasks, and what reads them."""
+
+    manifest: dict[str, Any]
+    tasks: list[Task]
+    text_bytes: int
+    source: Reader
+
+    def reader(self) -> Reader:
+        """Return what a worker needs to read it."""
+        return self.source
+
+    def identity(self) -> list[dict[str, str]]:
+        """Return what distinguishes it from other corpora, for a run that is resumed: its shards and their digests."""
+        return [{key: shard[key] for key in ("name", "sha256")} for shard in self.manifest["shards"]]
+
+
+def read(directory: Path) -> Corpus:
+    """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
+    made = manifest.read(directory, "documents")
+    source = Reader(str(directory.resolve()), digest(directory / manifest.NAME))
+    tasks: list[Task] = []
+    manifest.check_files(directory, made)
+    for shard in made["shards"]:
+        path = directory / shard["name"]
+        count = math.ceil(shard["batches"] / _BATCHES)
+        for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
+            tasks.append(Task(len(tasks), "documents", pack([Piece(shard["name"], str(path.resolve()), start, end)])))
+    return Corpus(made, tasks, sum(shard["text_bytes"] for shard in made["shards"]), source)
+
+
+def refuse_to_replace(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Raise UsageError for an output that is an input: with `overwrite` it would replace what it is made from."""
+    for output in outputs:
+        if output.resolve() in [path.resolve() for path in inputs]:
+            raise UsageError(f"`output`: {output} is what is read; choose another directory")

@@ -1,0 +1,134 @@
+"""Build the rows of one bucket: put its documents in order, build each output's rows, write their shards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import keys, rows
+from ...config import PairsConfig
+from ...dataset import shards
+from ...dataset.run import perform
+from ...errors import EmptyResultError
+from ...io.files import place
+from ...records import Report
+from ...tokens.vocab import Vocabulary
+from .buckets import Layout, Ref, Tokens, gather
+from .static_masks import mask_rows
+
+__all__ = ["BuildBucket", "Output"]
+
+
+class Output(NamedTuple):
+    """A directory of pairs, and what they are to be."""
+
+    root: str
+    config: PairsConfig
+
+
+@dataclass
+class BuildBucket:
+    """Build a bucket's pairs, once for each output."""
+
+    vocabulary: Vocabulary
+    outputs: list[Output]
+    layout: Layout
+
+    def __call__(self, group: tuple[int, Iterable[Ref | Tokens]]) -> Report:
+        number, members = group
+        documents = list(gather(self.outputs[0].root, members))
+        seed = self.outputs[0].config.seed
+        documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
+        content = hashlib.sha256()
+        for document in documents:
+            content.update(hashlib.sha256(repr((document.id, len(document.tokens))).encode()).digest())
+            content.update(document.tokens + document.ends + document.continues)
+        bucket = self._bucket(documents)
+        del documents
+        bodies = []
+        for output in self.outputs:
+            task = [number, content.hexdigest()]
+            work = _Build(output, self.vocabulary, bucket, *self.layout.split_of(number))
+            bodies.append(perform(place(output.root), "pairs", number, task, work))
+        return Report(number, json.dumps(bodies))
+
+    def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
+        dtype = np.uint16 if len(self.vocabulary.pieces) <= 1 << 16 else np.uint32
+        tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
+        lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
+        starts = np.cumsum(lengths) - lengths
+        ends = [np.frombuffer(d.ends, np.int64) + start for d, start in zip(documents, starts.tolist(), strict=True)]
+        counts = [len(d.ends) // 8 for d in documents]
+        zero = np.zeros(1, np.int64)
+        words = b"".join(d.continues for d in documents)
+        continues = np.frombuffer(words, bool) if words else self.vocabulary.continues()[tokens]
+        sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
+        return rows.Bucket(tokens, continues, sentences, starts, [d.id for d in documents])
+
+
+@dataclass(frozen=True)
+class _Build:
+    """Build one output's rows of a bucket, and write their shard."""
+
+    output: Output
+    vocabulary: Vocabulary
+    bucket: rows.Bucket
+    split: str
+    number: int
+    count: int
+
+    def __call__(self) -> dict[str, Any]:
+        config = self.output.config
+        built = self._pairs()
+        columns, counts = self._columns(built), self._counts(built)
+        if config.masking == "static":
+            masked, masks = mask_rows(built, self.vocabulary, config, self.split, self.number)
+            columns, counts = {**columns, **masked}, {**counts, **masks}
+        schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
+        name = shards.name(self.split, self.number, self.count, config.format)
+        file = shards.write(place(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
+        tallies = [tally.to_json() for tally in built.tallies]
+        return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
+
+    def _pairs(self) -> rows.Pairs:
+        pieces = self.vocabulary.pieces
+        special = rows.SpecialIds(pieces.index("[CLS]"), pieces.index("[SEP]"))
+        name = f"{self.split} bucket {self.number} of {self.count}"
+        try:
+            return rows.build(self.bucket, self.output.config, special, name)
+        except EmptyResultError as error:
+            more = ", or use fewer `shards`" if self.count > 1 else ""
+            more += ", or a larger `validation_fraction`" if self.split == "validation" else ""
+            raise EmptyResultError(f"{error}{more}") from None  # `from None`: the command would show the cause, which says less
+
+    def _columns(self, built: rows.Pairs) -> dict[str, Any]:
+        """Return the columns of the shard, not masked."""
+        columns: dict[str, Any] = {
+            "ends": built.ends,
+            "input_ids": built.input_ids,
+            "token_type_ids": built.token_type_ids,
+        }
+        if built.labels is not None:
+            columns["next_sentence_label"] = built.labels
+        if built.continues is not None:
+            columns["continues_word"] = built.continues
+        for side, documents in (("a", built.a_documents), ("b", built.b_documents)):
+            if self.output.config.provenance and documents is not None:
+                columns[f"{side}_document"] = [self.bucket.ids[d] for d in documents.tolist()]
+        return columns
+
+    def _counts(self, built: rows.Pairs) -> dict[str, int]:
+        """Count rows, and of the documents what the rows don't tell."""
+        documents, unk = self.bucket.ids, self.vocabulary.pieces.index("[UNK]")
+        return {
+            **rows.statistics(built),
+            "documents": len(documents),
+            "repeated_ids": len(documents) - len(set(documents)),
+            "text_tokens": len(self.bucket.tokens),
+            "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
+        }

@@ -1,0 +1,67 @@
+"""Mask the rows of a bucket when they are built: masked ids, the positions that were masked, and the ids that stood there.
+
+A mask is a function of (seed, split, bucket, row), so the rows of each copy have their own.
+
+    input_ids             [CLS] the [MASK] is high [SEP] it will turn [MASK] noon [SEP]
+    masked_lm_positions   2 9
+    masked_lm_labels      tide at
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ... import keys
+from ...config import PairsConfig
+from ...dataset import shards
+from ...rows import Pairs, masking
+from ...tokens.vocab import Vocabulary
+from ...wordpiece import IGNORED
+
+__all__ = ["mask_rows"]
+
+_TOKENS = 1 << 17  # masked at a time, padding included: this takes some 100 bytes each
+
+
+def mask_rows(
+    built: Pairs, vocabulary: Vocabulary, config: PairsConfig, split: str, bucket: int
+) -> tuple[dict[str, Any], Counter[str]]:
+    """Return the columns that differ from those of rows without masks, and how many tokens could be and are masked."""
+    mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces), vocabulary.pieces.index("[PAD]")
+    input_ids = np.empty_like(built.input_ids)
+    all_positions, all_labels, counts = [np.zeros(0, np.uint16)], [input_ids[:0]], [np.zeros(1, np.int64)]
+    maskable, width = 0, config.max_seq_length
+    at_once = max(1, _TOKENS // width)
+    for start in range(0, len(built.ends) - 1, at_once):
+        rows = np.arange(start, min(start + at_once, len(built.ends) - 1))
+        ids = shards.padded(built.input_ids, built.ends, rows, width, pad_id)
+        words = None if built.continues is None else shards.padded(built.continues, built.ends, rows, width, 0)
+        masked, positions, labels = masking.mask(
+            ids,
+            mask_vocabulary,
+            seed=keys.key(config.seed, "static masks", split, bucket),
+            epoch=0,
+            rows=rows,
+            max_predictions=masking.max_predictions_of(config),
+            masked_lm_prob=config.masked_lm_prob or 0.0,
+            unit=config.unit,
+            per_piece=config.per_piece,
+            continues=words,
+        )
+        first, last = built.ends[start], built.ends[start + len(rows)]
+        input_ids[first:last] = masked[np.arange(width) < np.diff(built.ends)[rows][:, None]]
+        used = labels != IGNORED
+        all_positions.append(positions[used].astype(np.uint16))
+        all_labels.append(labels[used].astype(input_ids.dtype))
+        counts.append(used.sum(1))
+        maskable += int(mask_vocabulary.maskable[ids].sum())
+    columns = {
+        "input_ids": input_ids,
+        "masked_lm_positions": np.concatenate(all_positions),
+        "masked_lm_labels": np.concatenate(all_labels),
+        "masked_lm_ends": np.cumsum(np.concatenate(counts)),
+    }
+    return columns, Counter(maskable=maskable, masked=len(columns["masked_lm_labels"]))

@@ -1,0 +1,122 @@
+"""The facts of each document by which it is chosen: a small file for each task, a row a document, in the order of its shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...dataset import shards
+from ...dataset.run import STATE
+from ...records import Document
+from .duplicates import LONG, fingerprint, normal
+from .minhash import VALUES, Signer
+
+__all__ = ["Facts", "Needs", "look_up", "read", "signatures"]
+
+ROWS = 1024  # of a record batch; the last one may have fewer
+
+
+class Needs(NamedTuple):
+    """What facts tell beside id, age, bytes of text and fingerprint: a signature, the fingerprints of long paragraphs."""
+
+    signature: bool
+    paragraphs: bool
+
+    def schema(self) -> pa.Schema:
+        """Return the schema of a file of facts."""
+        number, list_of = pa.uint64(), pa.list_
+        columns = [("id", pa.string()), ("as_of", pa.uint32()), ("bytes", number), ("high", number), ("low", number)]
+        if self.signature:
+            columns.append(("signature", pa.binary(VALUES)))
+        if self.paragraphs:  # how many a document has; and of the long ones: which they are, their hashes and bytes
+            columns += [("paragraphs", pa.uint32()), ("parts", list_of(pa.uint32()))]
+            columns += [(name, list_of(number)) for name in ("part_high", "part_low", "part_bytes")]
+        return pa.schema(columns)
+
+
+class Facts:
+    """Gather the facts of a task's documents."""
+
+    def __init__(self, needs: Needs) -> None:
+        self._needs, self._schema = needs, needs.schema()
+        self._rows: list[dict[str, Any]] = []
+        self._batches: list[pa.RecordBatch] = []
+
+    def add(self, document: Document, size: int) -> None:
+        """Note a document; its sentences have `size` bytes."""
+        compared = document._replace(sentences=list(map(normal, document.sentences)))
+        text = _joined(compared.sentences)
+        high, low = fingerprint(text)
+        row: dict[str, Any] = {"id": document.id, "as_of": document.as_of, "bytes": size, "high": high, "low": low}
+        if self._needs.signature:
+            row["signature"] = _signer()([text])[0].tobytes()
+        if self._needs.paragraphs:
+            row |= _paragraphs(document, compared)
+        self._rows.append(row)
+        if len(self._rows) == ROWS:
+            self._take()
+
+    def write(self, root: Path, task: int) -> dict[str, Any]:
+        """Write them to the task's file; return its entry."""
+        if self._rows:
+            self._take()
+        return shards.write(root, _name(task), self._schema, self._batches, "arrow-file")
+
+    def _take(self) -> None:
+        self._batches.append(pa.RecordBatch.from_pylist(self._rows, self._schema))
+        self._rows = []
+
+
+@cache
+def _signer() -> Signer:
+    return Signer()
+
+
+def _joined(sentences: list[str]) -> str:
+    """Join sentences that are as they are compared: so is the text, for no word and no rule of case goes beyond a sentence."""
+    return " ".join(filter(None, sentences))
+
+
+def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
+    found: dict[str, Any] = {"parts": [], "part_high": [], "part_low": [], "part_bytes": []}
+    paragraphs = document.paragraphs()
+    for part, (sentences, same) in enumerate(zip(paragraphs, compared.paragraphs(), strict=True)):
+        if len(" ".join(sentences)) >= LONG:
+            size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
+            for name, value in zip(found, (part, *fingerprint(_joined(same)), size), strict=True):
+                found[name].append(value)
+    return {"paragraphs": len(paragraphs), **found}
+
+
+def _name(task: int) -> str:
+    return f"{STATE}/work/facts-{task:05d}.arrow"
+
+
+def read(root: Path, task: int) -> Iterator[pa.RecordBatch]:
+    """Read the facts of a task, in order of its documents."""
+    return shards.read_batches(root / _name(task), "arrow-file")
+
+
+def look_up(root: Path, tasks: npt.NDArray[np.uint32], rows: npt.NDArray[np.uint32], column: str) -> pa.Array:
+    """Return what a column tells of documents anywhere in the corpus, in the order they are asked for."""
+    batches = tasks.astype(np.int64) << 32 | (rows // ROWS)
+    order = np.argsort(batches, kind="stable")
+    found = []
+    for own in np.split(order, np.flatnonzero(np.diff(batches[order])) + 1) if len(order) else []:
+        index = int(rows[own[0]]) // ROWS
+        (batch,) = shards.read_batches(root / _name(int(tasks[own[0]])), "arrow-file", index, index + 1)
+        found.append(batch.column(column).take(pa.array(rows[own] % ROWS)))
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.concat_arrays(found).take(pa.array(back)) if found else pa.array([], pa.string())
+
+
+def signatures(column: pa.Array) -> npt.NDArray[np.uint8]:
+    """Return a column of signatures as an array: [N, VALUES]."""
+    return np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(len(column), VALUES)

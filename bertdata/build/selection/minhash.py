@@ -1,0 +1,135 @@
+"""Find texts that are nearly the same: signatures of their shingles (MinHash), and bands of them that such texts share.
+
+A shingle is five words in a row, or five characters where a script writes no spaces (Han, kana).  The Jaccard similarity of two
+texts is the share of their shingles that both have; the share of equal values in two signatures estimates it (Broder 1997, "On
+the resemblance and containment of documents").  Texts with one band in common are compared; the others never meet (Indyk and
+Motwani 1998).  Words are hashed here and rensa permutes the hashes by a fixed seed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import keys
+from ...errors import UsageError
+
+__all__ = ["VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"]
+
+VALUES = 128  # of a signature; the error of an estimate of 0.8 is then 0.035
+WIDTH = 5  # tokens in a shingle, as in much-used pipelines for web text
+_ALGORITHM = 2  # of rensa's RMinHash: another one would give other signatures
+_SEED = 20  # of the permutations; it is part of the format of signatures and never changes
+_FOUND = 0.99  # least chance of two texts that are as similar as asked for to share a band
+_WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)  # odd numbers, so that the order of words counts
+_MEMO = 1 << 17  # words whose hashes are kept, and as many runs of words
+_LONGEST_RUN = 40  # characters; a longer one, as scripts without spaces have them, does not come again
+_SPACELESS = (  # Thai to Khmer, kana, Han
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_TOKENS = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
+
+Signatures = npt.NDArray[
+    np.uint8
+]  # [N, VALUES], of each value the lowest eight bits (Li and König 2010, "b-bit minwise hashing")
+
+
+class _Hashes(dict[str, bytes]):
+    """The hash of a word: eight bytes."""
+
+    def __missing__(self, word: str) -> bytes:
+        found = self[word] = keys.key(_SEED, word).to_bytes(8, sys.byteorder)
+        return found
+
+
+class _Runs(dict[str, bytes]):
+    """The hashes of the words in what stands between two spaces: most often it is one word, and has been seen before."""
+
+    def __init__(self, hashes: _Hashes) -> None:
+        super().__init__()
+        self._hashes = hashes
+
+    def __missing__(self, run: str) -> bytes:
+        found = b"".join([self._hashes[word] for word in _TOKENS.findall(run)])
+        if len(run) <= _LONGEST_RUN:
+            self[run] = found
+        return found
+
+
+class Signer:
+    """Sign texts; what words hash to is kept between calls."""
+
+    def __init__(self) -> None:
+        try:
+            import rensa
+        except ImportError:
+            raise UsageError("`dedup` near needs the package rensa: pip install 'bertdata[near]'") from None
+        if rensa.RMinHash.ALGORITHM_VERSION != _ALGORITHM:
+            raise UsageError("`dedup` near: this rensa signs texts in another way: pip install 'bertdata[near]'")
+        self._sign = rensa.RMinHash.digest_matrix_from_flat_token_hashes
+        self._hashes = _Hashes()
+        self._runs = _Runs(self._hashes)
+
+    def __call__(self, texts: Sequence[str]) -> Signatures:
+        """Sign texts, as `duplicates.normal` writes them; a text without a word gets zeros."""
+        shingles = [self._shingles(text) for text in texts]
+        ends = np.cumsum([0, *map(len, shingles)]).astype(np.uint64)
+        flat = np.concatenate([*shingles, np.zeros(0, np.uint64)])
+        rows = self._sign(flat, ends, VALUES, _SEED).to_rows() if len(texts) else []
+        found = (np.array(rows, np.uint64).reshape(len(texts), VALUES) & np.uint64(255)).astype(np.uint8)
+        found[np.diff(ends) == 0] = 0
+        return np.asarray(found, np.uint8)
+
+    def _shingles(self, text: str) -> keys.Bits:
+        """Hash all runs of `WIDTH` tokens; of a shorter text, its tokens as one run."""
+        tokens = self._tokens(text)
+        width = min(WIDTH, len(tokens))
+        hashes = np.zeros(len(tokens) - width + 1 if width else 0, np.uint64)
+        for offset in range(width):
+            hashes += tokens[offset : offset + len(hashes)] * _WEIGHTS[offset]
+        return keys.at(hashes, 0)
+
+    def _tokens(self, text: str) -> keys.Bits:
+        for memo in (self._hashes, self._runs):
+            if len(memo) > _MEMO:
+                memo.clear()
+        return np.frombuffer(b"".join(map(self._runs.__getitem__, text.split())), np.uint64)
+
+
+def packages(dedup: str) -> tuple[str, ...]:
+    """Return the optional packages that a way to find duplicates takes; raise UsageError where one is missing."""
+    if dedup != "near":
+        return ()
+    Signer()
+    return ("rensa",)
+
+
+def layout(threshold: float) -> tuple[int, int]:
+    """Return how many bands of how many values find texts of this similarity: the longest bands that do.
+
+    >>> layout(0.8), layout(0.5)
+    ((21, 6), (42, 3))
+    """
+    rows = max(r for r in range(1, VALUES + 1) if r == 1 or 1 - (1 - threshold**r) ** (VALUES // r) >= _FOUND)
+    return VALUES // rows, rows
+
+
+def band_hashes(signatures: Signatures, bands: int, rows: int) -> keys.Bits:
+    """Hash the bands of signatures: [N, bands]; a band's number is in its hash."""
+    hashes = np.broadcast_to(np.arange(bands, dtype=np.uint64), (len(signatures), bands))
+    values = signatures[:, : bands * rows].reshape(len(signatures), bands, rows).astype(np.uint64)
+    for row in range(rows):
+        hashes = hashes * np.uint64(257) + values[:, :, row] + np.uint64(1)
+    return keys.at(hashes.ravel(), 0).reshape(hashes.shape)
+
+
+def similarity(one: Signatures, other: Signatures) -> npt.NDArray[Any]:
+    """Estimate the Jaccard similarity of texts, row by row; values of eight bits agree by chance once in 256."""
+    equal = (one == other).mean(axis=1)
+    return np.asarray((equal - 1 / 256) / (1 - 1 / 256))

@@ -1,0 +1,166 @@
+"""Write shards that lose documents again; the old ones are replaced at the commit, just before the manifest is written.
+
+Until then both are there, the new ones below ``work/chosen/``.  So a task that is done twice reads the same shard both times, and
+the record of the first step, with the digest of the old shard, stays true.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...dataset import shards
+from ...dataset.run import STATE, perform
+from ...errors import VerificationError
+from ...io.files import digest, move, place, read_json
+from ...records import Document, Report
+from ...tally import Tally
+from ..listing import Listing
+from .rounds import WHOLE, Losses
+from .rules import LISTED, REASONS
+
+__all__ = ["Rewrite", "put_in_place"]
+
+_CHOSEN = f"{STATE}/work/chosen/"
+
+
+def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Move rewritten files over the old ones; return the entries of all files under their final names.
+
+    A commit that was interrupted is done again: a file that has been moved already must have the digest of the new one.
+    """
+    entries = []
+    for file in files:
+        name = file["name"].removeprefix(_CHOSEN)
+        if name != file["name"]:
+            if (root / file["name"]).is_file():
+                move(root / file["name"], root / name)
+            elif digest(root / name) != file["sha256"]:
+                raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
+        entries.append({**file, "name": name})
+    return entries
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Return a task's report, without the documents that it has lost; if there are any, its shard and lists are written again."""
+
+    root: str
+    rounds: tuple[str, ...]
+    format: str
+    count: int
+
+    def __call__(self, task: int) -> Report:
+        root = place(self.root)
+        report = read_json(root / STATE / "tasks" / "extract" / f"{task:05d}.json")["report"]
+        losses = Losses(self.root, task, self.rounds)
+        if losses.table.num_rows:  # most tasks of a corpus without copies lose nothing: their shards stay
+            # The new shard depends on nothing but the old one and the losses, so a resumed run can tell whether it is done.
+            identity = [report["files"][0]["sha256"], *losses.digests()]
+            report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, losses))
+        return Report(task, json.dumps(report))
+
+    def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
+        shard, *others = report["files"]
+        if digest(root / shard["name"]) != shard["sha256"]:
+            raise VerificationError(f"{root / shard['name']} is not what its task has written: run the same command again")
+        name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
+        with Listing(root, _CHOSEN + name) as listed:
+            removal = _Removal(losses, Tally.from_json(report["tally"]), listed)
+            for _ in (file for file in others if file["name"] == name):  # drops of the first step come first in the new list
+                listed.copy(root / name)
+            batches = removal.batches(shards.read_batches(root / shard["name"], self.format))
+            entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
+        files = [{**entry, "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
+        files += listed.entries()
+        return {"files": files, "tally": removal.tally.to_json(), "trimmed": [removal.documents, removal.paragraphs]}
+
+
+@dataclass
+class _Removal:
+    """Remove from a task's documents what they lose, batch by batch; count and list it."""
+
+    losses: Losses
+    tally: Tally
+    listed: Listing
+    text_bytes: int = 0
+    documents: int = 0  # that lose paragraphs, but not all
+    paragraphs: int = 0  # that these lose
+    _row: int = 0
+
+    def __post_init__(self) -> None:
+        part, row = self.losses.column("part"), self.losses.column("row")
+        whole = np.flatnonzero(part == WHOLE)
+        # Indices, in the table of losses, of those that are whole documents, in order of documents: a batch takes a slice.
+        self._whole = whole[np.argsort(row[whole], kind="stable")]
+        self._rows = row[self._whole]
+        self._why = [self.losses.table.column(name).to_pylist() for name in ("reason", "first")]
+        # The paragraphs that each document loses, and the first loss of each, which is named if none of its paragraphs is left.
+        self._parts: dict[int, set[int]] = defaultdict(set)
+        self._firsts: dict[int, int] = {}
+        for at in np.flatnonzero(part != WHOLE).tolist():
+            self._parts[int(row[at])].add(int(part[at]))
+            self._firsts.setdefault(int(row[at]), at)
+
+    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what is left, in batches of full size, as if the shard had been written without the rest; at least one."""
+        pending: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            pending.append(self._left(batch))
+            del batch  # or it stays in memory while the next one is read
+            own = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
+            self.text_bytes, size = self.text_bytes + own, size + own
+            if size >= shards.BATCH_BYTES:
+                yield from shards.joined(pending)
+                pending, size = [], 0
+        if pending and (size or not self.text_bytes):
+            yield from shards.joined(pending)
+
+    def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        start, end = self._row, self._row + batch.num_rows  # of the shard's rows; below, `row` counts from the batch's first
+        self._row = end
+        keep = np.ones(batch.num_rows, bool)
+        low, high = np.searchsorted(self._rows, [start, end])
+        for at, row in zip(self._whole[low:high].tolist(), self._rows[low:high].tolist(), strict=True):
+            self._lose(batch, keep, row - start, at)
+        trimmed = {row - start: parts for row, parts in self._parts.items() if start <= row < end}
+        for row, parts in trimmed.items():
+            if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all of its paragraphs
+                self._lose(batch, keep, row, self._firsts[row + start])
+            else:
+                self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
+        if any(keep[row] for row in trimmed):  # before `filter`, which changes the numbers of rows
+            batch = _trim(batch, trimmed)
+        return batch if keep.all() else batch.filter(pa.array(keep))
+
+    def _lose(self, batch: pa.RecordBatch, keep: Any, row: int, at: int) -> None:
+        reason, first = REASONS[self._why[0][at]], self._why[1][at]
+        keep[row] = False
+        self.tally.left -= 1
+        self.tally.dropped[reason] += 1
+        if reason in LISTED:
+            self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})
+
+
+def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch:
+    """Remove paragraphs from documents; a document that would lose all stays as it is, for the caller drops it."""
+    built = shards.DocumentBatch()
+    for row, values in enumerate(batch.to_pylist()):
+        document = Document(**values)
+        paragraphs = document.paragraphs()
+        left = [own for part, own in enumerate(paragraphs) if part not in trimmed.get(row, ())]
+        if left and len(left) < len(paragraphs):
+            starts = np.cumsum([0, *map(len, left)])[:-1].tolist()  # paragraphs of 2 and 3 sentences begin at 0 and 2
+            document = document._replace(sentences=[s for own in left for s in own], paragraph_starts=starts)
+        built.add(document)
+    return built.take()

@@ -1,0 +1,324 @@
+"""The rules by which documents are chosen, in order: repeated pages, same texts, near-copies, paragraphs, mixture and sample.
+
+Of documents that are the same the first is kept: in order of sources (wikipedia, books, text), of file names, and of positions.
+Of a page that comes from several dumps the newest copy is kept.
+
+A rule has two parts.  `claims` runs once for each task and turns documents into rows of (hash, task, row, paragraph).  `decide`
+runs once for each bucket, which has all claims of a hash, and returns those that lose.  For equal texts, with hashes 5 and 9:
+
+    task 0 claims   5 row 0, 9 row 1        bucket sorts   5: (0, 0) (1, 0)       (1, 0) loses to (0, 0)
+    task 1 claims   5 row 0                                9: (0, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ... import keys
+from ...config import ChoiceConfig
+from ...io.files import place
+from . import facts, minhash, mixture
+from .duplicates import Claims, fingerprint, first_of_each
+from .rounds import LOST, WHOLE, BucketClaims, Losses, Rule
+
+__all__ = ["LISTED", "REASONS", "make", "needs"]
+
+REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample")
+_REPEATED, _DUPLICATE, _NEAR, _PARAGRAPHS, _MIXTURE, _SAMPLE = range(len(REASONS))
+LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of the document
+_PAIRS = 1 << 16  # of documents whose signatures are compared at a time
+
+
+def make(config: ChoiceConfig, root: str, kinds: tuple[str, ...]) -> list[Rule]:
+    """Return the rules of a run; `kinds` are the sources of its tasks, in order, those apart that check files."""
+    rules: list[Rule] = []
+    if "wikipedia" in kinds:
+        rules.append(_Repeated(root, kinds))
+    if config.dedup != "none":
+        rules.append(_Same(root))
+    if config.dedup == "near":
+        rules.append(_Near(root, config.near_threshold))
+    if config.dedup_paragraphs:
+        rules.append(_Paragraphs(root))
+    if config.shares or config.sample_documents:
+        rules.append(_Selection(root, config.seed, tuple(config.shares.items()), config.sample_documents, kinds))
+    return rules
+
+
+def needs(config: ChoiceConfig) -> facts.Needs:
+    """Return which facts the rules go by."""
+    return facts.Needs(config.dedup == "near", config.dedup_paragraphs)
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """Of the copies of a page, which have one id, the newest is kept; of equally new ones the first."""
+
+    root: str
+    kinds: tuple[str, ...]
+    name = "ids"
+    per_document = 1.0
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
+        hashes, age = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)]
+        for batch in facts.read(place(self.root), task) if self.kinds[task] == "wikipedia" else ():
+            hashes.append(np.array([fingerprint(id) for id in batch.column("id").to_pylist()], np.uint64).reshape(-1, 2))
+            age.append(WHOLE - batch.column("as_of").to_numpy())
+        rows = np.flatnonzero(losses.left(sum(map(len, age)))).astype(np.uint32)
+        return _claims(task, np.concatenate(hashes)[rows], rows, np.concatenate(age).astype(np.uint32)[rows])
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        claims = received.all()
+        # `all` sorts by position; sort by age before it, so that "the first of each hash is kept" means the newest.
+        claims = claims.take(np.lexsort((claims.row, claims.task, claims.part, claims.low, claims.high)))
+        age = claims.part
+        kept = first_of_each(claims)
+        # The date goes into the list of drops only where it decided; between copies of one age the position did.
+        as_of = np.where(age > age[kept], WHOLE - age[kept].astype(np.uint64), 0)
+        return _later(self.root, claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
+
+
+@dataclass(frozen=True)
+class _Same:
+    """Of documents with one hash of their text the first is kept."""
+
+    root: str
+    name = "texts"
+    per_document = 1.0
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        batches = facts.read(place(self.root), task)
+        columns = [np.stack([batch.column("high").to_numpy(), batch.column("low").to_numpy()], 1) for batch in batches]
+        hashes = np.concatenate([*columns, np.zeros((0, 2), np.uint64)])
+        rows = np.flatnonzero(losses.left(len(hashes))).astype(np.uint32)
+        return _claims(task, hashes[rows], rows)
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        return _later(self.root, received.all(), _DUPLICATE)
+
+
+@dataclass(frozen=True)
+class _Paragraphs:
+    """Drop a long paragraph that has occurred before, and a document with the last of its paragraphs."""
+
+    root: str
+    name = "paragraphs"
+    per_document = 8.0
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        batches = list(facts.read(place(self.root), task))
+        row, part, _, counts = _paragraphs(batches)
+        high, low = (_flat(batches, name) for name in ("part_high", "part_low"))
+        left = losses.left(len(counts))[row]
+        return _claims(task, np.stack([high, low], 1)[left], row[left].astype(np.uint32), part[left].astype(np.uint32))
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        return _later(self.root, received.all(), _PARAGRAPHS)
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Drop a document of which an earlier one is a near-copy, even if that one is dropped too.
+
+    With a like b, and b like c, c is dropped for b although b is dropped for a.  Otherwise whether c is kept would depend on
+    what becomes of b, which another bucket decides at the same time.
+    """
+
+    root: str
+    threshold: float
+    name = "near"
+
+    @property
+    def per_document(self) -> float:
+        return float(minhash.layout(self.threshold)[0])
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        """Claim the hash of each band of a signature: documents that share a band come to one bucket, and are compared there."""
+        bands, rows = minhash.layout(self.threshold)
+        columns = [np.zeros((0, minhash.VALUES), np.uint8)]
+        columns += [facts.signatures(batch.column("signature")) for batch in facts.read(place(self.root), task)]
+        signatures = np.concatenate(columns)
+        # A signature of zeros is that of a text without words; such texts are no copies of each other.
+        own = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
+        hashes = minhash.band_hashes(signatures[own], bands, rows).ravel()
+        return _claims(task, np.stack([hashes, np.zeros_like(hashes)], 1), np.repeat(own, bands))
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Compare each document with the first one that shares a band with it, and with the last one before it.
+
+        Of n documents with one band these are 2n comparisons, where all pairs would be n squared: a template of which a wiki has
+        100,000 pages must not take 5 billion.  Of documents a b c d with one band: b with a, c with a and b, d with a and c.
+        """
+        claims = received.all()
+        index, first = np.arange(len(claims.high)), first_of_each(claims)
+        later = index[first != index]
+        pairs = np.concatenate([np.stack([later, first[later]], 1), np.stack([later, later - 1], 1)])
+        # A document's address in 64 bits, task above row: it sorts as the corpus does, and tells whether documents are the same.
+        at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
+        documents = np.unique(at[pairs], axis=0)  # (document, earlier document); several bands may give the same pair
+        groups = (documents[start : start + _PAIRS] for start in range(0, len(documents), _PAIRS))
+        near = np.concatenate([np.zeros((0, 2), np.uint64), *(pairs[self._near(pairs)] for pairs in groups)])
+        near = near[
+            np.unique(near[:, 0], return_index=True)[1]
+        ]  # of each document the first row, which has its earliest near-copy
+        return _lost(self.root, near[:, 0], np.full(len(near), WHOLE, np.uint32), near[:, 1], _NEAR)
+
+    def _near(self, pairs: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        # A signature of 128 bytes is looked up once, however many pairs its document is in.
+        documents, inverse = np.unique(pairs, return_inverse=True)
+        signatures = facts.signatures(facts.look_up(place(self.root), *_split(documents), "signature"))
+        inverse = inverse.reshape(pairs.shape)
+        return np.asarray(minhash.similarity(signatures[inverse[:, 0]], signatures[inverse[:, 1]]) >= self.threshold)
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Sample sources down to their shares of the text, and then the corpus to a number of documents, by a key hashed from the id.
+
+    All claims come to one bucket, for a cut depends on all of them: those with the smallest keys are kept.
+    """
+
+    root: str
+    seed: int
+    shares: tuple[tuple[str, float], ...]
+    sample: int
+    kinds: tuple[str, ...]
+    name = "selection"
+    per_document = 0.0
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        """Claim a key (`high`) for each document and the bytes of its text (`low`)."""
+        batches = list(facts.read(place(self.root), task))
+        size = np.concatenate([np.zeros(0, np.uint64), *(batch.column("bytes").to_numpy() for batch in batches)])
+        left = losses.left(len(size))
+        # Paragraphs that the rule before has taken out count no more: subtract their bytes, and drop a document without any.
+        if (in_part := losses.column("part") != WHOLE).any():
+            cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
+            rows, parts, sizes, counts = _paragraphs(batches)
+            # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
+            index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
+            np.subtract.at(size, cut, sizes[index])
+            left &= np.bincount(cut, minlength=len(size)) < counts
+        row = np.flatnonzero(left).astype(np.uint32)
+        ids = [id for batch in batches for id in batch.column("id").to_pylist()]
+        hashed = np.array([keys.key(self.seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
+        return _claims(task, np.stack([hashed, size[row]], 1), row)
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        cuts = self._mixture(received)
+        last = mixture.ALL
+        # The sample is cut among what the mixture keeps.  Each source's keys lie below its own cut, so they are scaled to the
+        # same range first: otherwise a sample would take more of a source with a low cut, and change the shares.
+        if self.sample:
+            last = mixture.cut(
+                lambda: ((k[own], own[own].astype(np.int64)) for _, k, own in self._kept(received, cuts)), self.sample
+            )
+        before = 0
+        for task, (claims, scaled, own) in zip(received.tasks, self._kept(received, cuts), strict=True):
+            chosen = own.copy()
+            chosen[own] = last.admits(scaled[own], before)
+            # Keys that equal the cut's are admitted up to a number, over all tasks: count those of the tasks before.
+            before += int(np.count_nonzero(scaled[own] == np.uint64(last.key))) if last.key < 1 << 64 else 0
+            if not chosen.all():
+                row, reason = claims.row[~chosen], np.where(own[~chosen], _SAMPLE, _MIXTURE).astype(np.uint8)
+                zeros, whole = np.zeros(len(row), np.uint32), np.full(len(row), WHOLE, np.uint32)
+                yield task, _record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
+
+    def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
+        if not self.shares:
+            return {}
+        sizes: dict[str, int] = {}
+        for task, claims in zip(received.tasks, received.parts(), strict=True):
+            sizes[self.kinds[task]] = sizes.get(self.kinds[task], 0) + int(claims.low.sum())
+        return {
+            source: mixture.cut(lambda source=source: self._of(source, received), target)  # type: ignore[misc]
+            for source, target in mixture.targets(dict(self.shares), sizes).items()
+        }
+
+    def _of(self, source: str, received: BucketClaims) -> Iterator[tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]]:
+        for task, claims in zip(received.tasks, received.parts(), strict=True):
+            if self.kinds[task] == source:
+                yield claims.high, claims.low.astype(np.int64)
+
+    def _kept(self, received: BucketClaims, cuts: dict[str, mixture.Cut]) -> Iterator[tuple[Claims, Any, npt.NDArray[np.bool_]]]:
+        """Yield each task's claims, keys that compare between sources, and which claims the mixture keeps."""
+        before: dict[str, int] = {}
+        for task, claims in zip(received.tasks, received.parts(), strict=True):
+            source = self.kinds[task]
+            cut = cuts.get(source, mixture.ALL)
+            yield claims, mixture.scaled(claims.high, cut), cut.admits(claims.high, before.get(source, 0))
+            if cut.key < 1 << 64:
+                before[source] = before.get(source, 0) + int(np.count_nonzero(claims.high == np.uint64(cut.key)))
+
+
+def _flat(batches: list[pa.RecordBatch], name: str) -> npt.NDArray[np.uint64]:
+    """Put together the values of a column of lists."""
+    return np.concatenate([np.zeros(0, np.uint64), *(batch.column(name).flatten().to_numpy() for batch in batches)])
+
+
+def _paragraphs(batches: list[pa.RecordBatch]) -> tuple[Any, Any, Any, Any]:
+    """Return of each long paragraph its document, its number in it and its bytes; and how many paragraphs each document has."""
+    none = np.zeros(0, np.int64)
+    lengths = np.concatenate([none, *(batch.column("parts").value_lengths().to_numpy() for batch in batches)])
+    counts = np.concatenate([none, *(batch.column("paragraphs").to_numpy() for batch in batches)])
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, "part_bytes"), counts
+
+
+def _claims(task: int, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint32], parts: Any = None) -> Claims:
+    parts = np.full(len(rows), WHOLE, np.uint32) if parts is None else parts
+    return Claims(hashes[:, 0], hashes[:, 1], np.full(len(rows), task, np.uint32), rows, parts)
+
+
+def _split(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    return (at >> np.uint64(32)).astype(np.uint32), (at & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+
+
+def _later(root: str, claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Drop all claims but the first of each hash; `as_of` [N] is the date of the first where that is to be told, else 0."""
+    first = first_of_each(claims)
+    later = np.flatnonzero(first != np.arange(len(first)))
+    at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
+    order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
+    dates = None if as_of is None else as_of[order]
+    return _lost(root, at[order], claims.part[order], at[first[order]], reason, dates)
+
+
+def _lost(
+    root: str,
+    at: npt.NDArray[np.uint64],
+    part: npt.NDArray[np.uint32],
+    first: npt.NDArray[np.uint64],
+    reason: int,
+    as_of: npt.NDArray[np.uint64] | None = None,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield a record batch for each task: what it loses, in order, with the ids (and dates, if given) of what is kept instead.
+
+    at, first: addresses of documents, task << 32 | row, `at` in ascending order.  part: paragraphs, or WHOLE.  All [N].
+    """
+    (task, row), (first_task, first_row) = _split(at), _split(first)
+    ids = facts.look_up(place(root), first_task, first_row, "id")
+    if as_of is not None:
+        ids = pa.array(
+            [_dated(id, int(seconds)) for id, seconds in zip(ids.to_pylist(), as_of.tolist(), strict=True)], pa.string()
+        )
+    for own in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
+        reasons = np.full(len(own), reason, np.uint8)
+        yield int(task[own[0]]), _record(row[own], part[own], reasons, first_task[own], first_row[own], ids.take(pa.array(own)))
+
+
+def _dated(id: str, seconds: int) -> str:
+    date = datetime.fromtimestamp(seconds, timezone.utc).date()
+    return f"{id}, whose newer copy of {date} is kept" if seconds else id
+
+
+def _record(*columns: Any) -> pa.RecordBatch:
+    return pa.record_batch([column if isinstance(column, pa.Array) else pa.array(column) for column in columns], schema=LOST)

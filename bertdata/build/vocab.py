@@ -1,0 +1,167 @@
+"""A vocabulary from a corpus: count the words of a sample, task by task, train on the counts, and say what that covers.
+
+Whether accents are taken off may depend on the languages of all documents, which are known when all tasks are done.  So words are
+counted with their accents, and lose them, where they do, when the counts are added up: the words, and how often each occurs, are
+those of a text whose accents were taken off first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..config import VocabConfig
+from ..dataset import manifest, shards
+from ..dataset.run import STATE
+from ..io.files import file_entry, place
+from ..records import Task
+from ..report.coverage import Coverage
+from ..tally import Tally
+from ..text.language import among
+from ..tokens import vocab
+from ..tokens.encoder import Encoder, count_parts, parts_to_words
+from .documents import Reader
+
+__all__ = ["CountWords", "Train"]
+
+_LANGUAGES = 1000  # that are told apart in a task; text of further ones counts as of none
+_NAMED = 5  # languages that are named for why accents are kept
+_WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
+
+
+@dataclass(frozen=True)
+class CountWords:
+    """Count the words of the documents of a task that are in the sample, by language: a record batch for each."""
+
+    root: str
+    config: VocabConfig
+    share: float
+    reader: Reader
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        parts: dict[str, Counter[str]] = defaultdict(Counter)
+        documents_in: Counter[str] = Counter()
+        tally = Tally("documents")
+        sampled = 0
+        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
+            text: dict[str, list[str]] = defaultdict(list)
+            for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
+                documents_in[language if language in documents_in or len(documents_in) < _LANGUAGES else ""] += 1
+                if vocab.is_sampled(self.config.seed, doc_id, self.share):
+                    tally.left += 1
+                    text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
+            tally.entered += len(ids)
+            for language, sentences in text.items():
+                sampled += sum(len(sentence.encode()) for sentence in sentences)
+                parts[language].update(count_parts(sentences))
+        tally.dropped["not in the sample"] += tally.entered - tally.left
+        name = f"{STATE}/work/words-{task.number:05d}.arrow"
+        file = shards.write(place(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
+        return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled, "languages": dict(documents_in)}
+
+    def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
+        tokenizer = vocab.Vocabulary(list(vocab.SPECIAL), self.config.lowercase, strip_accents=False).tokenizer()
+        for language in sorted(parts):
+            words = sorted(parts_to_words(parts.pop(language), tokenizer).items())
+            columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
+            yield pa.record_batch(columns, schema=_WORDS)
+
+
+@dataclass(frozen=True)
+class Train:
+    """Add up the counts, train, and write the vocabulary and, last, the manifest."""
+
+    root: str
+    config: VocabConfig
+    share: float
+    source: Reader
+
+    def roots(self) -> list[Path]:
+        """Return the directory of the vocabulary."""
+        return [place(self.root)]
+
+    def __call__(self, reports: list[dict[str, Any]]) -> None:
+        root = place(self.root)
+        tally = Tally("documents")
+        languages, words = Counter[str](), Counter[str]()
+        files = [root / report["files"][0]["name"] for report in reports]
+        for report in reports:
+            tally.merge(Tally.from_json(report["tally"]))
+            languages.update(report["languages"])
+        strip, accents = _accents(self.config, languages)
+        config = replace(self.config, strip_accents=strip)
+        for _, own in _read_words(files, config):
+            words.update(own)
+        vocabulary = vocab.train(words, config)
+        names = vocab.write(root, vocabulary)
+        made = manifest.make(
+            "vocabulary",
+            config=config.identity(),
+            accents=accents,
+            inputs=self.source.inputs(),
+            shards=[],
+            tallies=[tally],
+            files=[file_entry(root, name) for name in names],
+            size=len(vocabulary.pieces),
+            sample={
+                "share": self.share,
+                "bytes": sum(report["sampled_bytes"] for report in reports),
+                "words": sum(words.values()),
+                "distinct_words": len(words),
+            },
+            coverage=_coverage(files, config, vocabulary),
+        )
+        manifest.write(root, made)
+
+
+def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:
+    """Tell whether accents are taken off, by what was asked for or else the documents' languages, and say why.
+
+    >>> _accents(VocabConfig(), Counter(en=60, simple=2))
+    (True, 'taken off: every document is English')
+    >>> _accents(VocabConfig(), Counter(en=60, hi=8, vi=1, und=1))
+    (False, 'kept: 10 of 70 documents are not English (8 hi, 1 und, 1 vi)')
+    """
+    if config.strip_accents is not None:
+        why = "as case is" if not config.lowercase and not config.strip_accents else "as was asked for"
+        return config.strip_accents, f"{'taken off' if config.strip_accents else 'kept'}: {why}"
+    others = {language: count for language, count in languages.items() if not among(language, ("en",))}
+    if not others:
+        return True, "taken off: every document is English"
+    order = sorted(others, key=lambda language: (-others[language], language))
+    named = ", ".join(f"{others[language]:,} {language or 'of no known language'}" for language in order[:_NAMED])
+    named += f", and {len(order) - _NAMED} more languages" if len(order) > _NAMED else ""
+    return False, f"kept: {sum(others.values()):,} of {languages.total():,} documents are not English ({named})"
+
+
+def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield, for each file and language of it, words and their counts, without accents where those are to be taken off."""
+    bare = vocab.Vocabulary(list(vocab.SPECIAL), config.lowercase, strip_accents=True).tokenizer()
+    for path in files:
+        for batch in shards.read_batches(path, "arrow-stream"):
+            if batch.num_rows:
+                counts = batch.column("count").to_pylist()
+                words = Counter(dict(zip(batch.column("word").to_pylist(), counts, strict=True)))
+                yield batch.column("language")[0].as_py(), parts_to_words(words, bare) if config.strip_accents else words
+
+
+def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.Vocabulary) -> dict[str, Any]:
+    """Cut all counted words with the vocabulary; a language's counts are sums over files, so they are added file by file."""
+    encoder = Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
+    unknown = vocabulary.pieces.index("[UNK]")
+    found: dict[str, Coverage] = defaultdict(Coverage)
+    for language, own in _read_words(files, config):
+        words, counts = list(own), np.array([*own.values()], np.int64)
+        ids, ends = encoder.encode(words)
+        found[language].add(words, counts, np.diff(ends, prepend=0), ids[ends - 1] == unknown)
+
+    def cut(word: str) -> str:
+        return " ".join(vocabulary.pieces[i] for i in encoder.encode([word])[0])
+
+    return {language: found[language].result(cut) for language in sorted(found)}

@@ -1,0 +1,104 @@
+"""Options from a TOML file, `--config`: a table per command; each error names the file, the table and the key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..config import read_toml
+from ..errors import UsageError, did_you_mean
+
+__all__ = ["config_option", "from_file"]
+
+_COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
+_WANTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def config_option() -> Callable[[F], F]:
+    """Add `--config`."""
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        is_eager=True,
+        expose_value=False,
+        callback=_read,
+        help="TOML file with a table of options for this command.",
+    )
+
+
+def _read(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
+    """Make the values of this command's table the defaults of its options; raise UsageError for what cannot be right."""
+    if path is None:
+        return
+    tables, command = read_toml(path), ctx.info_name or ""
+    for name, table in tables.items():
+        if name not in _COMMANDS:
+            problem = "is no table of a command" if isinstance(table, dict) else "stands in no table"
+            more = did_you_mean(name, _COMMANDS) or ": write [build-corpus], [train-vocab] or [make-pairs]"
+            raise UsageError(f"{path}: {name!r} {problem}{more}")
+        if not isinstance(table, dict):
+            raise UsageError(f"{path}: {name} is {table!r}: write [{name}], and a line for each option below it")
+    params = {opt.lstrip("-"): param for param in ctx.command.params for opt in param.opts if param.name != "beam_args"}
+    values = {}
+    for key, value in tables.get(command, {}).items():
+        where = f"{path}: [{command}] {key}"
+        if key not in params:
+            raise UsageError(f"{path}: [{command}] has no option {key!r}{_nearest(key, ctx.command)}")
+        values[params[key].name or ""] = _value(ctx, params[key], value, where)
+    ctx.default_map = {**(ctx.default_map or {}), **values}
+    ctx.meta[__name__] = path
+
+
+def _nearest(key: str, command: click.Command) -> str:
+    """Say what was meant by a key that is no option: another one, or the opposite of one, or nothing that is like it."""
+    for param in command.params:
+        if key in [opt.lstrip("-") for opt in param.secondary_opts]:
+            return f": write {param.opts[0].lstrip('-')} = false"
+    known = [opt.lstrip("-") for param in command.params for opt in param.opts if isinstance(param, click.Option)]
+    return did_you_mean(key.replace("_", "-"), known) or f": see bertdata {command.name} --help"
+
+
+def _value(ctx: click.Context, param: click.Parameter, value: Any, where: str) -> Any:
+    """Check a value's type, and what its option takes; one value does where a list may stand."""
+    several = bool(getattr(param, "multiple", False)) or param.nargs == -1
+    listed = several or isinstance(param.type, click.types.FuncParamType)
+    values = value if listed and isinstance(value, list) else [value]
+    kind = _kind(param)
+    for each in values:
+        if type(each) is not kind and not (kind is float and type(each) is int):
+            wanted = f"{_WANTED[kind]}{', or a list of such' if listed else ''}"
+            raise UsageError(f"{where} is {each!r}: give {wanted}")
+    try:
+        param.type_cast_value(ctx, values if several else value)
+    except click.UsageError as error:
+        raise UsageError(f"{where}: {error.message.rstrip('.')}") from error
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
+    return values if several else value
+
+
+def _kind(param: click.Parameter) -> type[Any]:
+    """Return the type that a value of an option has in TOML."""
+    if isinstance(param, click.Option) and param.is_flag:
+        return bool
+    if isinstance(param.type, click.types.FloatParamType):
+        return float
+    return int if isinstance(param.type, click.types.IntParamType) else str
+
+
+def from_file(ctx: click.Context, problem: str) -> str:
+    """Name the file, table and key in a problem that begins with an option whose value came from a configuration file."""
+    option = re.match(r"--[a-z-]+", problem)
+    if option is None or __name__ not in ctx.meta:
+        return problem
+    for param in ctx.command.params:
+        given = ctx.get_parameter_source(param.name or "")
+        if option[0] in (*param.opts, *param.secondary_opts) and given is click.core.ParameterSource.DEFAULT_MAP:
+            return f"{ctx.meta[__name__]}: [{ctx.info_name}] {param.opts[0].lstrip('-')}: {problem}"
+    return problem

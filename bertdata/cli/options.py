@@ -1,0 +1,136 @@
+"""Options made from the fields of a configuration: name, default, bounds and help stand in `config/`, once."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import click
+
+from ..config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
+from ..config.base import Config, Option, options_of
+from ..errors import BertDataError, UsageError
+from .config_file import from_file
+
+__all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_FIELD = re.compile("`([a-z][a-z0-9_]*)`")  # how the library's messages name a field or an argument
+
+
+class Command(click.Command):
+    """A command whose help lists its options under titles, and whose errors name options where the library names fields.
+
+    sections: title -> names of parameters; the others follow as "Options".
+    """
+
+    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self._sections = sections or {}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of the library that names `max_seq_length` comes out with ``--max-seq-length``."""
+        try:
+            return super().invoke(ctx)
+        except BertDataError as error:
+            error.args = (from_file(ctx, self.in_options(str(error))),)
+            raise
+
+    def in_options(self, message: str) -> str:
+        """Write the option in the place of each field that is named in a message and is a parameter of this command."""
+        own = {param.name or "": param.opts[0] for param in self.params if isinstance(param, click.Option)}
+        own["wait"] = "--no-wait"
+        return in_options(message, own)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each section with its options in order of declaration."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        rows = {option.name: row for option in options if (row := option.get_help_record(ctx))}
+        listed = {name for names in self._sections.values() for name in names}
+        for title, names in [*self._sections.items(), ("Options", [name for name in rows if name not in listed])]:
+            if shown := [row for name, row in rows.items() if name in names]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
+
+def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Write options in the place of fields; `names` are those that do not follow from the field's.
+
+    >>> in_options("`near_threshold` does nothing without `dedup` near, and `tokenizers` is a package")
+    '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1]
+        return names.get(name) or (f"--{name.replace('_', '-')}" if name in _fields() else found[0])
+
+    return _FIELD.sub(option, text)
+
+
+@cache
+def _fields() -> frozenset[str]:
+    """Return the names of all fields and arguments that are options of some command."""
+    kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig)
+    arguments = ("wikipedia", "books", "text", "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
+    return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
+
+
+def config_options(*kinds: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
+    """Add an option for each field of these configurations; those in `multiple` may be given several times."""
+
+    def decorate(command: F) -> F:
+        for kind in reversed(kinds):
+            types = typing.get_type_hints(kind)
+            defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+            for name, option in reversed(options_of(kind).items()):
+                command = _click_option(name, types[name], defaults[name], option, name in multiple)(command)
+        return command
+
+    return decorate
+
+
+def sections_of(*kinds: type[Config], **first: Sequence[str]) -> dict[str, list[str]]:
+    """Return title -> names of options, in order of titles; `first` holds further names by title, which come first."""
+    sections: dict[str, list[str]] = {}
+    for kind in kinds:
+        for name, option in options_of(kind).items():
+            if option.section:
+                sections.setdefault(option.section, []).append(name)
+    return {title: [*first.get(title, ()), *sections.get(title, [])] for title in [*first, *sections]}
+
+
+def take(kind: type[Config], values: dict[str, Any], **more: Any) -> Any:
+    """Make a configuration of a command's parameters, which are taken out of `values`, and of `more` fields."""
+    return kind(**{name: values.pop(name) for name in options_of(kind) if name in values}, **more)
+
+
+def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
+    flags, help = option.flags or f"--{name.replace('_', '-')}", in_options(option.help)
+    if option.unset:
+        help = f"{help}  [default: {option.unset}]"
+    if kind is bool or bool in typing.get_args(kind):
+        if default and not option.flags:
+            flags = f"{flags}/--no-{name.replace('_', '-')}"
+        shown = "/" in flags and default is not None
+        return click.option(flags, name, default=default, is_flag=True, show_default=shown, help=help)
+    form: Any = next((one for one in (str, int, float) if one is kind or one in typing.get_args(kind)), str)
+    if option.choices:
+        form = click.Choice(list(option.choices))
+    elif typing.get_origin(kind) is tuple:
+        form = _codes
+    shown = not option.unset and default not in ("", None, ())
+    metavar = option.metavar or None
+    first = (default,) if multiple else default
+    return click.option(flags, name, type=form, default=first, multiple=multiple, show_default=shown, metavar=metavar, help=help)
+
+
+def _codes(value: Any) -> tuple[str, ...]:
+    """Read codes with commas between them, or a list of them from a TOML file."""
+    if not isinstance(value, str | list | tuple):
+        raise UsageError(f"{value!r}: give codes with commas between them")
+    return tuple(str(code).strip() for code in (value.split(",") if isinstance(value, str) else value))

@@ -1,0 +1,1 @@
+"""The commands as functions: plan a run, and carry it out here or on an engine."""

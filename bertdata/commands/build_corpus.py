@@ -1,0 +1,167 @@
+"""Build a corpus: documents from Wikipedia dumps, books and other text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..build.corpus.plan import packages, plan
+from ..build.corpus.sources import SOURCES, source
+from ..config import CorpusConfig, read_small
+from ..dataset.data_set import DataSet
+from ..dataset.manifest import versions
+from ..errors import StorageError, TransferError, UsageError
+from ..io.files import digest, place
+from ..io.functions import load, name_of, source_digest
+from ..records import Document
+from ..report.words import count, size
+from ..sources.inputs import find
+from .run import Paths, PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, paths_of, run
+
+__all__ = ["build_corpus", "excluded", "plan_corpus", "tables"]
+
+Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, Any]]], Paths]]
+
+
+def build_corpus(
+    *,
+    output: str | Path,
+    wikipedia: Paths = (),
+    books: Paths = (),
+    text: Paths = (),
+    read: Readers = (),
+    filters: Sequence[str | Callable[[Document], str | None]] = (),
+    config: CorpusConfig | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    beam_args: tuple[str, ...] = (),
+) -> DataSet:
+    """Extract documents from dumps, books and other text into shards, and return the finished data set.
+
+    An unfinished run of the same input and configuration is finished; a finished one is returned as it is.
+
+    Args:
+        output: Directory, or address in a store, for the corpus.
+        wikipedia, books, text: Files, globs, directories or addresses; one or several.
+        read: Readers of your own, each a function, or its name ``module:function``, with its paths: a function takes a path and
+            yields documents, dicts as in `bertdata.build.corpus.sources.functions`.
+        filters: Functions of your own, or their names: each takes a `Document` and returns None, or why it is left out.
+        config: What to keep and how to read it.
+        workers: Local worker processes; None for one a core.
+        overwrite: Replace what `output` holds, once the new corpus is whole.
+        progress: Is called with a `Progress` twice a second, from a thread of its own.
+        beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any the local runner is used.
+
+    Returns:
+        The corpus: path, manifest, counts, shards.
+
+    Raises:
+        NoInputError: Nothing was found to read.
+        OutputExistsError: `output` holds something else, is being written, or was begun with other settings.
+        TooManyRejectsError, EmptyResultError: More of the input is broken than `config.max_rejects`, or nothing is left.
+        StorageError: A disk or a store fails.
+
+    Example:
+        >>> from bertdata.sample import sample
+        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> corpus.kind, corpus.rows, [stage["stage"] for stage in corpus.counts]
+        ('documents', 3, ['books'])
+    """
+    planned = plan_corpus(output=output, wikipedia=wikipedia, books=books, text=text, read=read, filters=filters, config=config)
+    options = RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args)
+    return run(planned, options)[0]
+
+
+def plan_corpus(
+    *,
+    output: str | Path,
+    wikipedia: Paths = (),
+    books: Paths = (),
+    text: Paths = (),
+    read: Readers = (),
+    filters: Sequence[str | Callable[[Document], str | None]] = (),
+    config: CorpusConfig | None = None,
+) -> PlannedRun:
+    """Cut the input into tasks, and return what `build_corpus` would do; nothing is written."""
+    directory = place(str(output))
+    own = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
+    names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in own]}
+    settings = _with_functions(config or CorpusConfig(), names)
+    given = {"wikipedia": paths_of(wikipedia), "books": paths_of(books), "text": paths_of(text)}
+    for name, paths in own:
+        given[name] = (*given.get(name, ()), *paths)
+    known = given_digest("build-corpus", given, settings.identity())
+    try:
+        cut = plan(settings, files := _files(given))
+    except (StorageError, TransferError) as error:
+        return complete_already([directory], known, error)
+    inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
+    identity = {
+        "command": "build-corpus",
+        "config": settings.identity(),
+        "inputs": inputs,
+        "versions": versions(packages(settings)),
+    }
+
+    def chain(roots: list[Path | None]) -> Any:
+        from bertdata.pipelines.build_corpus import BuildCorpus
+
+        return BuildCorpus(cut, settings, roots[0] or directory)
+
+    found = f"{count(len(cut.inputs), 'file')}, {size(sum(entry['bytes'] for entry in cut.inputs))}"
+    return PlannedRun(
+        directories=(directory,),
+        identities=(identity,),
+        reads=tuple(path for found in files.values() for _, path in found),
+        tasks=len(cut.tasks),
+        steps=(Step("Extract", "extract", len(cut.tasks)),),
+        chain=chain,
+        summary=f"build-corpus: {found}, in {count(len(cut.tasks), 'task')} -> {directory}",
+        inputs=tuple(cut.inputs),
+        given=known,
+    )
+
+
+def _files(given: dict[str, tuple[str, ...]]) -> dict[str, list[tuple[str, str]]]:
+    """Find the files of each kind of input that was given."""
+    options = {kind: f"`{kind}`" if kind in SOURCES else f"`read` {kind}" for kind in given}
+    return {kind: find(paths, source(kind).suffixes, options[kind]) for kind, paths in given.items() if paths}
+
+
+def _with_functions(config: CorpusConfig, names: dict[str, list[str]]) -> CorpusConfig:
+    """Name the user's functions in a configuration, with the digests of their sources; raise UsageError for a missing one."""
+    for field, given in names.items():
+        for name in given:
+            load(name, field)
+    functions = tuple((name, source_digest(name)) for name in sorted({*names["filters"], *names["read"]}))
+    return dataclasses.replace(config, filter_functions=tuple(names["filters"]), functions=functions)
+
+
+def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
+    """Read tables of templates for `CorpusConfig.templates`: what a worker needs of them goes with its task.
+
+    Raise UsageError for one that cannot be read, and for two of one name.
+    """
+    found: dict[str, str] = {}
+    for path in map(Path, paths_of(paths)):
+        if path.name in found:
+            raise UsageError(f"`templates` {path}: another file has this name: rename one of them")
+        try:
+            found[path.name] = read_small(path).decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"`templates` {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
+    return tuple(found.items())
+
+
+def excluded(paths: Paths) -> tuple[tuple[str, str, str], ...]:
+    """Name evaluation sets for `CorpusConfig.exclude`: name, path and SHA-256 of each; raise UsageError for an unreadable one."""
+    found = []
+    for path in map(place, paths_of(paths)):
+        try:
+            found.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
+        except StorageError as error:
+            raise UsageError(f"`exclude`: {error}") from error
+    return tuple(sorted(found))

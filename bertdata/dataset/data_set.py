@@ -1,0 +1,48 @@
+"""A finished data set: where it is, its manifest, and what that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import manifest
+
+__all__ = ["DataSet"]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What `build_corpus`, `train_vocab` and `make_pairs` return.
+
+    path: its directory.  manifest: what manifest.json says.  new: False where it was complete already, and nothing was done.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    new: bool = True
+
+    @classmethod
+    def read(cls, path: Path, *, new: bool = True) -> DataSet:
+        """Read a data set's manifest; raise NoInputError where there is none, VerificationError where it was changed."""
+        return cls(path, manifest.read(path), new)
+
+    @property
+    def kind(self) -> str:
+        """What it holds: ``documents``, ``vocabulary`` or ``pairs``."""
+        return str(self.manifest["kind"])
+
+    @property
+    def rows(self) -> int:
+        """How many documents or rows it holds."""
+        return int(self.manifest["rows"])
+
+    @property
+    def counts(self) -> list[dict[str, Any]]:
+        """Of each stage what went in, what came out, and what was dropped or rejected, by reason; these add up."""
+        return list(self.manifest["counts"])
+
+    @property
+    def shards(self) -> list[Path]:
+        """The files of its rows, in order."""
+        return [self.path / shard["name"] for shard in self.manifest["shards"]]

@@ -1,0 +1,223 @@
+"""What a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
+
+`misfit` is the one place where that is checked.  So whoever reads a manifest may take its values as they are.
+
+    misfit({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..config import LABEL_1, CorpusConfig, PairsConfig, VocabConfig
+from ..config.base import Config, misfit_of
+from ..errors import UsageError
+
+__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARY", "misfit"]
+
+FORMAT = 1  # raised when a reader of the old form would misread the new one
+CARD = "README.md"
+LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of files
+VOCABULARY = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")  # the files of a vocabulary
+_FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")  # in one folder at most, none hidden
+_KINDS = {str: "text", int: "a whole number", float: "a number"}
+_MOST = 1 << 63  # over all counts
+_BATCH = 256  # bytes: each record batch takes more (680 where it is empty)
+
+
+@dataclass(frozen=True)
+class _Object:
+    """An object with these fields; others are not looked at."""
+
+    fields: dict[str, Any]
+    optional: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Each:
+    """A list, or with `named` an object, whose values have one form."""
+
+    form: Any
+    named: bool = False
+
+
+_FILE = {"name": str, "bytes": int, "sha256": str}
+_ROWS = {**_FILE, "rows": int}
+_COUNTS = _Each(int, named=True)
+_ALL = {
+    "bertdata": int,
+    "kind": str,
+    "versions": _Each(str, named=True),
+    "config": _Object({}),
+    "inputs": _Each(
+        _Object(
+            {"name": str, "bytes": int, "source": str, "licence": str},
+            {"sha256": str, "pieces": int, **dict.fromkeys(("cut", "date", "checksum", "index", "documents"), str)},
+        )
+    ),
+    "rows": int,
+    "counts": _Each(_Object({"stage": str, "in": int, "out": int, "dropped": _COUNTS, "rejected": _COUNTS})),
+}
+_SOURCE = _Object({"documents": int, "text_bytes": int, "share": float}, {"trimmed_documents": int, "removed_paragraphs": int})
+_COVERAGE = _Object(
+    {
+        "words": int,
+        **dict.fromkeys(("unknown_share", "split_share", "pieces_per_word"), float),
+        "longest_split": _Each(str, named=True),
+    }
+)
+_OF_KIND: dict[str, dict[str, Any]] = {
+    "documents": {
+        "sources": _Each(_SOURCE, named=True),
+        "shards": _Each(_Object({**_ROWS, "batches": int, "text_bytes": int})),
+        "rejects": _Each(_Object(_ROWS)),
+        "drops": _Each(_Object(_ROWS)),
+        "dropped_templates": _Object({"calls": int, "most_frequent": _Each((str, int))}),
+        "card": _Object(_FILE),
+    },
+    "vocabulary": {
+        "size": int,
+        "sample": _Object({"share": float, "bytes": int, "words": int, "distinct_words": int}),
+        "coverage": _Each(_COVERAGE, named=True),
+        "files": _Each(_Object(_FILE)),
+        "shards": _Each(_Object(_ROWS)),
+    },
+    "pairs": {
+        "vocab_size": int,
+        "files": _Each(_Object(_FILE)),
+        "shards": _Each(_Object({**_ROWS, "batches": int})),
+        "card": _Object(_FILE),
+    },
+}
+_CONFIGS: dict[str, type[Config]] = {"documents": CorpusConfig, "vocabulary": VocabConfig, "pairs": PairsConfig}
+_OPTIONS = {  # of the first manifests; one that came later may be missing, and then has its default
+    "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
+    "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
+    "pairs": ("objective", "max_seq_length", "dupe_factor", "provenance", "masking", "chinese_words", "format", "seed"),
+}
+
+
+def misfit(made: dict[str, Any]) -> str:
+    """Name the first field that no manifest of its kind has so, and say what is wrong with it; nothing where all is right."""
+    if problem := _differs("", made, _Object(_ALL)):
+        return problem
+    if made["bertdata"] != FORMAT:
+        return f"bertdata is not {FORMAT}"
+    if made["kind"] not in _OF_KIND:
+        return f"kind is none of {', '.join(_OF_KIND)}"
+    if problem := _differs("", made, _Object(_OF_KIND[made["kind"]])):
+        return problem
+    problems = (_names(made), _config(made), _rows(made), *([_pairs(made)] if made["kind"] == "pairs" else []))
+    return next((problem for each in problems for problem in each), "")
+
+
+def _differs(where: str, value: Any, form: Any) -> str:
+    """Say what is not of a form: a type, a pair of them, an object or a list."""
+    if isinstance(form, type):
+        return "" if _is(value, form) else f"{where} is not {_KINDS[form]}"
+    if isinstance(form, _Object):
+        if type(value) is not dict:
+            return f"{where} is not an object"
+        dot = f"{where}." if where else ""
+        own = [*form.fields.items(), *((key, own) for key, own in form.optional.items() if key in value)]
+        return next((p for key, own_form in own if (p := _differs(f"{dot}{key}", value.get(key), own_form))), "")
+    if isinstance(form, _Each):
+        if type(value) is not (dict if form.named else list):
+            return f"{where} is not {'an object' if form.named else 'a list'}"
+        values: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+        return next((p for key, own in values if (p := _differs(_at(where, key), own, form.form))), "")
+    pair = type(value) is list and len(value) == len(form) and all(map(_is, value, form))
+    return "" if pair else f"{where} is not {' and '.join(_KINDS[each] for each in form)}"
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind is str:
+        return type(value) is str
+    if kind is int:
+        return type(value) is int and 0 <= value < _MOST
+    return type(value) in (int, float) and math.isfinite(value) and abs(value) < _MOST
+
+
+def _at(where: str, key: Any) -> str:
+    return f"{where}[{key}]" if isinstance(key, int) else f"{where}.{ascii(key)[1:-1][:100]}"
+
+
+def _names(made: dict[str, Any]) -> Iterator[str]:
+    """Check that names are of files in the directory, each named once."""
+    seen: Counter[str] = Counter()
+    for key in LISTS:
+        entries = made.get(key, [])
+        if problem := _differs(key, entries, _Each(_Object(_FILE))):
+            yield problem
+            return
+        for entry in entries:
+            name = entry["name"]
+            if len(name) > 255 or not _FILE_NAME.fullmatch(name):
+                yield f"it names {ascii(name[:100])}, which is no file of a data set; trust nothing of this one"
+            seen[name] += 1
+    if seen and seen.most_common(1)[0][1] > 1:
+        yield "it names a file twice"
+    if made["kind"] == "vocabulary":
+        if "card" in made:
+            yield "card is of no vocabulary"
+    elif made["card"]["name"] != CARD:
+        yield f"card.name is not {CARD}"
+    if made["kind"] != "documents" and sorted(file["name"] for file in made["files"]) != sorted(VOCABULARY):
+        yield f"files does not name {', '.join(VOCABULARY)}"
+
+
+def _config(made: dict[str, Any]) -> Iterator[str]:
+    """Check that a command may have been given these options."""
+    kind, config = _CONFIGS[made["kind"]], made["config"]
+    if "bertdata" not in made["versions"]:
+        yield "versions.bertdata is missing"
+    if missing := next((name for name in _OPTIONS[made["kind"]] if name not in config), ""):
+        yield f"config.{missing} is missing"
+    elif problem := misfit_of(kind, config):
+        yield f"config.{problem}"
+    else:
+        try:
+            kind.of(config)
+        except UsageError as error:
+            yield f"config can't be: {ascii(str(error))[1:-1][:200]}"
+
+
+def _rows(made: dict[str, Any]) -> Iterator[str]:
+    if made["rows"] != (total := sum(shard["rows"] for shard in made["shards"])):
+        yield f"rows is {made['rows']:,}, but its shards have {total:,}"
+    for number, shard in enumerate(made["shards"]):
+        if shard.get("batches", 0) * _BATCH > shard["bytes"]:
+            yield f"shards[{number}].batches is {shard['batches']:,}, more than {shard['bytes']:,} bytes hold"
+
+
+def _pairs(made: dict[str, Any]) -> Iterator[str]:
+    """Check what pairs count, in all and by split, and that the shards are those of the splits."""
+    config = PairsConfig.of(made["config"])
+    form: dict[str, Any] = dict.fromkeys(("rows", "documents", "repeated_ids", "tokens"), int)
+    form |= dict.fromkeys(("mean_length", "padding_share", "unknown_share"), float)
+    if name := LABEL_1.get(config.objective):
+        form |= {name: int, f"{name}_share": float}
+    if config.masking == "static":
+        form |= {"masked": int, "masked_share": float, "max_predictions": int}
+    splits = _Each(_Object({**form, "shards": int}), named=True)
+    if problem := _differs("", made, _Object({"statistics": _Object(form), "splits": splits})):
+        yield problem
+        return
+    for key, told in [("statistics", made["statistics"]), *((f"splits.{split}", told) for split, told in made["splits"].items())]:
+        if told.get("max_predictions", 0) > config.max_seq_length:
+            yield f"{key}.max_predictions is over config.max_seq_length, {config.max_seq_length}"
+    if strange := sorted(made["splits"].keys() - {"train", "validation"}):
+        yield f"splits has {ascii(strange[0])[:100]}, which is neither train nor validation"
+    counts = {split: told["shards"] for split, told in made["splits"].items()}
+    if sum(counts.values()) != len(made["shards"]):
+        yield f"splits have {sum(counts.values()):,} shards, but {len(made['shards']):,} are listed"
+        return
+    suffix = "parquet" if config.format == "parquet" else "arrow"
+    wanted = {f"data/{split}-{i:05d}-of-{n:05d}.{suffix}" for split, n in counts.items() for i in range(n)}
+    if strange := sorted(wanted.symmetric_difference(shard["name"] for shard in made["shards"])):
+        yield f"shards are not those of splits: {ascii(strange[0])}"

@@ -1,0 +1,198 @@
+"""A data set's manifest: what went in, what came out, and counts that must add up.
+
+The manifest is the commit point: it is written last, and a directory without one is no data set.  It holds nothing that
+depends on the machine, the time or the number of workers, so equal runs write equal manifests.  Its last key is the digest of
+all the others.  What it names lies in its directory: a name that leads elsewhere is refused before a file is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import unicodedata
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import NoInputError, UsageError, VerificationError
+from ..io.files import digest, file_entry, is_local, size, write_json, write_text
+from ..io.lock import holder
+from ..io.storage import storage_errors
+from ..tally import Tally
+from .form import CARD, FORMAT, LISTS, misfit
+from .staging import MANIFEST as NAME
+from .staging import STATE, settle
+
+__all__ = [
+    "CARD",
+    "FORMAT",
+    "NAME",
+    "check_files",
+    "check_inside",
+    "check_rows",
+    "listed",
+    "make",
+    "read",
+    "versions",
+    "write",
+    "write_list",
+]
+
+_OWN = "sha256"  # the key of the manifest's digest of itself
+_MOST = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
+_RESTORE = "restore it from a copy, or build the data set again with `overwrite`"
+
+
+def write_list(root: Path, name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Write rejects or drops as lines of JSON; return the file's entry."""
+    write_text(root / name, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
+    return {"name": name, "rows": len(entries), **file_entry(root, name)}
+
+
+def make(
+    kind: str,
+    *,
+    config: dict[str, Any],
+    inputs: list[dict[str, Any]],
+    shards: list[dict[str, Any]],
+    tallies: list[Tally],
+    packages: Sequence[str] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """Put a manifest together; raise VerificationError if a stage's counts do not add up.
+
+    `packages` are optional ones that were used.
+    """
+    for tally in tallies:
+        tally.check()
+    return {
+        "bertdata": FORMAT,
+        "kind": kind,
+        "versions": versions(packages),
+        "config": config,
+        **more,
+        "inputs": inputs,
+        "shards": shards,
+        "rows": sum(shard["rows"] for shard in shards),
+        "counts": [tally.to_json() for tally in tallies],
+    }
+
+
+def check_rows(manifest: dict[str, Any], counted: int) -> None:
+    """Raise unless the shards hold as many rows as the stages counted."""
+    if manifest["rows"] != counted:
+        raise VerificationError(f"the shards hold {manifest['rows']} rows, but {counted} were counted: please report this")
+
+
+def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
+    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both."""
+    if card:
+        write_text(directory / CARD, card)
+        told = card.encode("utf-8")
+        made = {**made, "card": {"name": CARD, "bytes": len(told), "sha256": hashlib.sha256(told).hexdigest()}}
+    write_json(directory / NAME, {**made, _OWN: _own_digest(made)})
+
+
+def _own_digest(manifest: dict[str, Any]) -> str:
+    """Hash all that a manifest says, but for this digest; the order of its keys and its white space do not matter."""
+    rest = {key: value for key, value in manifest.items() if key != _OWN}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _is_as_written(manifest: dict[str, Any]) -> bool:
+    try:
+        return bool(manifest.get(_OWN) == _own_digest(manifest))
+    except RecursionError:
+        return False
+
+
+def read(directory: Path, kind: str = "") -> dict[str, Any]:
+    """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``.
+
+    Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
+    that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it: form.py.
+    """
+    if not directory.is_dir():
+        raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
+    settle(directory, reading=True)
+    manifest = _parse(directory / NAME)
+    if not isinstance(manifest, dict) or "bertdata" not in manifest:
+        if job := holder(directory / STATE):
+            raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
+        unfinished = (directory / STATE).is_dir()
+        if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
+            raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
+        problem = (
+            "an unfinished run: finish it with the same command" if unfinished else "no data set of bertdata (no manifest.json)"
+        )
+        raise NoInputError(f"{directory} holds {problem}")
+    if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
+        raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
+    if type(manifest["bertdata"]) is int and manifest["bertdata"] > FORMAT:
+        raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+    if problem := misfit(manifest):
+        raise VerificationError(f"{directory / NAME}: {problem}: {_RESTORE}")
+    if kind and manifest["kind"] != kind:
+        raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
+    return manifest
+
+
+def _parse(path: Path) -> Any:
+    """Read a manifest's file; None where there is none."""
+    with storage_errors(f"cannot read {path}"):
+        if not path.is_file():
+            return None
+        if size(path) > _MOST:
+            raise VerificationError(f"{path} is larger than any manifest: {_RESTORE}")
+        written = path.read_bytes()
+    try:
+        return json.loads(written.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise VerificationError(f"{path} is damaged ({' '.join(str(error).split())}): {_RESTORE}") from error
+
+
+def listed(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the entries of all files but the manifest and the card."""
+    for key in LISTS:
+        yield from manifest.get(key, [])
+
+
+def check_files(directory: Path, manifest: dict[str, Any]) -> None:
+    """Raise VerificationError for a file of a data set that is missing, leads out of it, or has another size than it should."""
+    for file in listed(manifest):
+        path = directory / file["name"]
+        if not path.is_file() or path.stat().st_size != file["bytes"]:
+            raise VerificationError(f"{path} is missing or cut: build it again with `overwrite`")
+        check_inside(directory, file["name"])
+
+
+def check_inside(directory: Path, name: str) -> None:
+    """Raise VerificationError where a symbolic link leads out of a data set."""
+    if is_local(directory):
+        real, root = os.path.realpath(directory / name), os.path.realpath(directory)
+        if os.path.commonpath([real, root]) != root:
+            raise VerificationError(f"{directory / name} is a link that leads out of {directory}: put the file in its place")
+
+
+def versions(optional: Sequence[str] = ()) -> dict[str, str]:
+    """Return the versions that the bytes of a data set can depend on, those of `optional` packages too."""
+    packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers", *optional)
+    found = {name: _version(name) for name in packages}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **found}
+
+
+def _version(name: str) -> str:
+    """Return the version of a package or of the one that a module is of; of a module that is in none, its file's SHA-256."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        if found := metadata.packages_distributions().get(name.partition(".")[0]):
+            return metadata.version(found[0])
+        spec = importlib.util.find_spec(name)
+        return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"

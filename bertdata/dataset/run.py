@@ -1,0 +1,262 @@
+"""An output directory from its lock to its manifest: refuse, begin, go on, replace.
+
+    corpus/.bertdata/lock            held while a run writes here
+    corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which goes on without its command
+    corpus/.bertdata/run.json        what the data set is: command, options, inputs, versions
+    corpus/.bertdata/build-1f0c…/    where another one is built: staging.py
+    corpus/manifest.json             last of all: the data set is whole
+
+Where a run builds, `.bertdata` holds its run.json, ``tasks/STEP/…``, a record for each finished task with its files and their
+digests, and ``work/``, files that go from step to step.  A store renames no directory: there a run builds in the directory
+itself, under final names, and one that replaces a data set removes its manifest first, and then the rest of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import OutputExistsError, ResumeError, StorageError
+from ..io.fence import TOKEN
+from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
+from ..io.lock import hold, holder, lock, refuse_held
+from ..io.storage import storage_errors
+from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
+
+__all__ = [
+    "STATE",
+    "check_begun",
+    "claimed",
+    "count_done",
+    "differences",
+    "is_complete",
+    "is_done",
+    "leftovers",
+    "opened",
+    "perform",
+    "tidy",
+]
+
+_OURS = {*DATA, MANIFEST, STATE}
+_REPLACING = "replacing"  # in the state of a run with --overwrite: inputs that have changed since are read again
+_REPLACE = "replace it with `overwrite`, or choose another `output`"
+
+
+@contextlib.contextmanager
+def opened(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield where to build, locked, with what an earlier run of this identity has done; put it in place when the block ends well.
+
+    Where this data set is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
+    that holds something else, ResumeError naming the difference to an unfinished run, OutputLockedError for one that another run
+    is writing.
+    """
+    with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
+        local = is_local(directory)
+        directory = Path(os.path.realpath(directory)) if local else directory  # workers may have other current directories
+        _refuse_foreign(directory)
+        state = own_state(directory) if local else directory / STATE
+        stack.enter_context(lock(state / "lock"))
+        settle(directory)
+        if is_complete(directory) and not local:
+            tidy(directory)  # killed between its manifest and this
+        refuse_held(state)
+        remove_temporary(directory)
+        if not overwrite and _is_done(directory, identity):
+            yield directory
+            return
+        root = (_on_disk if local else _in_store)(directory, identity, overwrite)
+        if overwrite:
+            write_text(root / STATE / _REPLACING, "")
+        else:
+            remove(root / STATE / _REPLACING)
+        try:
+            yield root
+        except BaseException:
+            if local and not (root / STATE / "tasks").exists() and holder(state) is None:
+                discard(root)  # nothing was done in it
+            raise
+        settle(directory)
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """Refuse a file in the directory's place, and a directory with files that are not bertdata's."""
+    if directory.exists() and not directory.is_dir():
+        raise OutputExistsError(f"{directory} is a file: choose another `output`")
+    if not directory.is_dir():
+        return
+    with storage_errors(f"cannot read {directory}"):
+        names = sorted(entry.name for entry in directory.iterdir())
+        _refuse_links(directory)
+    strange = [name for name in names if name not in _OURS and not name.startswith(TEMPORARY)]
+    if strange:
+        raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another `output`")
+    if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
+        raise OutputExistsError(f"{directory} holds something that is no data set of bertdata: choose another `output`")
+
+
+def _refuse_links(directory: Path) -> None:
+    """Refuse a directory of which a folder is a link, through which a run would write elsewhere; its state is `own_state`'s."""
+    for path in directory.iterdir() if is_local(directory) else ():
+        if path.name != STATE and path.is_symlink() and path.is_dir():
+            raise OutputExistsError(f"{path} is a link to another directory: remove it, or choose another `output`")
+
+
+def is_done(directory: Path, part: dict[str, Any]) -> bool:
+    """Tell whether the directory holds a finished data set whose identity has this part."""
+    known = read_json(directory / STATE / "run.json")
+    return is_complete(directory) and isinstance(known, dict) and {**known, **part} == known
+
+
+def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
+    """Tell whether the directory holds this data set; raise OutputExistsError where it holds another one."""
+    if not is_complete(directory):
+        return False
+    known = read_json(directory / STATE / "run.json")
+    if known is None:
+        raise OutputExistsError(f"{directory} holds a finished data set, and nothing that tells how it was made: {_REPLACE}")
+    if changes := differences(known, identity):
+        told = "; ".join(changes[:5])
+        raise OutputExistsError(f"{directory} holds a finished data set of other settings; what differs: {told}: {_REPLACE}")
+    return True
+
+
+def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
+    """Begin in a directory of its own, or go on there, alone."""
+    if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
+        raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE}")
+    for build, known in builds(directory).items():
+        if known is None or (overwrite and differences(known, identity)):
+            discard(build)  # None: by a worker that came too late
+        else:
+            _refuse_other(build, known, identity, f" ({size(build) / 1e6:,.1f} MB)")
+    return begin(directory, identity)
+
+
+def _refuse_other(root: Path, known: Any, identity: dict[str, Any], told: str = "") -> None:
+    if changes := differences(known, identity):
+        raise ResumeError(
+            f"{root}{told} is an unfinished run with other settings; what differs: {'; '.join(changes[:5])}: give the old "
+            "settings, or start again with `overwrite`, which removes it"
+        )
+
+
+def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
+    """Bring the directory to the state of an unfinished run of this identity."""
+    run = directory / STATE / "run.json"
+    known = read_json(run)
+    if known is not None and not overwrite:
+        _refuse_other(directory, known, identity)
+    if is_complete(directory) or (known is not None and differences(known, identity)):
+        remove(directory / TOKEN)  # first of all: what an engine may still do for the old run comes too late
+        remove(directory / MANIFEST)  # what is left is no data set
+        for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
+            if entry.name != STATE:
+                remove(entry)
+    write_json(run, identity, PRIVATE)
+    write_text(directory / TOKEN, digest(run), PRIVATE)
+    return directory
+
+
+def leftovers(directory: Path) -> dict[str, int]:
+    """Return what unfinished runs have left beside a finished data set, with their bytes."""
+    return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
+
+
+def differences(known: Any, now: Any, path: str = "") -> list[str]:
+    """Name what differs between two values of JSON; in what words a run was ``given`` does not count."""
+    if isinstance(known, dict) and isinstance(now, dict):
+        names = sorted({*known, *now} - {"given" if not path else None})
+        return [d for name in names for d in differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
+    if isinstance(known, list) and isinstance(now, list) and path == "inputs":
+        old, new = ({entry["name"]: entry for entry in entries} for entries in (known, now))
+        return differences(old, new, path)
+    return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
+
+
+@contextlib.contextmanager
+def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overwrite: bool) -> Iterator[None]:
+    """Hold a directory that grows in place, as that of a training run does; `ours` tells the names that may be in it.
+
+    Raise OutputExistsError for one with other files, or with ours where they are neither to be gone on with nor replaced.
+    """
+    with storage_errors(f"cannot use {directory}"):
+        found = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    ours_found = [name for name in found if ours(name)]
+    if strange := [name for name in found if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
+        raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
+    if ours_found and not (resume or overwrite):
+        raise OutputExistsError(f"{directory} holds a run: go on with it by `resume`, or replace it with `overwrite`")
+    with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
+        remove_temporary(directory)
+        for name in () if resume else ours_found:
+            remove(directory / name)
+        yield
+
+
+def tidy(directory: Path) -> None:
+    """Remove what only an unfinished run needs, where it is no directory of its own."""
+    for name in ("tasks", "work", _REPLACING):
+        with contextlib.suppress(OSError):  # an engine may commit twice at a time
+            remove(directory / STATE / name)
+    with contextlib.suppress(OSError):
+        hold(directory / STATE, None)
+
+
+def count_done(directory: Path, step: str) -> int:
+    """Count the finished tasks of a step."""
+    try:
+        return sum(not path.name.startswith(".") for path in (directory / STATE / "tasks" / step).iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+@storage_errors()
+def perform(
+    root: Path, step: str, index: int, task: Any, work: Callable[[], dict[str, Any]], paths: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Do a task, or return what it reported when it was done before and its files are as it left them.
+
+    `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose ``inputs``, where there are any,
+    are ``{"name", "start", "end", "sha256"}``; `paths` tells where they are now, by name.
+    Raise ResumeError when an input has changed since the run was begun, unless with --overwrite, StorageError where `root` is not
+    what the driver sees under this name.
+    """
+    path = root / STATE / "tasks" / step / f"{index:05d}.json"
+    record = read_json(path)
+    if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
+        report: dict[str, Any] = record["report"]
+        changed = _changed(report.get("inputs", []), paths or {})
+        if not changed:
+            return report
+        if not (root / STATE / _REPLACING).exists():
+            raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
+    check_begun(root)
+    report = work()
+    write_json(path, {"task": task, "report": report}, PRIVATE)
+    return report
+
+
+def _changed(inputs: list[dict[str, Any]], paths: Mapping[str, str]) -> str:
+    """Return the first input that is not what it was when it was read; nothing where all are."""
+    for entry in inputs:
+        path = str(paths.get(entry.get("name", ""), entry["path"]))
+        with storage_errors(f"cannot read {path} again"):
+            if digest(path, entry["start"], entry["end"]) != entry["sha256"]:
+                return path
+    return ""
+
+
+def check_begun(root: Path) -> None:
+    """Raise StorageError where `root` is not what the driver sees under this name."""
+    if not is_begun(root):
+        raise StorageError(
+            f"{root} is not there for a worker on {os.uname().nodename}: all workers must see `output` and the input under the "
+            "same names: give a directory that they share, or the URL of a store"
+        )
+
+
+def _files_stand(root: Path, files: list[dict[str, Any]]) -> bool:
+    return all((root / file["name"]).is_file() and digest(root / file["name"]) == file["sha256"] for file in files)

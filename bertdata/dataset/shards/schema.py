@@ -1,0 +1,132 @@
+"""The Arrow schemas of documents and of rows, and how values become record batches of them.
+
+A schema carries the ``huggingface`` features key, so `datasets` shows the right column types.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...records import Document
+
+__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "pair_batch", "pair_schema"]
+
+BATCH_BYTES = 2 << 20  # text in one record batch of documents; it is in memory until the batch is written
+
+
+def _with_features(schema: pa.Schema) -> pa.Schema:
+    """Add the features key in the form that every release of `datasets` since 2.0 reads."""
+
+    def feature(kind: pa.DataType) -> dict[str, Any]:
+        if pa.types.is_list(kind):
+            return {"feature": feature(kind.value_type), "_type": "Sequence"}
+        return {"dtype": str(kind), "_type": "Value"}
+
+    features = {column.name: feature(column.type) for column in schema}
+    return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+
+
+DOCUMENT = _with_features(
+    pa.schema(
+        [
+            ("id", pa.string()),
+            ("source", pa.string()),
+            ("language", pa.string()),
+            ("title", pa.string()),
+            ("url", pa.string()),
+            ("sentences", pa.list_(pa.string())),
+            ("paragraph_starts", pa.list_(pa.uint32())),
+        ]
+    )
+)
+
+
+def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
+    """Return the schema of rows that have these columns; ids take two bytes up to 65,536 words.
+
+    ``continues_word`` tells of each token whether it goes on with the word before it.  ``masked_lm_positions`` and
+    ``masked_lm_labels`` are the masked places of a row, whose ``input_ids`` then are the masked ones, and what stood there.
+    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.
+    """
+    ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
+    columns = {
+        "input_ids": ids,
+        "token_type_ids": pa.list_(pa.uint8()),
+        "next_sentence_label": pa.int8(),
+        "continues_word": pa.list_(pa.bool_()),
+        "masked_lm_positions": pa.list_(pa.uint16()),
+        "masked_lm_labels": ids,
+        "a_document": pa.string(),
+        "b_document": pa.string(),
+    }
+    return _with_features(pa.schema([(name, kind) for name, kind in columns.items() if name in names]))
+
+
+class DocumentBatch:
+    """Gather documents into one record batch, holding their text once, as UTF-8."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, str, str, str]] = []
+        self._starts = array("i", [0])  # document -> first sentence
+        self._ends = array("i", [0])  # sentence -> end of its text
+        self._text = bytearray()
+        self._names = 0  # characters of what documents have beside their text
+        self._paragraphs = array("I")
+        self._paragraph_ends = array("i", [0])
+
+    @property
+    def bytes(self) -> int:
+        """The text gathered so far, in bytes."""
+        return len(self._text)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether text, or ids, titles and addresses, are enough for a batch."""
+        return max(len(self._text), self._names) >= BATCH_BYTES
+
+    def add(self, document: Document) -> None:
+        """Add a document."""
+        self.rows.append(document[:5])
+        self._names += sum(map(len, document[:5]))
+        for sentence in document.sentences:
+            self._text += sentence.encode("utf-8", "replace")
+            self._ends.append(len(self._text))
+        self._starts.append(len(self._ends) - 1)
+        self._paragraphs.extend(document.paragraph_starts)
+        self._paragraph_ends.append(len(self._paragraphs))
+
+    def take(self) -> pa.RecordBatch:
+        """Return the batch and start an empty one."""
+        sentences = pa.StringArray.from_buffers(len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._text))
+        paragraphs = pa.array(self._paragraphs, pa.uint32())
+        columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(5)]
+        columns += [
+            pa.ListArray.from_arrays(pa.array(self._starts, pa.int32()), sentences),
+            pa.ListArray.from_arrays(pa.array(self._paragraph_ends, pa.int32()), paragraphs),
+        ]
+        self.__init__()  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(columns, schema=DOCUMENT)
+
+
+def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
+    """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
+
+    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked places are flat too, [M]; where
+    those of a row end, ``masked_lm_ends`` [N + 1] tells.
+    """
+    arrays = []
+    for column in schema:
+        values = columns[column.name]
+        if pa.types.is_list(column.type):
+            ends = columns["masked_lm_ends" if column.name.startswith("masked_lm_") else "ends"]
+            flat = pa.array(np.ascontiguousarray(values), column.type.value_type)
+            arrays.append(pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat))
+        else:
+            arrays.append(pa.array(values, column.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,283 @@
+"""Build a data set inside its own directory, and put it in place when it is whole.
+
+    corpus/.bertdata/build-1f0c…/    where a run builds, named after a digest of its settings, versions and inputs
+    corpus/.bertdata/old/            during a commit: the data set that is replaced
+    corpus/.bertdata/new/            during a commit: build-1f0c… under another name; from now on, data in corpus/ is new
+    corpus/.bertdata/commit          locked during a commit
+
+A build is whole when it has a manifest.  The commit then moves the old manifest away, the old data, renames build-… to new,
+moves the new data out of it and the manifest last; and removes what is old.  So a manifest never stands beside data of another
+data set.  A commit that is interrupted is finished by the next one who reads or writes the directory.
+
+A build holds what a finished data set will be made of: it is used only where no other user can have put anything in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import BertDataError, OutputExistsError, OutputLockedError, VerificationError
+from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, remove, remove_temporary, sync_directory, write_json
+from ..io.lock import hold, lock
+from ..io.storage import storage_errors
+
+__all__ = [
+    "DATA",
+    "MANIFEST",
+    "STATE",
+    "begin",
+    "builds",
+    "check_own",
+    "commit",
+    "discard",
+    "is_begun",
+    "is_complete",
+    "own_state",
+    "settle",
+    "size",
+    "steady",
+]
+
+STATE, MANIFEST = ".bertdata", "manifest.json"
+DATA = ("README.md", "data", "rejects", "dropped", "vocab.txt", "tokenizer.json", "tokenizer_config.json")  # beside the manifest
+_BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"
+_PATIENCE = 600  # tenths of a second that a reader waits for a commit, which is some renames
+
+
+def is_complete(directory: Path) -> bool:
+    """Tell whether a directory's manifest is written."""
+    return isinstance(read_json(directory / MANIFEST), dict)
+
+
+def is_begun(root: Path) -> bool:
+    """Tell whether this is where a run builds: False on a host that does not see what the driver sees under this name."""
+    return not (is_local(root) and root.is_symlink()) and (root / STATE / _RUN).exists()
+
+
+def begin(directory: Path, identity: dict[str, Any]) -> Path:
+    """Return where a run of this identity builds, which goes on with what is there."""
+    build = _named_after(directory, identity)
+    if not os.path.lexists(build):
+        temporary = _temporary(build.parent)
+        write_json(temporary / STATE / _RUN, identity, PRIVATE)
+        os.rename(temporary, build)
+        sync_directory(build.parent)
+    check_own(build)
+    if strange := next(_strange(build), None):
+        raise _distrusted(strange, "is a link, or no file")
+    return build
+
+
+def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
+    inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
+    told = json.dumps({**identity, "inputs": inputs, "given": ""}, sort_keys=True)
+    return directory / STATE / f"{_BUILD}{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def builds(directory: Path) -> dict[Path, Any]:
+    """Return the builds of a directory, and the identity of each: None where it tells none."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        found = sorted(path for path in (directory / STATE).iterdir() if path.name.startswith(_BUILD))
+        return {path: read_json(path / STATE / _RUN) for path in found}
+    return {}
+
+
+def size(directory: Path) -> int:
+    """Return how many bytes are below a directory; links are not followed."""
+    files = (os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
+    return sum(os.lstat(path).st_size for path in files)
+
+
+def own_state(directory: Path) -> Path:
+    """Return a directory's state, made where there is none; raise OutputExistsError for one that another user may have made."""
+    state = directory / STATE
+    if not os.path.lexists(state):
+        directory.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            state.mkdir(mode=0o755)
+    check_own(state)
+    return state
+
+
+def check_own(path: Path, *owners: int) -> None:
+    """Raise OutputExistsError unless this is a directory of the user's, or of these, in which nobody else may write.
+
+    A directory that is made beside it tells what that looks like: a server may give files another owner, or the modes of all.
+    """
+    about = os.lstat(path)
+    if not stat.S_ISDIR(about.st_mode):
+        raise _distrusted(path, "is a link, or no directory")
+    own = _temporary(path if path.name == STATE else path.parent)
+    made = os.lstat(own)
+    with contextlib.suppress(FileNotFoundError):  # another command, which has the lock, may have removed it
+        own.rmdir()
+    if about.st_uid not in (made.st_uid, *owners):
+        raise _distrusted(path, "belongs to another user")
+    if about.st_mode & ~made.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _distrusted(path, "may be written by other users")
+
+
+def _temporary(state: Path) -> Path:
+    """Make a directory that only the user can enter, so that nobody else can put anything below it."""
+    path = state / f"{TEMPORARY}{uuid.uuid4().hex}"
+    path.mkdir(mode=0o700)
+    return path
+
+
+def _distrusted(path: Path, why: str) -> OutputExistsError:
+    return OutputExistsError(f"{path} {why}: it was left as it is; look who made it and remove it, or choose another `output`")
+
+
+def _strange(directory: Path) -> Iterator[Path]:
+    """Yield what no run of ours puts into its build: links, and what is neither file nor directory."""
+    for parent, folders, names in os.walk(directory):
+        for name in (*folders, *names):
+            mode = os.lstat(path := Path(parent, name)).st_mode
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+                yield path
+
+
+def discard(path: Path, *owners: int) -> None:
+    """Remove a directory of the state: at once under its name, and then for good."""
+    if os.path.lexists(path):
+        check_own(path, *owners)
+        gone = _temporary(path.parent)
+        os.rename(path, gone / path.name)
+        remove(gone)
+
+
+@contextlib.contextmanager
+def commit(root: Path) -> Iterator[bool]:
+    """Hold the place where a run builds, for a block that writes its manifest if True is yielded, and put it in place after it.
+
+    An engine may commit twice, even at a time: the second one waits for the first.  What is built under its final names, as in a
+    store, needs nothing of this.
+    """
+    directory = root.parent.parent
+    if not is_local(root) or root.parent.name != STATE:
+        yield not is_complete(root)
+        return
+    with storage_errors(f"cannot put {directory} in place"), _committing(directory):
+        owners = [] if os.geteuid() else [os.lstat(directory).st_uid]  # workers may be root, in containers
+        if not root.exists() and is_complete(directory):
+            identity = read_json(directory / STATE / _RUN)
+            if isinstance(identity, dict) and _named_after(directory, identity).name == root.name:
+                yield False
+                return
+        yield not is_complete(root)
+        _put_in_place(directory, root, *owners)
+
+
+def settle(directory: Path, *, reading: bool = False) -> None:
+    """Finish a commit that was interrupted, or undo one whose new data set is lost; wait for one that is at work.
+
+    With `reading` nothing is an error: what stands is read as it stands.
+    """
+    if not is_local(directory) or not _is_pending(directory):
+        return
+    with contextlib.suppress(*(BertDataError,) if reading else ()), storage_errors(f"cannot put {directory} in place"):
+        check_own(directory / STATE)
+        patience = 0 if reading and is_complete(directory) else _PATIENCE
+        with _committing(directory, patience):
+            _put_in_place(directory)
+
+
+def _is_pending(directory: Path) -> bool:
+    state = directory / STATE
+    return any(map(os.path.lexists, (state / _OLD, state / _NEW))) or _whole_build(directory) is not None
+
+
+def _whole_build(directory: Path) -> Path | None:
+    """Return a build that is whole, and what its name says."""
+    for path, identity in builds(directory).items():
+        if isinstance(identity, dict) and _named_after(directory, identity) == path and is_complete(path):
+            return path
+    return None
+
+
+@contextlib.contextmanager
+def _committing(directory: Path, patience: float = float("inf")) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(lock(directory / STATE / "commit"))
+                break
+            except OutputLockedError:
+                patience -= 1
+                if patience < 0:
+                    raise
+                time.sleep(0.1)
+        yield
+
+
+def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> None:
+    """Bring a directory from any moment of a commit to its end, and put this build, or one that is whole, in place."""
+    state = directory / STATE
+    old, new = state / _OLD, state / _NEW
+    for path in (state, old, new, build := build or _whole_build(directory)):
+        if path is not None and os.path.lexists(path):
+            check_own(path, *owners)
+    if os.path.lexists(new):
+        _finish(directory, *owners)
+    if build is not None:
+        with contextlib.suppress(FileExistsError):
+            old.mkdir(mode=0o700)
+        _move(directory, old, (MANIFEST, *DATA))
+        os.rename(build, new)
+        _finish(directory, *owners)
+    elif not os.path.lexists(directory / MANIFEST) and os.path.lexists(old):
+        _move(old, directory, (*DATA, MANIFEST))  # the new one is lost
+    discard(old, *owners)
+
+
+def _finish(directory: Path, *owners: int) -> None:
+    """Move the new data to its place; what still stands there is of the same data set."""
+    state = directory / STATE
+    new = state / _NEW
+    remove_temporary(new)  # of workers that were killed, on an engine that goes on without them
+    _move(new, directory, DATA)
+    _move(new / STATE, state, (_RUN,))
+    _move(new, directory, (MANIFEST,))
+    hold(state, None)
+    discard(state / _OLD, *owners)
+    discard(new, *owners)
+
+
+def _move(source: Path, target: Path, names: tuple[str, ...]) -> None:
+    """Move what there is of these names, for good."""
+    for name in names:
+        if os.path.lexists(source / name):
+            os.rename(source / name, target / name)
+    sync_directory(source)
+    sync_directory(target)
+
+
+@contextlib.contextmanager
+def steady(*directories: Path) -> Iterator[None]:
+    """Raise VerificationError where a data set is replaced while the block opens its files: it would see some of each."""
+
+    def look() -> list[Any]:
+        found = []
+        for path in (directory / MANIFEST for directory in directories if is_local(directory)):
+            with contextlib.suppress(OSError):
+                about = path.stat()
+                found.append((str(path), about.st_ino, about.st_mtime_ns, about.st_size))
+        return found
+
+    for directory in directories:
+        settle(directory, reading=True)
+    before = look()
+    try:
+        yield
+    finally:
+        if before != look():
+            raise VerificationError(f"{directories[0]} was replaced while it was read: read it again")

@@ -1,0 +1,1 @@
+"""Files, stores, locks, processes and the terminal: what touches the operating system."""

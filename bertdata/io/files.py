@@ -1,0 +1,321 @@
+"""Write files so that a crash leaves the old file, the new file or nothing, never a half; on disks and in stores alike.
+
+Every file bertdata writes goes through `replacing`: a hidden, unique name in the same directory, flushed to the disk, then
+renamed.  A reader that skips dot names can never see a part of a file, and two attempts at one file cannot mix.
+
+A name with ``://`` is a URL of a store (``s3://bucket/corpus``), which fsspec knows how to reach.  An object store has no
+rename, and a key is there whole or not at all: a file is made on this machine, and then sent under its own name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from ..credentials import conceal
+from ..errors import UsageError
+from . import stores
+from .fence import admit
+from .storage import storage_errors
+
+__all__ = [
+    "OBJECT_STORES",
+    "PRIVATE",
+    "TEMPORARY",
+    "digest",
+    "file_entry",
+    "is_local",
+    "is_private",
+    "json_text",
+    "move",
+    "opened",
+    "place",
+    "read_json",
+    "read_state",
+    "remove",
+    "remove_temporary",
+    "replacing",
+    "replacing_directory",
+    "size",
+    "sync_directory",
+    "write_json",
+    "write_text",
+]
+
+TEMPORARY = ".tmp-"  # every temporary name starts so; nothing else does
+PRIVATE = 0o600  # permissions of what only the runs of this user read
+_BLOCK = 1 << 20  # bytes read at a time
+_STATE = 1 << 28  # bytes of a file of state, the largest of which is a manifest
+_RANGE = 2 << 20  # bytes that a request to a store asks for
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of two letters at least: ``C://`` is a drive
+OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "memory"))  # have no rename
+_PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras with what reaches a store
+_HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
+
+
+def place(name: str | Path) -> Path:
+    """Return the path that a name stands for; for a URL of a store, an object with the same methods, which shows no secret.
+
+    Raise UsageError for a store that no installed package reaches, or that takes no login in its URL.
+
+    >>> place("books/emma.txt"), place("file:///books/emma%20II.txt"), place("./odd://name")
+    (PosixPath('books/emma.txt'), PosixPath('/books/emma II.txt'), PosixPath('odd:/name'))
+    """
+    if not isinstance(name, str):
+        return name
+    if not _URL.match(name):
+        return Path(name)
+    name = conceal(name)
+    scheme, _, rest = name.partition("://")
+    scheme = scheme.lower()
+    if scheme == "file":
+        return Path(urllib.request.url2pathname(rest.removeprefix("localhost")))
+    if scheme == "hf" and not _HUB.match(rest):
+        raise UsageError(f"{name} is no name of a data set: write hf://datasets/OWNER/NAME")
+    try:
+        from upath import UPath
+    except ImportError:
+        extra = _PACKAGES.get(scheme, "remote")
+        raise UsageError(f"{name}: URLs are read with a package of its own: pip install 'bertdata[{extra}]'") from None
+    try:
+        cached: dict[str, Any] = {"use_listings_cache": False} if scheme in OBJECT_STORES else {}  # others write there as well
+        path = UPath(name, **cached, **stores.options(name, scheme))
+        _ = path.fs  # looks for the package that reaches it
+    except ImportError as error:
+        extra = f"pip install 'bertdata[{_PACKAGES[scheme]}]'" if scheme in _PACKAGES else "install what it names"
+        raise UsageError(f"{name}: {error}: {extra}") from error
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}: a local name that has :// in it is written ./{name}") from error
+    return cast("Path", path)
+
+
+def is_local(path: str | Path) -> bool:
+    """Tell whether a path is in this machine's file system, not in a store."""
+    return isinstance(place(path), Path)
+
+
+def is_private(path: str | Path) -> bool:
+    """Tell whether a path is in the memory of this process (``memory://``), where no other process can see it."""
+    return not is_local(path) and place(path).protocol == "memory"  # type: ignore[attr-defined]
+
+
+def opened(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
+    """Open a file for reading; a request to a store asks for `ahead` bytes at least, which are kept for the next read.
+
+    A disk or a store that does not give the file, or fails while it is read, is a StorageError: no reader takes that for a
+    broken file.
+    """
+    path = place(path)
+    with storage_errors(f"cannot read {path}"):
+        if isinstance(path, Path):
+            return io.BufferedReader(_Watched(open(path, "rb", buffering=0, opener=_regular), path))
+        if is_private(path):
+            return io.BytesIO(path.read_bytes())  # all who open one file there share one position in it
+        return io.BufferedReader(_Watched(path.open("rb", cache_type="none"), path), ahead)
+
+
+def _regular(path: str, flags: int) -> int:
+    """Open a regular file; of a pipe or a device, which may not end, raise OSError without waiting for it."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(mode := os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", path)
+
+
+class _Watched(io.RawIOBase):
+    """A file that tells of a disk or a store that fails."""
+
+    def __init__(self, file: Any, path: Path) -> None:
+        super().__init__()
+        self._file, self._path = file, path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with storage_errors(f"cannot read {self._path}"):
+            return int(self._file.readinto(buffer))
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def size(path: str | Path) -> int:
+    """Return how many bytes a file has."""
+    return place(path).stat().st_size
+
+
+@contextlib.contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """Open a file, on this machine, that appears under its name, whole and on the disk, when the block ends well."""
+    temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
+    with (
+        storage_errors(f"cannot write {path}"),
+        _renamed(path, temporary, mode) if is_local(path) else _sent(path, temporary) as file,
+    ):
+        yield file
+
+
+@contextlib.contextmanager
+def replacing_directory(path: Path) -> Iterator[Path]:
+    """Yield a directory to fill, here, that appears under its name, whole and on the disk, when the block ends well."""
+    temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
+    with storage_errors(f"cannot write {path}"):
+        try:
+            temporary.mkdir(parents=True)
+            yield temporary
+            for file in temporary.iterdir():
+                with open(file, "rb") as written:
+                    os.fsync(written.fileno())
+            sync_directory(temporary)
+            os.rename(temporary, path)
+            sync_directory(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _renamed(path: Path, temporary: Path, mode: int) -> Iterator[IO[bytes]]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        sync_directory(path.parent)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+@contextlib.contextmanager
+def _sent(path: Any, temporary: Any) -> Iterator[IO[bytes]]:
+    """Make the file on this machine and send it: to an object store under its own name, else under another and rename it."""
+    with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
+        with open(Path(directory, path.name), "xb") as file:
+            yield file
+        admit()
+        if path.protocol in OBJECT_STORES:
+            path.fs.put_file(file.name, path.path)
+        else:
+            path.fs.put_file(file.name, temporary.path)
+            path.fs.mv(temporary.path, path.path)
+
+
+def write_text(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a small UTF-8 file whole or not at all."""
+    with replacing(path, mode) as file:
+        file.write(text.encode("utf-8"))
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON; equal values give equal text."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def write_json(path: Path, value: Any, mode: int = 0o666) -> None:
+    """Write a value as indented JSON, whole or not at all."""
+    write_text(path, json_text(value), mode)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; None where there is none or where it is not JSON (a crash can't leave a part of one)."""
+    try:
+        return json.loads(read_state(path).decode("utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        return None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of a pipe or a device, which `_regular` does not open
+            raise
+        return None
+
+
+def read_state(path: Path) -> bytes:
+    """Read a file of a run's state; ValueError for one that is too large, OSError for a pipe or a device, which may not end."""
+    if not is_local(path):
+        return path.read_bytes()
+    with open(path, "rb", opener=_regular) as file:
+        data = file.read(_STATE + 1)
+    if len(data) > _STATE:
+        raise ValueError(f"{path} is larger than any state of a run")
+    return data
+
+
+def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:
+    """Hash the bytes ``[start, end)`` of a file, with SHA-256 unless told otherwise; the whole file by default."""
+    hashed = hashlib.new(algorithm, usedforsecurity=False)
+    left = sys.maxsize if end is None else end - start
+    with opened(path) as file:
+        file.seek(start)
+        while left > 0 and (block := file.read(min(_BLOCK, left))):
+            hashed.update(block)
+            left -= len(block)
+    return hashed.hexdigest()
+
+
+def file_entry(root: Path, name: str) -> dict[str, Any]:
+    """Describe a file below `root` for a manifest: its name, bytes and SHA-256."""
+    return {"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)}
+
+
+def sync_directory(directory: Path) -> None:
+    """Make renames in a directory survive a power cut, where the file system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a directory with all that is below it; nothing happens where there is none."""
+    if not is_local(path):
+        with contextlib.suppress(FileNotFoundError):
+            path.fs.rm(path.path, recursive=True)  # type: ignore[attr-defined]
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def move(path: Path, target: Path) -> None:
+    """Rename a file; an object store copies it and removes the first, so that at every moment one of them is whole."""
+    with storage_errors(f"cannot move {path}"):
+        if is_local(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, target)
+        else:
+            path.fs.mv(path.path, target.path)  # type: ignore[attr-defined]
+
+
+def remove_temporary(directory: Path) -> None:
+    """Remove what killed attempts left behind; call it only while holding the lock."""
+    for path in directory.rglob(f"{TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            remove(path)

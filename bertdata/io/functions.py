@@ -1,0 +1,65 @@
+"""Functions of the user's own, named ``module:function``: every worker imports them, and a run knows them by their source.
+
+>>> name_of("textwrap:dedent", "filters")
+'textwrap:dedent'
+>>> load("textwrap:dedent", "filters")("  a")
+'a'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import ResumeError, UsageError
+
+__all__ = ["load", "name_of", "source_digest"]
+
+
+def name_of(function: str | Callable[..., Any], field: str) -> str:
+    """Return the name by which a worker can import a function; `field` is where it was given.
+
+    Raise UsageError for a lambda, for one inside another function, and for one of a script or a notebook: no other process can
+    import these.
+    """
+    if isinstance(function, str):
+        return function
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    if module in ("", "__main__") or not name.isidentifier():
+        raise UsageError(f"`{field}` {name or function!r}: workers cannot import it: move it to the top level of a module")
+    return f"{module}:{name}"
+
+
+@cache
+def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
+    """Import a function, also from a module in the current directory.
+
+    Raise UsageError where there is none, ResumeError where its module's source has another digest than `sha256`.
+    """
+    module, _, function = name.partition(":")
+    if not (module and function):
+        raise UsageError(f"`{field}` {name}: write it as module:function")
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except Exception as error:  # also what the module itself raises
+        raise UsageError(f"`{field}` {name}: cannot import it ({error}): install it, or run where it is") from error
+    if not callable(found):
+        raise UsageError(f"`{field}` {name}: {function} is no function")
+    if sha256 and source_digest(name) != sha256:
+        raise ResumeError(f"`{field}` {name}: its source has changed since this run was begun: start again with `overwrite`")
+    return found  # type: ignore[no-any-return]
+
+
+def source_digest(name: str) -> str:
+    """Return the SHA-256 of the source of a function's module; of one without a source, that of nothing."""
+    module = sys.modules.get(name.partition(":")[0])
+    path = Path(getattr(module, "__file__", None) or os.devnull)
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,119 @@
+"""This process: its cores, imports that last as long as it does, its end where it is a child, and its meeting places."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import ipaddress
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FOR_PARENT", "cores", "descendants", "end", "end_with_parent", "lasting_imports", "loopback_store"]
+
+FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
+_LOOK = 0.5  # seconds between two looks at whether the parent is alive
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def lasting_imports() -> Iterator[None]:
+    """Import something large: nothing looks for garbage among its objects, neither meanwhile nor later.
+
+    Of Beam these are a million, and looking through them takes .3 s while it is imported and .5 s when the process ends.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def end_with_parent() -> None:
+    """End this process of `multiprocessing` within a second after its parent, whatever it waits for; the parent heeds signals.
+
+    A pipe from the parent is not enough: forked children hold the ends of each other's, so that it may never close.  The
+    kernel's own answer, PR_SET_PDEATHSIG, goes by the thread that started the child, which may end before the process does.
+    """
+    import multiprocessing
+
+    if (parent := multiprocessing.parent_process()) is None:
+        return
+    for number in FOR_PARENT:
+        signal.signal(number, signal.SIG_IGN)
+    starter = os.getppid()  # the parent, or the fork server, which ends with it
+
+    def watch() -> None:
+        while os.getppid() == starter and parent.is_alive():
+            parent.join(_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
+
+
+def descendants() -> list[int]:
+    """Return descriptors (pidfd_open(2)) of the processes that this one has started, and of theirs; none but on Linux.
+
+    A descriptor stays that of its process, also where this ends and its number goes to another.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return []
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            children.setdefault(int(path.read_bytes().rpartition(b")")[2].split()[1]), []).append(int(path.parent.name))
+    found = list(children.get(os.getpid(), ()))
+    for number in found:
+        found += children.get(number, ())
+    descriptors: list[int] = []
+    for number in found:
+        with contextlib.suppress(OSError):
+            descriptors.append(os.pidfd_open(number))
+    return descriptors
+
+
+def end(processes: Iterable[int]) -> None:
+    """Kill processes by their descriptors: what a child has started, such as the compiler of a compiler, may outlive it."""
+    for descriptor in processes:
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+
+
+def loopback_store(rank: int, size: int) -> dict[str, Any] | None:
+    """Keep processes of one machine that train together, as torch's environment variables name them, to its loopback interface.
+
+    Return the arguments for torch's store, where rank 0 listens on loopback alone: torch itself listens on all addresses.
+    Return None where torchrun has a store already, or where there are more machines.
+    """
+    environment = os.environ
+    one_machine = environment.get("LOCAL_WORLD_SIZE") == str(size)  # what torchrun says
+    if not one_machine and not _is_loopback(environment.get("MASTER_ADDR", "")):
+        return None
+    for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+        environment.setdefault(name, "lo" if sys.platform == "linux" else "lo0")
+    if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        return None
+    place: dict[str, Any] = {"host_name": "127.0.0.1", "port": int(environment["MASTER_PORT"]), "world_size": size}
+    if rank:
+        return place
+    listening = socket.create_server((place["host_name"], place["port"]))
+    return {**place, "is_master": True, "master_listen_fd": listening.detach()}
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

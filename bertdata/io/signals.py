@@ -1,0 +1,174 @@
+"""Ctrl-C, SIGTERM and SIGHUP: a word at once, and the end of the command within two seconds, whatever it is doing.
+
+Python runs a signal's handler in the main thread alone, and between two of its own instructions: in a step of training on a CPU
+that may be minutes later.  So all that the handler does is to raise KeyboardInterrupt.  A thread, which the signal wakes through
+a pipe (`signal.set_wakeup_fd`), says what happens, and ends the process where that takes too long: every file is safe by design.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import NamedTuple
+
+from .process import descendants, end
+from .terminal import clean
+
+__all__ = ["HEEDED", "Answer", "signals"]
+
+HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE = 1.0  # seconds that the way out may take: what then is left to do, tidying up, the next run does
+AGAIN = 1.0  # seconds until a Ctrl-C counts as a second one, and not as the first that came twice, as with torchrun
+
+
+class Answer(NamedTuple):
+    """What is said of a signal; `saves` tells that the command ends by itself, when it has saved what it did."""
+
+    text: str
+    saves: bool = False
+
+
+def _stop() -> Answer:
+    return Answer("stopped, and what is finished is kept: go on with the same command (of bertdata train, with --resume)")
+
+
+@contextlib.contextmanager
+def signals(answer: Callable[[], Answer] = _stop) -> Iterator[list[int]]:
+    """Heed signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
+
+    `answer` is asked at the first signal, in another thread.  Where it tells that the command saves, the block goes on: the list
+    that is yielded holds the exit code from then on, and another Ctrl-C ends the process at once.  A signal that is ignored when
+    the block begins stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
+    """
+    heard = _Heard(answer, tuple(each for each in HEEDED if signal.getsignal(each) != signal.SIG_IGN))
+    with heard.listening():
+        try:
+            yield heard.received
+        except BaseException:  # Beam makes an error of its own of what is raised inside a step
+            if not heard.ends:
+                raise
+    if heard.ends:  # also where the interrupt was lost, in code that can raise nothing
+        heard.said.wait(GRACE)
+        end(heard.children)
+        raise KeyboardInterrupt(heard.received[0])
+
+
+class _Heard:
+    """The signals of one block: the exit code of the first, and whether the block ends by it or saves."""
+
+    def __init__(self, answer: Callable[[], Answer], heeded: tuple[int, ...]) -> None:
+        self.received: list[int] = []
+        self.ends = False
+        self.said = threading.Event()
+        self.children: list[int] = []  # those there were at the signal that ends the block
+        self._answer, self._heeded, self._decided = answer, heeded, threading.Event()
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        end, start = os.pipe()
+        os.set_blocking(start, False)
+        threading.Thread(target=self._watch, args=(end,), name="signals", daemon=True).start()
+        woken = signal.set_wakeup_fd(start, warn_on_full_buffer=False)
+        _woken.append(start)
+        before = {number: signal.signal(number, self._handle) for number in self._heeded}
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(woken)  # first: a block around this one that gets a signal now ends the process, at the latest
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_IGN if self.ends else handler)
+            _woken.remove(start)
+            os.close(start)
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        self._decided.wait(GRACE)
+        if self.ends:
+            for each in self._heeded:
+                signal.signal(each, signal.SIG_IGN)
+            raise KeyboardInterrupt(self.received[0])
+
+    def _watch(self, end: int) -> None:
+        """Answer the first signal, and a second Ctrl-C while the block saves."""
+        with open(end, "rb", buffering=0) as pipe:
+            while byte := pipe.read(1):
+                if (number := byte[0]) not in self._heeded:
+                    continue
+                if not self.received:
+                    first, answer = time.monotonic(), self._answer()
+                    self.received.append(128 + number)
+                    self.ends = not answer.saves
+                    self._decided.set()
+                    if self.ends:
+                        self.children = descendants()
+                        _later(GRACE, self.received[0], self.children)
+                    threading.Thread(target=self._say, args=(answer.text,), daemon=True).start()
+                elif number == signal.SIGINT and not self.ends and time.monotonic() - first >= AGAIN:
+                    children = descendants()
+                    _later(GRACE / 3, 128 + number, children)
+                    self._say("ended at once")
+                    _end(128 + number, children)
+
+    def _say(self, text: str) -> None:
+        if text:
+            _print(f"\nbertdata: {text}\n")
+        self.said.set()
+
+
+_woken: list[int] = []  # the ends of pipes that signals of this process wake
+_forking = threading.local()  # `mask`: the signals that were blocked in a thread before it began to fork
+
+
+def _block() -> None:
+    """Block signals while a thread forks: until `_let_be` has run in the child, one to it would wake the parent's thread."""
+    _forking.mask = None
+    if _woken:
+        with contextlib.suppress(KeyboardInterrupt):  # which a hook can't raise: the process ends after `GRACE`
+            _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, HEEDED)
+
+
+def _unblock() -> None:
+    if _forking.mask is not None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask)
+
+
+def _let_be() -> None:
+    """Leave the signals of a terminal to the parent in a forked child, whose own would wake the parent's thread."""
+    if _woken:
+        signal.set_wakeup_fd(-1)
+        for number in HEEDED:
+            signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
+        while _woken:
+            os.close(_woken.pop())
+    _unblock()
+
+
+os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_let_be)
+
+
+def _later(seconds: float, code: int, children: list[int]) -> None:
+    timer = threading.Timer(seconds, _end, (code, children))
+    timer.daemon = True
+    timer.start()
+
+
+def _end(code: int, children: list[int]) -> None:
+    end(children)
+    os._exit(code)
+
+
+def _print(text: str) -> None:
+    """Print to the standard error; where nobody reads any more, print no more."""
+    try:
+        print(clean(text), end="", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # or Python complains of what it still holds at its end
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stderr.fileno())
+            os.close(nowhere)

@@ -1,0 +1,59 @@
+"""Notice that a file is changed while it is read, without reading it twice: by what the file system or the store says of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import VerificationError
+from .files import is_local, place
+from .storage import storage_errors
+
+__all__ = ["read_unchanged", "stamp"]
+
+T = TypeVar("T")
+_TICK = 0.05  # seconds: two changes of a file that are nearer may have one time (a tick of the kernel takes up to 10 ms)
+_TRIES = 3  # a new link to a file, or other permissions, change its stamp as well
+_TOLD = ("size", "ETag", "etag", "generation", "blob_id", "mtime", "LastModified", "last_modified", "updated", "created")
+
+
+def stamp(path: str | Path) -> tuple[Any, ...]:
+    """Return what is another one after each change of a file; of one on a disk its time of change in nanoseconds comes first.
+
+    That time is set by the system and can't be set back, as the time of modification can.  A file that changes at this very
+    moment is waited for.  What another process changes in a file that it has mapped into its memory comes to light when the
+    system writes it to the disk.
+    """
+    path = place(path)
+    with storage_errors(f"cannot read {path}"):
+        if not is_local(path):
+            about = path.fs.info(path.path)  # type: ignore[attr-defined]
+            return tuple(str(about[key]) for key in _TOLD if key in about)
+        while True:
+            with open(path, "rb", buffering=0) as file:  # as it is opened, a network's file system asks its server
+                about = os.fstat(file.fileno())
+            if not 0 <= time.time() - about.st_ctime < _TICK:
+                return about.st_ctime_ns, about.st_mtime_ns, about.st_size, about.st_ino, about.st_dev
+            time.sleep(_TICK)
+
+
+def read_unchanged(paths: Iterable[str | Path], work: Callable[[], T]) -> T:
+    """Return what `work` makes of files that were not changed meanwhile: it is done again where one was.
+
+    Raise VerificationError for a file that is changed each time.
+    """
+    paths = sorted(set(map(str, paths)))
+    before = list(map(stamp, paths))
+    for _ in range(_TRIES):
+        found = work()
+        after = list(map(stamp, paths))
+        if after == before:
+            return found
+        changed = next(path for path, one, other in zip(paths, before, after, strict=True) if one != other)
+        before = after
+    raise VerificationError(
+        f"{changed} is changed while it is read: wait until nothing writes there, then start again with `overwrite`"
+    )

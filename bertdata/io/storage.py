@@ -1,0 +1,59 @@
+"""Turn the complaints of an operating system, or of a store, into errors that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator
+
+from ..credentials import cause
+from ..errors import BertDataError, StorageError
+
+__all__ = ["storage_errors"]
+
+_CLIENTS = frozenset(
+    ("botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "huggingface_hub", "requests", "httpx", "httpx2", "fsspec")
+)  # whose errors tell of a store or of the way to it
+
+
+@contextlib.contextmanager
+def storage_errors(doing: str = "") -> Iterator[None]:
+    """Turn the complaint of the operating system, or of a store, into a StorageError that says what to do.
+
+    `doing` says what failed; if not given, the error tells of the file that it names.
+    """
+    try:
+        yield
+    except BertDataError:
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        if type(error).__module__.partition(".")[0] in _CLIENTS:  # some of these are OSErrors as well
+            advice = "check the address, the network and the credentials, then run the same command again"
+            raise StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}") from cause(error)
+        if not isinstance(error, OSError):
+            raise
+        number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
+        advice = _ADVICE.get(number, "look at the file system, then run the same command again")
+        if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
+            advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
+        where = str(error.filename or "")
+        told = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where or 'the file system'}"
+        raise StorageError(f"{told}: {error.strerror or said}: {advice}") from cause(error)
+
+
+_ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES}  # stores tell no number
+_ADVICE = {
+    errno.ENOENT: "check the name",
+    errno.ENOSPC: "free some space, then run the same command again",
+    errno.EDQUOT: "the disk quota is used up; free some space, then run the same command again",
+    errno.EFBIG: "the file size limit is reached (ulimit -f); raise it, then run the same command again",
+    errno.EACCES: "check the permissions, or choose another directory",
+    errno.EPERM: "check the permissions, or choose another directory",
+    errno.EROFS: "the file system is read-only; choose another directory",
+    errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
+    errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
+    errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
+    errno.EISDIR: "a directory stands where a file should be; remove it or choose another path",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}

@@ -1,0 +1,41 @@
+"""Make the rows that BERT is trained on from a bucket of tokenized documents, for one of four objectives:
+
+``nsp``             pairs for next sentence prediction, exactly half NotNext (BERT)
+``sop``             pairs for sentence order prediction, exactly half swapped (ALBERT)
+``full-sentences``  full sentences that fill a row, across documents (RoBERTa)
+``causal``          running text cut to length (GPT)
+
+bucket.py      what goes in and what comes out
+chunks.py      documents -> chunks, each cut into A and its true B
+exchange.py    half of the chunks exchange their Bs
+sentence_pairs.py, packed.py   chunks -> pairs; text -> rows without pairs
+
+Google's algorithm draws B at random and cuts it to fit, which lets the length of a pair tell its label; here labels differ in
+nothing but whether B follows A: the same lengths, the same documents, the same text, each used once in a copy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..config import PairsConfig
+from . import packed, sentence_pairs
+from .bucket import Bucket, Pairs, SpecialIds
+
+__all__ = ["Bucket", "Pairs", "SpecialIds", "build", "statistics"]
+
+
+def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str = "") -> Pairs:
+    """Build a bucket's rows for the objective of `config`.
+
+    Raise EmptyResultError where no exchange between documents is possible; `name` says which bucket in the message.
+    """
+    if config.objective in ("nsp", "sop"):
+        return sentence_pairs.build(bucket, config, special, name)
+    return packed.build(bucket, config, special)
+
+
+def statistics(pairs: Pairs) -> Counter[str]:
+    """Count rows, those of label 1, and the tokens they hold with [CLS] and [SEP]."""
+    ones = 0 if pairs.labels is None else int(pairs.labels.sum())
+    return Counter(rows=len(pairs.ends) - 1, ones=ones, tokens=int(pairs.ends[-1]))

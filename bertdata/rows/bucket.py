@@ -1,0 +1,115 @@
+"""What pairs are made from and made into: a bucket of tokenized documents, and rows of ids end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from ..tally import Tally
+
+__all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy"]
+
+_ROWS = 4096  # rows that are copied at a time: their indices take 8 bytes a token
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass
+class Bucket:
+    """Tokenized documents, end to end.
+
+    tokens: ids, [T].  continues: whether each token continues a word, [T].  sentences: where each sentence begins in `tokens`,
+    and T, [S + 1].  documents: where each document begins in `sentences`, and S, [D + 1].  ids: document ids, [D]; documents
+    of one id never exchange text.
+    """
+
+    tokens: npt.NDArray[Any]
+    continues: npt.NDArray[np.bool_]
+    sentences: Ints
+    documents: Ints
+    ids: Sequence[str]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The documents' tokens [D]."""
+        return np.diff(self.sentences[self.documents])
+
+    @cached_property
+    def edges(self) -> Ints:
+        """Where the sentences that have a token begin, and T."""
+        return np.append(self.sentences[:-1][np.diff(self.sentences) > 0], len(self.tokens))
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where each document begins in `edges`, and their end [D + 1]."""
+        return np.append(0, np.cumsum(np.diff(self.sentences) > 0))[self.documents]
+
+    @cached_property
+    def identity(self) -> Ints:
+        """A number for each document [D], the same for those of one id."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(i, len(numbers)) for i in self.ids], np.int64)
+
+    def word_start(self, positions: Ints) -> Ints:
+        """Return where the words begin that hold `positions`; the end of the tokens stays as it is."""
+        return self._walk(positions, -1)
+
+    def next_word(self, positions: Ints) -> Ints:
+        """Return the first word beginnings at `positions` or after them; where there is none, the end of the tokens."""
+        return self._walk(positions, 1)
+
+    def _walk(self, positions: Ints, step: int) -> Ints:
+        end = len(self.tokens)
+        walked: Ints = positions.copy()
+        inside = np.arange(len(positions))  # which of them still stand inside a word
+        while len(inside := inside[(walked[inside] < end) & self.continues[np.minimum(walked[inside], end - 1)]]):
+            walked[inside] += step
+        return walked
+
+    def keys(self, seed: int, max_tokens: int, copy: int) -> keys.Bits:
+        """Return a random key for each document [D] of a copy; documents of one id get different ones, so no rows are equal."""
+        counts: dict[str, int] = {}
+        drawn = np.empty(len(self.ids), np.uint64)
+        for d, doc_id in enumerate(self.ids):
+            counts[doc_id] = nth = counts.get(doc_id, -1) + 1
+            drawn[d] = keys.key(seed, "pairs", max_tokens, doc_id, nth)
+        return keys.substream(drawn, copy) if len(drawn) else drawn
+
+
+class SpecialIds(NamedTuple):
+    """The ids of the special tokens that rows get."""
+
+    cls_id: int
+    sep_id: int
+
+
+class Pairs(NamedTuple):
+    """Rows in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
+
+    `continues` [T] is None unless words are to be stored that ``##`` does not tell.  `labels` [N], and `a_documents` and
+    `b_documents` [N], which index the bucket's documents, are None for the objectives without a pair.  `tallies` count
+    documents, chunks and tokens, each copy for itself but the documents once.
+    """
+
+    input_ids: npt.NDArray[Any]
+    token_type_ids: npt.NDArray[np.uint8]
+    continues: npt.NDArray[np.bool_] | None
+    ends: Ints
+    labels: npt.NDArray[np.int8] | None
+    a_documents: Ints | None
+    b_documents: Ints | None
+    tallies: list[Tally]
+
+
+def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
+    """Copy ``source[start:start + length]`` to ``target[to:]`` for every row, some thousand rows at once."""
+    for first in range(0, len(to), _ROWS):
+        rows = slice(first, first + _ROWS)
+        count = length[rows]
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        target[np.repeat(to[rows], count) + within] = source[np.repeat(start[rows], count) + within]

@@ -1,0 +1,191 @@
+"""Cut documents into chunks that fill their row, each at a sentence boundary into A and its true B.
+
+A chunk takes words up to its limit, so it may end inside a sentence, whose rest begins the next chunk's A.  Where a sentence
+ends a few tokens before the limit, the chunk ends with it.  At most 20 tokens, sentences of 8, 9, 10, 9 and 12:
+
+    s1 (8) s2 (9) s3 (10) s4 (9) s5 (12)
+    |------------------ 20|                 s1, s2 and 3 tokens of s3; it can be cut into A and B after s1 or after s2
+                          |---- 12|         7 tokens of s3, and 5 of s4: with all of s4, s5 alone would be left
+                                  |---- 16| 4 tokens of s4, and s5
+
+The last chunk of a document takes what is left, and needs a sentence boundary inside it.  So no chunk may end where only one
+sentence, or a part of one, would be left.  A sentence so long that no part of the next one fits loses tokens at its front, so
+that the boundary between the two is used; this is the only loss of tokens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from .bucket import Bucket, Ints
+
+__all__ = ["Chunks", "cut", "cut_whole", "ending"]
+
+_SLACK = 16  # a chunk ends with a sentence where at most a 16th of `max_tokens` stays unused; and A has at least so many tokens
+
+
+class Chunks(NamedTuple):
+    """Chunks: A is ``tokens[start:cut]``, its true B ``tokens[cut:end]``; `order` is a random number for each; all [N]."""
+
+    document: Ints
+    start: Ints
+    cut: Ints
+    end: Ints
+    order: keys.Bits
+
+    def take(self, rows: npt.NDArray[Any]) -> Chunks:
+        """Return some of them."""
+        return Chunks(*(column[rows] for column in self))
+
+
+def cut(bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool) -> Chunks:
+    """Cut every document into chunks, and each chunk at one of its sentence boundaries, chosen at random.
+
+    No word is cut.  With `phase` the first chunk of each document of more than `max_tokens` gets a random length, so that all
+    later cuts move as well: so copies differ.  The last chunk of a document may be longer than `max_tokens`.
+    """
+    draws = _draws(bucket, doc_keys)
+    targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
+    inside = bucket.continues.tobytes() + b"\0"
+    edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
+    for low, high in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), strict=True):
+        if high - low >= 2:
+            spans += _spans(edges, low, high, inside, targets, max_tokens)
+    return _chunks(bucket, spans, draws, max_tokens // _SLACK)
+
+
+def cut_whole(bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool) -> Chunks:
+    """Cut as `cut` does, but into whole sentences.  Every second document, in order of size, is cut from its end.
+
+    A sentence that did not fit begins the next chunk, so the first sentence of a chunk is longer than the others on average.
+    In documents that are cut from their end it is the last one.  So length does not tell A from B when they are swapped.
+    """
+    draws = _draws(bucket, doc_keys)
+    targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
+    backward = np.zeros(len(doc_keys), bool)
+    backward[np.lexsort((doc_keys, bucket.sizes))[::2]] = True
+    edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
+    for low, high, back in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), backward.tolist(), strict=True):
+        if high - low < 2:
+            continue
+        if back:
+            mirrored = _whole([-edge for edge in edges[low : high + 1][::-1]], targets[low:high][::-1], max_tokens)
+            spans += [(-end, -start) for start, end in mirrored][::-1]
+        else:
+            spans += _whole(edges[low : high + 1], targets[low:high], max_tokens)
+    return _chunks(bucket, spans, draws, 1)
+
+
+def _draws(bucket: Bucket, doc_keys: keys.Bits) -> keys.Bits:
+    """Return four random numbers for each sentence [S, 4]."""
+    counts = np.diff(bucket.first)
+    within = np.arange(counts.sum()) - np.repeat(bucket.first[:-1], counts)
+    return keys.stream(keys.substream(np.repeat(doc_keys, counts), within.astype(np.uint64)), 4)
+
+
+def _chunks(bucket: Bucket, spans: list[tuple[int, int]], draws: keys.Bits, least: int) -> Chunks:
+    """Cut each span at a random sentence boundary inside it; A has at least `least` tokens wherever a boundary allows that."""
+    start, end = np.array(spans, np.int64).reshape(-1, 2).T.copy()
+    sentence = np.searchsorted(bucket.edges, start, "right") - 1  # in which the chunk begins
+    high = np.searchsorted(bucket.edges, end)  # boundaries low to high - 1 lie inside the span
+    low = np.minimum(np.maximum(np.searchsorted(bucket.edges, start + least), sentence + 1), high - 1)
+    own = draws[sentence]
+    document = np.searchsorted(bucket.first, sentence, "right") - 1
+    return Chunks(document, start, bucket.edges[low + keys.below(own[:, 2], high - low)], end, own[:, 3])
+
+
+def _targets(bucket: Bucket, draws: keys.Bits, max_tokens: int, short_seq_prob: float, phase: bool) -> list[int]:
+    """Return for each sentence how many tokens a chunk that begins in it is to have: `max_tokens`, or by chance fewer."""
+    short = keys.share(draws[:, 0]) < short_seq_prob
+    if phase:
+        short[bucket.first[:-1][bucket.sizes > max_tokens]] = True
+    return np.where(short, 2 + keys.below(draws[:, 1], max_tokens - 1), max_tokens).tolist()  # type: ignore[no-any-return]
+
+
+def _spans(
+    edges: list[int], low: int, high: int, inside: bytes, targets: list[int], max_tokens: int
+) -> Iterator[tuple[int, int]]:
+    """Cut the document whose sentences begin at ``edges[low:high]`` into spans with a sentence boundary inside.
+
+    >>> edges = [0, 8, 17, 27, 36, 48]
+    >>> list(_spans(edges, 0, 5, bytes(49), [20] * 5, 20))
+    [(0, 20), (20, 32), (32, 48)]
+    """
+    start, last, stop = edges[low], edges[high - 1], edges[high]
+    while start < last:  # from `last` on there is one sentence alone, which has no boundary inside
+        i = bisect_right(edges, start, low, high)
+        first = edges[i]  # the first boundary after `start`, so the earliest end of A
+        # The chunk reaches to its target.  Where its first sentence fills most of that, B still gets the next sentence whole,
+        # or a quarter of a row of it: sentences of 18 and 9 with a target of 20 give 15 | 5, not 18 | 2.
+        limit = max(start + targets[i - 1], min(edges[i + 1], first + max_tokens // 4))
+        if limit - start > max_tokens:  # 18 + 5 tokens: 3 are lost at the front of A, or more, up to the next word
+            start = _after(inside, limit - max_tokens)
+            if start >= first:  # nothing of A is left, for its words are too long: begin with the next sentence
+                start = first
+                continue
+        if limit >= stop or first == last:  # it reaches the end of the document, or has its only boundary left
+            yield start, stop
+            return
+        # End with the last sentence that fits, if that leaves a B and nearly fills the chunk; or else between two words.
+        end = edges[bisect_right(edges, limit, i, high) - 1]
+        if end == first or limit - end > max_tokens // _SLACK:
+            end = _before(inside, limit)
+        if end >= last:  # the next chunk would be a part of the last sentence: end earlier, so that it has a boundary too
+            end = edges[high - 2]  # before the last two sentences, if that leaves this chunk a B, and they fit into one chunk
+            if end == first or stop - end > max_tokens:
+                # Else inside the first of the two, half way between `last` and the earliest end that leaves one full chunk.
+                # In the example, stop - max_tokens = 28 lies in s4 (27 to 36): the second chunk ends at (36 + 28) // 2 = 32.
+                end = _after(inside, (last + (stop - max_tokens if end < stop - max_tokens < last else end)) // 2)
+            if not first < end < last:  # there is no such position: take all that is left, even if it is too long
+                yield start, stop
+                return
+        if end > first:
+            yield start, end
+            start = end
+        else:  # one word of B is longer than a chunk: skip that word
+            start = _after(inside, first + 1)
+
+
+def _after(inside: bytes, position: int) -> int:
+    """Return where the next word begins, at `position` or after it."""
+    while inside[position]:
+        position += 1
+    return position
+
+
+def _before(inside: bytes, position: int) -> int:
+    """Return where the word at `position` begins."""
+    while inside[position]:
+        position -= 1
+    return position
+
+
+def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tuple[int, int]]:
+    """Cut a document into spans of at least two whole sentences; leave out a sentence that fits with neither neighbour.
+
+    >>> list(_whole([0, 8, 17, 27, 36, 48], [20] * 5, 20))
+    [(0, 17), (17, 36)]
+    """
+    i, count = 0, len(targets)
+    while i + 2 <= count:
+        if edges[i + 2] - edges[i] > max_tokens:
+            i += 1
+            continue
+        j = max(i + 2, bisect_right(edges, edges[i] + targets[i]) - 1)
+        if j == count - 1:  # one sentence would be left
+            j = count if edges[count] - edges[i] <= max_tokens else max(i + 2, j - 1)
+        yield edges[i], edges[j]
+        i = j
+
+
+def ending(bucket: Bucket, chunks: Chunks) -> Ints:
+    """Tell how each chunk ends [N]: 0 inside a sentence, 1 with a sentence, 2 with its document."""
+    sentence = bucket.edges[np.searchsorted(bucket.edges, chunks.end)] == chunks.end
+    document = bucket.sentences[bucket.documents[chunks.document + 1]] == chunks.end
+    return np.asarray(sentence.astype(np.int64) + document)

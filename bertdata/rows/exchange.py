@@ -1,0 +1,152 @@
+"""Match chunks whose Bs are equally long, and let exactly half of the chunks exchange their Bs.
+
+The two chunks of a match are of different documents, and their Bs end alike: inside a sentence, with one, or with their document.
+A B that does not fit behind the other's A is cut to the length of the other B, whether the two exchange or not.  So pairs that
+exchanged and pairs that did not are alike in all but their text.  At most 20 tokens, and four chunks:
+
+    a 12 | 8 inside a sentence      a and b match: either B fits either A
+    b 12 | 8 inside a sentence
+    c 11 | 9 with a sentence        c and d match: the B of c loses a token, as it does not fit behind the A of d
+    d 12 | 8 with a sentence
+
+Matches are taken two by two, in their order, and of each two a coin decides which one exchanges: a with b, or c with d.  All
+coins are tossed 64 times.  The toss is used that makes the chunks that exchange and those that do not the most alike in their
+lengths and in their positions in the documents.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from ..errors import EmptyResultError
+from .bucket import Bucket, Ints
+from .chunks import Chunks, ending
+
+__all__ = ["choose", "fair_half", "match", "position_ranks", "ranks"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+def match(bucket: Bucket, chunks: Chunks) -> Ints:
+    """Return the matches [M, 2], as indices of chunks, which are in order of how, and after how many tokens, their Bs end.
+
+    A chunk is matched with the nearest one before it, in this order, that has no match yet and is of another document.  Those
+    that have none wait on a stack, which at any time holds chunks of one document only.  So chunks are left over only where one
+    document has more than half of them.  With documents 1 1 2 1 2 the second and third match, and the fourth and fifth:
+
+        1           wait: 1
+        1           wait: 1 1     the same document
+        2  matches  wait: 1       the last one of the stack is the nearest in length
+        1           wait: 1 1
+        2  matches  wait: 1
+    """
+    order = np.lexsort((chunks.order, chunks.end - chunks.cut, ending(bucket, chunks)))
+    documents = bucket.identity[chunks.document[order]].tolist()  # by id: copies of a page count as one document
+    waiting: list[int] = []
+    waiting_document = -1  # the document of all that wait
+    matches: list[tuple[int, int]] = []
+    for chunk, document in zip(order.tolist(), documents, strict=True):
+        if waiting and document != waiting_document:
+            matches.append((waiting.pop(), chunk))
+        else:
+            waiting.append(chunk)
+            waiting_document = document
+    return np.array(matches, np.int64).reshape(-1, 2)
+
+
+def choose(bucket: Bucket, chunks: Chunks, matches: Ints, name: str) -> tuple[npt.NDArray[np.int8], Ints]:
+    """Choose the matches that exchange, so that half of the chunks do.
+
+    Return labels [N], 1 for chunks that exchange, and for each chunk the one whose B it gets [N], itself where it does not.
+    Raise EmptyResultError where there are too few matches.  Where half is an odd number, one match takes a third chunk in, if a
+    third document has one; else one chunk more or less than half exchanges.
+    """
+    count = len(chunks.start)
+    # 9 chunks: 4 are chosen, an even number, rather than 5.  10 chunks: 5, so two matches and a third chunk.  11: 6, not 5.
+    half = count // 2 + (count % 2 and count // 2 % 2)
+    wanted = half // 2
+    if wanted > len(matches):
+        raise EmptyResultError(_why(bucket, chunks, name))
+    a, b = chunks.cut - chunks.start, chunks.end - chunks.cut
+    # What must not tell the label.  Of a match both chunks exchange or none, so the sum of their ranks counts.
+    facts = [fact[matches].sum(1) for fact in (ranks(a), ranks(b), ranks(a + b), *position_ranks(bucket, chunks))]
+    # A match's coins are drawn from the key of its first chunk, so they are the same in whatever order documents come.
+    coins = keys.stream(chunks.order[matches[:, 0]], 2)
+    chosen = fair_half(facts, coins[:, 0])
+    # `chosen` has half of the matches, and some more or fewer may be wanted: the chosen ones come first, both in random order.
+    ranked = np.lexsort((coins[:, 1], ~chosen))
+    labels, partner = np.zeros(count, np.int8), np.arange(count)
+    for one, other in (matches[ranked[:wanted]].T, matches[ranked[:wanted], ::-1].T):
+        labels[one], partner[one] = 1, other
+    # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
+    if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner) and wanted < len(matches):
+        one, other = matches[ranked[wanted]]
+        labels[[one, other]], partner[[one, other]] = 1, (other, one)
+    return labels, partner
+
+
+def _why(bucket: Bucket, chunks: Chunks, name: str) -> str:
+    most = bucket.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
+    return (
+        f"{name or 'the bucket'}: {most} holds most of the text, so half of the pairs cannot get a B from another document: "
+        "give more documents"
+    )
+
+
+def _take_third(same: Ints, b: Ints, labels: npt.NDArray[np.int8], partner: Ints) -> bool:
+    """Let a third chunk join one match, of a third document and with the B nearest in length; tell whether there is one.
+
+    Three chunks exchange in a ring: `one` gets the B of `other`, `other` that of the new one, and the new one that of `one`.
+    `same` [N] has one number for all chunks of a document, so no chunk gets a B of its own document.
+    """
+    free = np.flatnonzero(labels == 0)
+    for one in np.flatnonzero(labels).tolist():
+        other = int(partner[one])
+        third = free[(same[free] != same[one]) & (same[free] != same[other])]
+        if len(third):
+            new = int(third[np.argmin(np.abs(b[third] - b[one]))])
+            labels[new], partner[one], partner[other], partner[new] = 1, other, new, one
+            return True
+    return False
+
+
+def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits) -> Mask:
+    """Choose one of every two neighbours [N], the first where its coin shows 1, else the second; an odd last one by its own coin.
+
+    `coins` are numbers of 64 bits [N]: bit k is the k-th toss.  The toss is used for which the sums of each of `facts` [N], all
+    of them ranks, differ least between what is chosen and what is not; of several facts the one that differs most counts.
+
+    >>> fair_half([np.array([1.0, 2.0, 2.0, 1.0])], np.array([0b01, 0, 0b11, 0], np.uint64)).tolist()
+    [True, False, True, False]
+    """
+    even = len(coins) // 2 * 2
+    # In the example the gaps are -1 and 1.  Toss 0 chooses both firsts: -1 + 1 = 0, the sums are equal.  Toss 1 chooses the
+    # second of the first two, and the first of the others: 1 + 1 = 2, so toss 0 is used.
+    gaps = [fact[0:even:2] - fact[1:even:2] for fact in facts]
+    worst = []
+    for bit in range(64):
+        heads = (coins[0:even:2] >> np.uint64(bit) & np.uint64(1)).astype(bool)
+        # Heads add their gap to the difference and tails take it away: sum(heads) - sum(tails) = 2 * sum(heads) - sum(all).
+        worst.append(max((abs(2 * gap[heads].sum() - gap.sum()) for gap in gaps), default=0.0))
+    heads = (coins >> np.uint64(int(np.argmin(worst))) & np.uint64(1)).astype(bool)
+    heads[1:even:2] = ~heads[0:even:2]
+    return np.asarray(heads)
+
+
+def position_ranks(bucket: Bucket, chunks: Chunks) -> list[npt.NDArray[np.float64]]:
+    """Return the ranks of where the chunks begin in their documents, and of how long these are: [N] each."""
+    return [ranks(chunks.start - bucket.edges[bucket.first[chunks.document]]), ranks(bucket.sizes[chunks.document])]
+
+
+def ranks(values: Ints) -> npt.NDArray[np.float64]:
+    """Rank values from 1 on; equal ones share the middle of their ranks.
+
+    >>> ranks(np.array([5, 9, 5])).tolist()
+    [1.5, 3.0, 1.5]
+    """
+    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[index])

@@ -1,0 +1,119 @@
+"""Rows without pairs: full sentences that fill a row (RoBERTa), or running text cut to length (GPT).
+
+    document 1:  s1 s2 s3        document 2:  t1 t2
+
+    full-sentences     [CLS] s1 s2 [SEP]     [CLS] s3 [SEP] t1 t2 [SEP]     the second crosses from document 1 to 2
+    causal             s1 s2 s3 [SEP] t1 t2 [SEP], cut every `max_seq_length` tokens, wherever that is
+
+Both use every token of every document once in each copy; a copy has the documents in another order.  RoBERTa's paper, section
+4.2, describes the first; [SEP] is the extra separator between documents, and what ends a document in the second.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from ..config import PairsConfig
+from ..tally import Tally
+from .bucket import Bucket, Pairs, SpecialIds, copy
+
+__all__ = ["build"]
+
+
+def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
+    """Build a bucket's rows; all segment ids are 0, and there are no labels."""
+    length, full = config.max_seq_length, config.objective == "full-sentences"
+    frame = 1 if full else 0  # [CLS] in front, and [SEP] behind
+    streams, flags, starts, ends, base = [], [], [], [], 0
+    for number in range(config.dupe_factor):
+        documents, edges = _stream(bucket, bucket.keys(config.seed, length, number))
+        stream, inside = _join(bucket.tokens, documents, special.sep_id), _join(bucket.continues, documents, False)
+        if full:
+            spans = np.array(list(_rows(edges, inside, length - 2)), np.int64).reshape(-1, 2)
+        else:
+            cuts = np.arange(0, len(stream), length)
+            spans = np.stack([cuts, np.minimum(cuts + length, len(stream))], 1)
+        streams.append(stream)
+        flags.append(inside)
+        starts.append(spans[:, 0] + base)
+        ends.append(spans[:, 1] + base)
+        base += len(stream)
+    start, end = np.concatenate(starts), np.concatenate(ends)
+    order = np.argsort(keys.stream(keys.key(config.seed, "rows", length), len(start)), kind="stable")
+    start, size = start[order], (end - start)[order]
+    row_ends = np.append(0, np.cumsum(size + 2 * frame))
+
+    def gather(streams: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        values = np.zeros(int(row_ends[-1]), streams[0].dtype)
+        copy(values, row_ends[:-1] + frame, np.concatenate(streams), start, size)
+        return values
+
+    input_ids = gather(streams)
+    if full:
+        input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls_id, special.sep_id
+    continues = gather(flags) if config.chinese_words != "none" else None
+    tallies = _tallies(bucket, config.dupe_factor, len(start))
+    return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, row_ends, None, None, None, tallies)
+
+
+def _stream(bucket: Bucket, doc_keys: keys.Bits) -> tuple[list[slice], list[list[int]]]:
+    """Put the documents in order of their keys, with one position for a [SEP] after each.
+
+    Return each document's slice of the bucket's tokens, and where in the stream its sentences begin and its last one ends.
+    """
+    documents: list[slice] = []
+    edges: list[list[int]] = []
+    position = 0
+    for d in np.argsort(doc_keys, kind="stable").tolist():
+        own = bucket.edges[bucket.first[d] : bucket.first[d + 1] + 1]
+        if len(own) > 1:
+            documents.append(slice(own[0], own[-1]))
+            edges.append((own - own[0] + position).tolist())
+            position = edges[-1][-1] + 1
+    return documents, edges
+
+
+def _join(values: npt.NDArray[Any], documents: list[slice], between: int) -> npt.NDArray[Any]:
+    """Put the values of documents end to end, and one of `between` after each."""
+    separator = np.array([between], values.dtype)
+    return np.concatenate([values[:0], *(part for document in documents for part in (values[document], separator))])
+
+
+def _rows(edges: list[list[int]], inside: npt.NDArray[np.bool_], max_tokens: int) -> Iterator[tuple[int, int]]:
+    """Fill rows with full sentences; one that is longer than a row continues in the next, cut between words where possible.
+
+    >>> list(_rows([[0, 4, 9], [10, 13]], np.zeros(14, bool), 9))
+    [(0, 9), (10, 13)]
+    >>> list(_rows([[0, 4, 9], [10, 13]], np.zeros(14, bool), 8))
+    [(0, 4), (4, 9), (10, 13)]
+    """
+    ends = [end for document in edges for end in document[1:]]
+    next_starts = [start for document in edges for start in (*document[1:-1], document[-1] + 1)]
+    start = 0
+    while ends and start < ends[-1]:
+        last = bisect_right(ends, start + max_tokens) - 1
+        if last >= 0 and ends[last] > start:
+            yield start, ends[last]
+            start = next_starts[last]
+            continue
+        end = start + max_tokens
+        while inside[end] and end > start + 1:
+            end -= 1
+        end = end if end > start + 1 or not inside[end] else start + max_tokens  # a word longer than a row
+        yield start, end
+        start = end
+
+
+def _tallies(bucket: Bucket, copies: int, rows: int) -> list[Tally]:
+    """Count documents, rows and tokens: only documents without text give nothing."""
+    empty = int((bucket.sizes == 0).sum())
+    documents = Tally("documents", entered=len(bucket.ids), left=len(bucket.ids) - empty)
+    documents.dropped["no text"] = empty
+    tokens = len(bucket.tokens) * copies
+    return [documents, Tally("chunks", entered=rows, left=rows), Tally("tokens", entered=tokens, left=tokens)]

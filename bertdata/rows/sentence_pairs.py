@@ -1,0 +1,156 @@
+"""Pairs for next sentence prediction and for sentence order: [CLS] A [SEP] B [SEP].
+
+document 1:  s1 s2 | s3        document 2:  t1 | t2 t3
+
+nsp, both chosen: they exchange Bs      (s1 s2, t2 t3) 1 NotNext    (t1, s3) 1 NotNext
+nsp, not chosen                         (s1 s2, s3)    0 IsNext     (t1, t2 t3) 0 IsNext
+sop, the first one chosen               (s3, s1 s2)    1 swapped    (t1, t2 t3) 0 in order
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from ..config import PairsConfig
+from ..tally import Tally
+from .bucket import Bucket, Ints, Pairs, SpecialIds, copy
+from .chunks import Chunks, cut, cut_whole
+from .exchange import choose, fair_half, match, position_ranks, ranks
+
+__all__ = ["build"]
+
+
+class _Rows(NamedTuple):
+    """Pairs as positions in the bucket's tokens: first and second segment, label, documents, and a number to shuffle by."""
+
+    a_start: Ints
+    a_end: Ints
+    b_start: Ints
+    b_end: Ints
+    labels: npt.NDArray[np.int8]
+    a_documents: Ints
+    b_documents: Ints
+    order: keys.Bits
+
+
+def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str) -> Pairs:
+    """Build a bucket's pairs, each copy for itself: partners are never from another copy."""
+    chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(bucket.tokens) * config.dupe_factor)
+    copies = [_one_copy(bucket, config, n, name, chunks, tokens) for n in range(config.dupe_factor)]
+    columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
+    order = np.argsort(columns[-1], kind="stable")
+    rows = _Rows(*(column[order] for column in columns))
+    documents = _count_documents(bucket, rows, config.dupe_factor, tokens)
+    chunks.left, tokens.left = len(order), int((rows.a_end - rows.a_start + rows.b_end - rows.b_start).sum())
+    lost = tokens.entered - tokens.left - sum(tokens.dropped.values())
+    tokens.dropped["truncation" if config.objective == "nsp" else "sentences that fit in with no neighbour"] = lost
+    return _lay_out(bucket, config, rows, special, [documents, chunks, tokens])
+
+
+def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, *counts: Tally) -> _Rows:
+    """Cut one copy of the bucket into chunks and make a pair of each; `counts` are of chunks and of tokens."""
+    max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
+    doc_keys = bucket.keys(config.seed, max_tokens, number)
+    short = config.short_seq_prob or 0.0
+    if config.objective == "sop":
+        chunks = cut_whole(bucket, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0)
+        counts[0].entered += len(chunks.start)
+        return _swap(bucket, chunks.take(np.argsort(chunks.order)))
+    chunks = cut(bucket, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0)
+    chunks = _without_long_words(bucket, chunks, max_tokens, *counts)
+    return _exchange(bucket, chunks.take(np.argsort(chunks.order)), max_tokens, name)  # so no order of documents matters
+
+
+def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str) -> _Rows:
+    """Make pairs for next sentence prediction: half of the chunks exchange their Bs."""
+    start, end = _fit(bucket, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
+    chunks = chunks._replace(start=start, end=end)
+    matches = match(bucket, chunks)
+    one, other = np.concatenate([matches, matches[:, ::-1]]).T
+    own, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
+    end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], own[too_long])
+    # B keeps its first word whole, even where that is longer than it should be: then A gives way.
+    start[one], end[other] = _fit(bucket, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
+    labels, partner = choose(bucket, chunks, matches, name)
+    start, end = _fit(bucket, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
+    documents = chunks.document, chunks.document[partner]
+    return _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
+
+
+def _swap(bucket: Bucket, chunks: Chunks) -> _Rows:
+    """Make pairs for sentence order: half of the chunks, one of every two neighbours in random order, have A and B swapped."""
+    coins = keys.stream(chunks.order, 1)[:, 0]
+    swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(bucket, chunks)], coins)
+    first = np.where(swapped, chunks.cut, chunks.start), np.where(swapped, chunks.end, chunks.cut)
+    second = np.where(swapped, chunks.start, chunks.cut), np.where(swapped, chunks.cut, chunks.end)
+    return _Rows(*first, *second, swapped.astype(np.int8), chunks.document, chunks.document, _shuffle(chunks))
+
+
+def _shuffle(chunks: Chunks) -> keys.Bits:
+    """Return a random number for each chunk, by which rows are shuffled; not `order`, on which the label depends."""
+    return keys.stream(chunks.order, 3)[:, 2]
+
+
+def _without_long_words(bucket: Bucket, chunks: Chunks, max_tokens: int, *counts: Tally) -> Chunks:
+    """Drop chunks where A's last word or B's first is longer than half of a row: A or B could only be cut inside that word."""
+    last_word = chunks.cut - bucket.word_start(chunks.cut - 1)
+    first_word = bucket.next_word(chunks.cut + 1) - chunks.cut
+    too_long = np.maximum(last_word, first_word) > max_tokens // 2
+    chunk_count, tokens = counts
+    chunk_count.entered += len(too_long)
+    if too_long.any():
+        chunk_count.dropped["a word over half the length"] += int(too_long.sum())
+        tokens.dropped["chunks of a word over half the length"] += int((chunks.end - chunks.start)[too_long].sum())
+    return chunks.take(~too_long)
+
+
+def _cut_to(bucket: Bucket, start: Ints, length: Ints) -> Ints:
+    """Return where segments end that are cut to a length, at a word boundary, but not before the end of their first word."""
+    return np.maximum(bucket.next_word(start + 1), bucket.word_start(start + length))
+
+
+def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: Ints, b_end: Ints) -> tuple[Ints, Ints]:
+    """Cut tokens off A's front and B's end, at word boundaries, so that both fit; return where A starts and where B ends.
+
+    With 13 tokens, and words of one token: A of 20 and B of 20 get 7 and 6; A of 4 leaves 9 to B.
+    """
+    a, b = a_end - a_start, b_end - b_start
+    for_a = np.minimum(a, np.maximum(max_tokens - max_tokens // 2, max_tokens - b))
+    for_b = np.minimum(b, max_tokens - for_a)
+    start, end = bucket.next_word(a_end - for_a), bucket.word_start(b_start + for_b)
+    return np.where(for_a < a, start, a_start), np.where(for_b < b, end, b_end)
+
+
+def _count_documents(bucket: Bucket, rows: _Rows, copies: int, tokens: Tally) -> Tally:
+    """Count the documents, and the tokens of those that are too short to give a pair."""
+    gave = np.bincount(rows.a_documents, minlength=len(bucket.ids)) > 0
+    sentences = np.diff(bucket.first)
+    documents = Tally("documents", entered=len(gave), left=int(gave.sum()))
+    reasons = (("no text", sentences == 0), ("one sentence", sentences == 1), ("no two sentences that fit", sentences > 1))
+    for reason, which in reasons:
+        documents.dropped[reason] = int((which & ~gave).sum())
+    tokens.dropped["documents of one sentence"] = int(bucket.sizes[sentences == 1].sum()) * copies
+    return documents
+
+
+def _lay_out(bucket: Bucket, config: PairsConfig, rows: _Rows, special: SpecialIds, tallies: list[Tally]) -> Pairs:
+    """Lay the pairs out end to end: [CLS] A [SEP] B [SEP], segment ids 0…0 1…1."""
+    a, b = rows.a_end - rows.a_start, rows.b_end - rows.b_start
+    ends = np.append(0, np.cumsum(a + b + 3))
+    first, last = ends[:-1], ends[1:] - 1
+
+    def gather(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        laid_out = np.zeros(int(ends[-1]), values.dtype)
+        copy(laid_out, first + 1, values, rows.a_start, a)
+        copy(laid_out, first + a + 2, values, rows.b_start, b)
+        return laid_out
+
+    input_ids = gather(bucket.tokens)
+    input_ids[first], input_ids[first + a + 1], input_ids[last] = special.cls_id, special.sep_id, special.sep_id
+    continues = gather(bucket.continues) if config.chinese_words != "none" else None
+    token_type_ids = np.repeat(np.tile(np.array([0, 1], np.uint8), len(a)), np.stack([a + 2, b + 1], 1).ravel())
+    return Pairs(input_ids, token_type_ids, continues, ends, rows.labels, rows.a_documents, rows.b_documents, tallies)

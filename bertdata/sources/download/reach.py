@@ -1,0 +1,81 @@
+"""Give up in time: on a host that nobody reaches, and on an answer that comes byte by byte without an end."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from ...errors import TransferError
+
+__all__ = ["reach", "within"]
+
+REACHED_IN = 8.0  # seconds for finding a host's address and for connecting to it, all its addresses together
+_CONNECTED_IN = 4.0  # seconds for one address
+_PORTS = {"http": 80, "https": 443}
+
+T = TypeVar("T")
+
+
+class _Late(Exception):
+    """Tell that something has taken too long."""
+
+
+def within(seconds: float, what: str, call: Callable[[], T]) -> T:
+    """Return what `call` returns, in so many seconds; raise TransferError, which begins with `what`, where it takes longer."""
+    try:
+        return _timed(seconds, call)
+    except _Late:
+        raise TransferError(
+            f"{what} has not come whole in {seconds:.0f} seconds: choose another server, or try again later"
+        ) from None
+
+
+def reach(url: str) -> None:
+    """Raise TransferError where no connection to a URL's host can be made, or to the proxy that the environment names for it.
+
+    What is no URL is not looked at: who asks for it says what is wrong.
+    """
+    import requests
+
+    proxy = requests.utils.select_proxy(url, requests.utils.get_environ_proxies(url)) or ""
+    try:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}" if proxy else url)
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return
+    if not host or not port:
+        return
+    via = f", the proxy for {urlsplit(url).hostname}," if proxy else ""
+    advice = "check the network and the address, then run the same command again"
+    try:
+        _timed(REACHED_IN, lambda: socket.create_connection((host, port), _CONNECTED_IN).close())
+    except UnicodeError:
+        return
+    except _Late:
+        raise TransferError(f"no connection to {host}{via} in {REACHED_IN:.0f} seconds: {advice}") from None
+    except OSError as error:
+        raise TransferError(f"no connection to {host}{via} ({error.strerror or error}): {advice}") from error
+
+
+def _timed(seconds: float, call: Callable[[], T]) -> T:
+    """Call something in a thread, which is left alone, and ends with the process, when it takes too long."""
+    done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            done.put((call(), None))
+        except BaseException as error:
+            done.put((None, error))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        result, error = done.get(timeout=seconds)
+    except queue.Empty:
+        raise _Late from None
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]

@@ -1,0 +1,211 @@
+"""Read what the pages of a Parquet column declare while Arrow reads them, and refuse a page before Arrow unpacks it.
+
+A column chunk is a run of pages: a header in Thrift's compact protocol, which tells the bytes that follow and what they unpack
+to, and these bytes.  Arrow allocates what the header says.  So the file that Arrow is given looks at each header that passes.
+
+    header (type, unpacked, packed) | packed bytes | header | packed bytes | ...
+"""
+
+from __future__ import annotations
+
+from typing import IO, NamedTuple
+
+from .limits import TooLarge, check_unpacked
+
+__all__ = ["Guarded", "TooManyRows"]
+
+_LONGEST_HEADER = 16 << 20  # bytes, Arrow's own limit
+_DICTIONARY = 2  # type of a page that holds the values that others name by number
+_HELD = 32 << 20  # bytes that the rows of a batch may have if each names the longest value of a dictionary
+_I32, _STRUCT = 5, 12  # types of Thrift's compact protocol
+_DEEPEST = 16
+_TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header
+_OLD, _NEW = 5, 8  # structs in it that tell of a page of values, in two versions of the format
+_COUNT, _ENCODING = 1, {_OLD: 2, _NEW: 4}  # fields of these
+_PREFIXES = 7  # the encoding DELTA_BYTE_ARRAY: each value begins with the bytes of the one before
+_VALUES, _VALUES_RATIO = 1 << 21, 4  # that a chunk of lists may have: so many, and so many for each packed byte
+
+
+class TooManyRows(ValueError):
+    """Ask for batches of `rows` rows: more of them, with the dictionary that comes, might fill the memory."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(f"read {rows} rows at a time")
+        self.rows = rows
+
+
+class _Header(NamedTuple):
+    """The header of a page: its own numbers, how many values the page has and how they are encoded, and where it ends."""
+
+    fields: dict[int, int]
+    values: int
+    encoding: int
+    end: int
+
+
+class Guarded:
+    """A file of which Arrow reads one column chunk after another; `begin` tells of each."""
+
+    def __init__(self, file: IO[bytes], most: int, *, lists: bool = False) -> None:
+        self._file, self._most, self._lists = file, most, lists
+        self._values = self._bytes = 0  # of a chunk, so far
+        self._rows = 0  # of a batch; 0 before a column chunk is begun
+        self._next = -1  # where in the file the rest of the chunk is, -1 before its first byte was read
+        self._skip = 0  # bytes of a page that are to come
+        self._head = b""  # the beginning of a header
+        self.refused: ValueError | None = None
+
+    def begin(self, rows: int) -> None:
+        """Expect a column chunk, which is read in batches of so many rows."""
+        self._rows, self._next, self._skip, self._head, self.refused = rows, -1, 0, b"", None
+        self._values = self._bytes = 0
+
+    closed = False
+
+    def close(self) -> None:
+        """Leave the file open: who has opened it closes it."""
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell that it can be read anywhere."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position in the file."""
+        return self._file.tell()
+
+    def seek(self, at: int, whence: int = 0) -> int:
+        """Go to a position in the file."""
+        return self._file.seek(at, whence)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes; raise `TooLarge` or `TooManyRows` for a page that must not be unpacked so."""
+        at = self._file.tell()
+        data = self._file.read(size)
+        if self._rows and data:
+            try:
+                if at != self._next >= 0:
+                    raise ValueError("a column chunk is not read in order")
+                self._look(data)
+            except ValueError as error:
+                self.refused = error
+                raise
+            self._next = at + len(data)
+        return data
+
+    def _look(self, data: bytes) -> None:
+        """Go from header to header in the bytes that follow those seen."""
+        at = min(self._skip, len(data))
+        self._skip -= at
+        while at < len(data):
+            held = len(self._head)
+            seen = self._head + data[at : at + 1024] if held < 1024 else self._head + data[at:]
+            try:
+                header = _header(seen)
+            except IndexError:  # it goes on
+                if len(seen) > _LONGEST_HEADER:
+                    raise ValueError("the header of a page has no end") from None
+                if at + 1024 < len(data) and held < 1024:
+                    self._head, at = seen, at + 1024
+                    continue
+                self._head = seen
+                return
+            at += header.end - held
+            self._head = b""
+            self._check(header)
+            step = min(header.fields[_PACKED], len(data) - at)
+            self._skip, at = header.fields[_PACKED] - step, at + step
+
+    def _check(self, header: _Header) -> None:
+        unpacked, packed = header.fields.get(_UNPACKED, -1), header.fields.get(_PACKED, -1)
+        if not (0 <= unpacked < 1 << 31 and 0 <= packed < 1 << 31):
+            raise ValueError("the header of a page tells no size")
+        check_unpacked(unpacked, packed, self._most, "a page")
+        self._values, self._bytes = self._values + header.values, self._bytes + packed
+        if self._lists and self._values > max(_VALUES, _VALUES_RATIO * self._bytes):
+            raise TooLarge(f"lists of {self._values} strings in {self._bytes} bytes")
+        if self._lists and header.encoding == _PREFIXES:
+            raise TooLarge("lists of strings that begin with those before: write them without DELTA_BYTE_ARRAY")
+        repeats = header.fields.get(_TYPE) == _DICTIONARY or header.encoding == _PREFIXES
+        if repeats and self._rows > (rows := max(1, _HELD // max(1, unpacked))):
+            raise TooManyRows(rows)
+
+
+def _header(data: bytes) -> _Header:
+    """Parse a header; raise IndexError where there is not all of it."""
+    inner: dict[int, dict[int, int]] = {}
+    fields, end = _numbers(data, 0, inner)
+    kind = _NEW if _NEW in inner else _OLD
+    about = inner.get(kind, {})
+    return _Header(fields, about.get(_COUNT, 0), about.get(_ENCODING[kind], 0), end)
+
+
+def _numbers(data: bytes, at: int, inner: dict[int, dict[int, int]] | None) -> tuple[dict[int, int], int]:
+    """Read the whole numbers of a struct, and where it ends; put those of the structs in it into `inner`."""
+    fields: dict[int, int] = {}
+    number = 0
+    while kind := data[at]:
+        number, at = _field(data, at, number)
+        if kind & 15 == _I32:
+            value, at = _varint(data, at)
+            fields[number] = value >> 1 ^ -(value & 1)
+        elif kind & 15 == _STRUCT and inner is not None and number in _ENCODING:
+            inner[number], at = _numbers(data, at, None)
+        else:
+            at = _skip(data, at, kind & 15, 0)
+    return fields, at + 1
+
+
+def _field(data: bytes, at: int, before: int) -> tuple[int, int]:
+    """Read the number of a field, which is told by how much it is more than the one before, or by itself."""
+    if delta := data[at] >> 4:
+        return before + delta, at + 1
+    value, at = _varint(data, at + 1)
+    return value >> 1 ^ -(value & 1), at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise ValueError("a number of more than 64 bits in the header of a page")
+
+
+def _skip(data: bytes, at: int, kind: int, depth: int) -> int:
+    """Return where a value ends: 1, 2 are true and false, 3 to 6 numbers, 7 a double, 8 bytes, 9 and 10 lists, 12 a struct."""
+    if depth > _DEEPEST:
+        raise ValueError("structures within each other in the header of a page")
+    if kind in (1, 2):
+        return at
+    if kind == 3:
+        return at + 1
+    if kind in (4, 5, 6):
+        return _varint(data, at)[1]
+    if kind == 7:
+        return at + 8
+    if kind == 8:
+        size, at = _varint(data, at)
+        return at + size
+    if kind in (9, 10):
+        size, inner, at = data[at] >> 4, data[at] & 15, at + 1
+        if size == 15:
+            size, at = _varint(data, at)
+        for _ in range(size):
+            at = _skip(data, at, 3 if inner in (1, 2) else inner, depth + 1)
+            if at > len(data):
+                raise IndexError
+        return at
+    if kind == _STRUCT:
+        number = 0
+        while kind := data[at]:
+            number, at = _field(data, at, number)
+            at = _skip(data, at, kind & 15, depth + 1)
+        return at + 1
+    raise ValueError(f"a value of an unknown kind {kind} in the header of a page")

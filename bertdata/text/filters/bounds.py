@@ -1,0 +1,133 @@
+"""Measure a document, and tell which bound it breaks: length, letters, digits, repeated sentences, boilerplate.
+
+>>> from bertdata.config import FilterConfig
+>>> table = Document("text:a", "text", "en", "", "", ["12.5 17.25 8 1 94"], [0])
+>>> check(table, FilterConfig())
+Drop(reason='few letters', id='text:a', detail='letters 0.00 < 0.50')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...config import FilterConfig
+from ...records import Document, Drop
+from .boilerplate import is_boilerplate
+from .characters import LIMIT, WINDOW, categories, codes
+
+__all__ = ["FILTERS", "Filter", "Measures", "check"]
+
+_LETTER, _DIGIT, _MARK = 1, 2, 3  # of any script; 0 is space and what has no shape
+
+
+class Measures:
+    """What is measured of a document, each when it is asked for."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._text = "\n".join(document.sentences)
+
+    @property
+    def characters(self) -> int:
+        """How many characters its sentences have."""
+        return len(self._text) - max(0, len(self._document.sentences) - 1)
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        """How many characters of each kind there are."""
+        found = [0, 0, 0, 0]
+        for start in range(0, len(self._text), WINDOW):
+            kinds = _kinds()[codes(self._text[start : start + WINDOW])]
+            for kind in (_LETTER, _DIGIT, _MARK):
+                found[kind] += np.count_nonzero(kinds == kind)
+        return found
+
+    def _share(self, kind: int) -> float:
+        return self._kinds[kind] / (sum(self._kinds[1:]) or 1)
+
+    @property
+    def letters(self) -> float:
+        """The share of letters, with the marks that belong to them."""
+        return self._share(_LETTER)
+
+    @property
+    def digits(self) -> float:
+        """The share of digits and other signs for numbers."""
+        return self._share(_DIGIT)
+
+    @property
+    def repeated(self) -> float:
+        """The share of sentences that came before in the document, by characters."""
+        sentences = self._document.sentences
+        distinct = set(sentences)
+        if len(distinct) == len(sentences):
+            return 0.0
+        return (self.characters - sum(map(len, distinct))) / self.characters
+
+    @property
+    def boilerplate(self) -> float:
+        """The share of paragraphs that are no text but a site's own words, by characters."""
+        paragraphs = map(" ".join, self._document.paragraphs())
+        return sum(len(paragraph) for paragraph in paragraphs if is_boilerplate(paragraph)) / max(1, self.characters)
+
+
+class Filter(NamedTuple):
+    """A bound: under which reason a document goes that breaks it, which option sets it, and what it is a bound of."""
+
+    reason: str
+    field: str
+    measure: Callable[[Measures], float]
+
+    def broken_by(self, measures: Measures, bounds: FilterConfig) -> str:
+        """Say how a document breaks the bound; nothing where it keeps it, or the bound is off."""
+        bound: float = getattr(bounds, self.field)
+        side, _, name = self.field.partition("_")
+        if bound == (1.0 if side == "max" and isinstance(bound, float) else 0):
+            return ""
+        value = self.measure(measures)
+        if value >= bound if side == "min" else value <= bound:
+            return ""
+        sign = "<" if side == "min" else ">"
+        return f"{name} {_figure(value)} {sign} {_figure(bound)}"
+
+
+FILTERS = (
+    Filter("too short", "min_characters", lambda measures: measures.characters),
+    Filter("too long", "max_characters", lambda measures: measures.characters),
+    Filter("few letters", "min_letters", lambda measures: measures.letters),
+    Filter("many digits", "max_digits", lambda measures: measures.digits),
+    Filter("repeated sentences", "max_repeated", lambda measures: measures.repeated),
+    Filter("boilerplate", "max_boilerplate", lambda measures: measures.boilerplate),
+)
+
+
+def check(document: Document, bounds: FilterConfig) -> Drop | None:
+    """Return the first bound that a document breaks, with its figure; None if it keeps all."""
+    measures = Measures(document)
+    for each in FILTERS:
+        if detail := each.broken_by(measures, bounds):
+            return Drop(each.reason, document.id, detail)
+    return None
+
+
+def _figure(value: float) -> str:
+    """Write a share with two digits, more where they are needed to tell it from its bound, or a count.
+
+    >>> _figure(0.314), _figure(1200)
+    ('0.31', '1200')
+    """
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+@cache
+def _kinds() -> npt.NDArray[np.uint8]:
+    """Return the kind of each code point."""
+    found = np.zeros(LIMIT + 1, np.uint8)
+    for kind, letters in ((_LETTER, ["L", "M"]), (_DIGIT, ["N"]), (_MARK, ["P", "S"])):
+        found[np.isin(categories(), letters)] = kind
+    return found

@@ -1,0 +1,153 @@
+"""Tell a text's language, where nothing names it, by its script, its most frequent words and its letters.
+
+A script that one language writes tells by itself.  Among the languages of Latin, Cyrillic, Arabic, Hebrew and Devanagari letters
+the words decide: each frequent word of a language speaks for it, the more frequent, the more.  Nothing is downloaded, and a few
+thousand characters are looked at however long the text is.
+"""
+
+# benchmarks/languages.py: F1 of documents 1.0, rows .998, sentences .944; py3langid 1.0, 1.0, .991, 2 to 5 times slower, +118 MB.
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from functools import cache
+from typing import NamedTuple
+
+from .common_words import ALIKE, LETTERS, WORDS
+
+__all__ = ["UNKNOWN", "Guess", "among", "guess", "identify", "outside"]
+
+UNKNOWN = "und"  # what BCP 47 calls a language that is not known
+_WINDOW = 1000  # characters looked at, at the beginning, in the middle and at the end
+_SCRIPTS = (  # where each range of letters begins, and whose they are; "" is nobody's
+    (0x41, "Latin"), (0x2B0, ""), (0x370, "el"), (0x400, "Cyrillic"), (0x530, "hy"), (0x590, "Hebrew"), (0x600, "Arabic"),
+    (0x700, ""), (0x750, "Arabic"), (0x780, ""), (0x8A0, "Arabic"), (0x900, "Devanagari"), (0x980, "bn"), (0xA00, "pa"),
+    (0xA80, "gu"), (0xB00, "or"), (0xB80, "ta"), (0xC00, "te"), (0xC80, "kn"), (0xD00, "ml"), (0xD80, "si"), (0xE00, "th"),
+    (0xE80, "lo"), (0xF00, "bo"), (0x1000, "my"), (0x10A0, "ka"), (0x1100, "ko"), (0x1200, "am"), (0x13A0, ""),
+    (0x1780, "km"), (0x1800, ""), (0x1E00, "Latin"), (0x1F00, "el"), (0x2000, ""), (0x3040, "kana"), (0x3100, ""),
+    (0x3400, "han"), (0xA000, ""), (0xAC00, "ko"), (0xD7B0, ""), (0xF900, "han"), (0xFB00, ""), (0x20000, "han"), (0x32000, ""),
+)  # fmt: skip
+_STARTS = [start for start, _ in _SCRIPTS]
+_LEAST_OF_CJK, _LEAST_KANA = 0.3, 0.05  # share of letters that tells Chinese, Japanese or Korean; a character is a word
+_WORD = re.compile(r"[^\s\d!-/:-@\[-`{-~\u00a0-\u00bf\u2000-\u206f\u0589\u05be\u05f3\u060c\u061b\u061f\u06d4\u0964\u0965]+")
+_OWN, _ALIEN = 0.7, -1.5  # what a letter says for a language that has it, and against one that has not
+_PRIOR = {"en": 2.0, "de": 1.0, "es": 1.0, "fr": 1.0, "pt": 1.0, "ru": 1.0}  # most text is theirs
+_LEAST = 4.0  # what must speak for a language, for it to be told: a word or two
+_SURE, _SURE_WORDS = 12.0, 8  # what must speak for it more than for the next one, and how many of its words
+
+
+class Guess(NamedTuple):
+    """A language, and whether the text leaves no doubt of it."""
+
+    language: str
+    sure: bool
+
+
+def guess(text: str) -> str:
+    """Return the language of a text, `UNKNOWN` where nothing tells.
+
+    >>> guess("茶树原产于中国。"), guess("お茶を飲む。"), guess("Tea is drunk."), guess("Der Tee ist nicht da."), guess("Tea")
+    ('zh', 'ja', 'en', 'de', 'und')
+    """
+    return identify(text).language
+
+
+def among(language: str, languages: tuple[str, ...]) -> bool:
+    """Tell whether a language is one of those given, or so like one that no text tells them apart.
+
+    >>> among("zh-TW", ("en", "zh")), among("nb", ("no",)), among("de", ("en", "zh"))
+    (True, True, False)
+    """
+    return _plain(language) in set(map(_plain, languages))
+
+
+def outside(text: str, told: str, languages: tuple[str, ...]) -> str:
+    """Return the language of a document if it is none of those wanted, else ``""``.
+
+    What its source told counts, and what its text plainly is, unless it was told to be in a language that is not known here.
+
+    >>> outside("Il tè si beve in tazza. " * 5, "en", ("en", "de")), outside("Tea is drunk.", "en", ("en", "de"))
+    ('it', '')
+    """
+    if not among(told, languages):
+        return told
+    found = identify(text)
+    wrong = found.sure and _plain(told) in _KNOWN and not among(found.language, languages)
+    return found.language if wrong else ""
+
+
+def _plain(code: str) -> str:
+    main = re.split("[-_]", code.lower())[0]
+    return ALIKE.get(main, main)
+
+
+def identify(text: str) -> Guess:
+    """Look at a text's beginning, middle and end, and tell its language."""
+    sample = _sample(text)
+    characters = Counter(sample)
+    scripts: Counter[str] = Counter()
+    for character, count in characters.items():
+        if character.isalpha():
+            scripts[_SCRIPTS[bisect_right(_STARTS, ord(character)) - 1][1]] += count
+    letters = scripts.total()
+    if not letters:
+        return Guess(UNKNOWN, False)
+    for language, count in (("ja", scripts["kana"] + scripts["han"]), ("ko", scripts["ko"]), ("zh", scripts["han"])):
+        if count > _LEAST_OF_CJK * letters and (language != "ja" or scripts["kana"] > _LEAST_KANA * letters):
+            return Guess(language, count > 0.5 * letters and letters >= 20)
+    script, count = max(scripts.items(), key=lambda item: (item[1], item[0]))
+    if script in _LANGUAGES:
+        return _by_words(sample, characters, script)
+    return Guess(script or UNKNOWN, bool(script) and letters >= 20 and count > 0.5 * letters)
+
+
+def _sample(text: str) -> str:
+    if len(text) <= 3 * _WINDOW:
+        return text
+    middle = (len(text) - _WINDOW) // 2
+    return f"{text[:_WINDOW]} {text[middle : middle + _WINDOW]} {text[-_WINDOW:]}"
+
+
+_LANGUAGES = {
+    "Latin": tuple(WORDS)[: tuple(WORDS).index("ru")],
+    "Cyrillic": ("ru", "uk", "be", "bg", "mk", "sr", "kk"),
+    "Arabic": ("ar", "fa", "ur", "ps"),
+    "Devanagari": ("hi", "mr", "ne"),
+    "Hebrew": ("he", "yi"),
+}
+_KNOWN = {*WORDS, *(language for _, language in _SCRIPTS if len(language) == 2), "ja", "zh"}
+
+
+@cache
+def _tables(script: str) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Return what each word, and each letter, says for and against languages of a script."""
+    words: dict[str, dict[str, float]] = defaultdict(dict)
+    for language in _LANGUAGES[script]:
+        for rank, word in enumerate(WORDS[language].split()):
+            words[word].setdefault(language, math.log(1000 / (rank + 5)))
+    telling = {letter for language in _LANGUAGES[script] for letter in LETTERS.get(language, "")}
+    letters = {
+        letter: {language: _OWN if letter in LETTERS.get(language, "") else _ALIEN for language in _LANGUAGES[script]}
+        for letter in telling
+    }
+    return words, letters
+
+
+def _by_words(sample: str, characters: Counter[str], script: str) -> Guess:
+    words, letters = _tables(script)
+    scores = {language: _PRIOR.get(language, 0.0) for language in _LANGUAGES[script]}
+    found: Counter[str] = Counter()
+    for word, count in Counter(_WORD.findall(sample.lower())).items():
+        for language, weight in words.get(word, {}).items():
+            scores[language] += weight * count
+            found[language] += count
+    for letter, count in characters.items():
+        for language, weight in letters.get(letter.lower(), {}).items():
+            scores[language] += weight * count
+    (best, first), (_, second) = sorted(scores.items(), key=lambda item: -item[1])[:2]
+    if first < _LEAST:
+        return Guess(UNKNOWN, False)
+    return Guess(best, first - second >= _SURE and found[best] >= _SURE_WORDS)

@@ -1,0 +1,118 @@
+"""Choose who splits sentences, by name, for all languages or for some.
+
+sentencex                  the library, and the rules of `rules`
+blingfire                  the library of Microsoft, one model for all languages; the extra `blingfire`
+regex                      one rule, nothing to install
+spacy_split:split          a function of yours: (paragraph, language) -> its sentences
+blingfire,zh=sentencex     blingfire, but for Chinese
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+from ...errors import UsageError
+from ...io.functions import load
+from .plain import split_plain
+from .rules import split_sentences
+
+__all__ = ["Splitter", "packages", "splitter"]
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # blingfire loses count at some of them
+Splitter = Callable[[str, str], list[str]]
+
+
+@functools.lru_cache(maxsize=8)
+def splitter(names: str) -> Splitter:
+    """Return the function of this name, which takes a paragraph and a language; raise UsageError where there is none.
+
+    >>> splitter("regex,zh=sentencex")("He came. She left.", "en")
+    ['He came.', 'She left.']
+    """
+    chosen: dict[str, Splitter] = {}
+    for part in names.split(","):
+        language, _, name = part.strip().rpartition("=")
+        if language in chosen:
+            raise UsageError(f"`sentence_splitter` {names}: {language or 'the languages without one of their own'} twice")
+        chosen[language.lower()] = _by_name(name)
+    default = chosen.pop("", split_sentences)
+    if not chosen:
+        return default
+
+    def split(paragraph: str, language: str) -> list[str]:
+        code = language.lower().replace("_", "-")
+        return chosen.get(code, chosen.get(code.partition("-")[0], default))(paragraph, language)
+
+    return split
+
+
+def packages(names: str) -> tuple[str, ...]:
+    """Return the modules, besides bertdata's own, that split sentences; raise UsageError where one is not there.
+
+    >>> packages("sentencex,zh=regex")
+    ()
+    """
+    splitter(names)
+    modules = {part.strip().rpartition("=")[2].partition(":")[0] for part in names.split(",")}
+    return tuple(sorted(modules - _KNOWN.keys()))
+
+
+def _by_name(name: str) -> Splitter:
+    if name == "blingfire":
+        return _blingfire()
+    if name in _KNOWN:
+        return _KNOWN[name]
+    if not all(name.partition(":")):
+        raise UsageError(f"`sentence_splitter` {name}: use {', '.join(_KNOWN)}, blingfire, or module:function")
+    return _Checked(name, load(name, "sentence_splitter"))
+
+
+_KNOWN: dict[str, Splitter] = {"sentencex": split_sentences, "regex": split_plain}
+
+
+def _blingfire() -> Splitter:
+    """Return blingfire as a splitter; only its offsets are used, as it changes white space in its sentences."""
+    try:
+        from blingfire import text_to_sentences_and_offsets
+    except ImportError as error:
+        raise UsageError("`sentence_splitter` blingfire: pip install 'bertdata[blingfire]'") from error
+
+    def split(paragraph: str, language: str) -> list[str]:
+        if not paragraph.strip():
+            return []
+        starts = [start for start, _ in text_to_sentences_and_offsets(_CONTROL.sub(" ", paragraph))[1]]
+        cuts = [0, *starts[1:], len(paragraph)]
+        return [sentence for start, end in pairwise(cuts) if (sentence := paragraph[start:end].strip())]
+
+    return split
+
+
+class _Checked:
+    """Hold a function of the user's to its contract: its sentences, joined, are the paragraph but for white space."""
+
+    def __init__(self, name: str, function: Splitter) -> None:
+        self._name, self._function = name, function
+
+    def __call__(self, paragraph: str, language: str) -> list[str]:
+        try:
+            found = list(self._function(paragraph, language))
+            joined = "".join("".join(found).split())
+        except Exception as error:  # whatever it raises, the paragraph is what its author needs to see
+            raise self._error(f"raises {type(error).__name__}: {error}", paragraph, language) from error
+        whole = "".join(paragraph.split())
+        if joined != whole:
+            same = len(os.path.commonprefix([joined, whole]))
+            has, wants = joined[same : same + 20], whole[same : same + 20]
+            raise self._error(f"gives {has!r} in the place of {wants!r}", paragraph, language)
+        return [sentence for piece in found if (sentence := piece.strip())]
+
+    def _error(self, what: str, paragraph: str, language: str) -> UsageError:
+        where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"
+        return UsageError(
+            f"`sentence_splitter` {self._name} {what}, {where}: it must return sentences that, joined, are the paragraph but for "
+            "white space"
+        )

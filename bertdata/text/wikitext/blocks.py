@@ -1,0 +1,197 @@
+"""Lines become paragraphs: headings, lists, preformatted lines and what is left of tables are not prose.
+
+>>> paragraphs("== A ==\\nOne\\ntwo.\\n* item\\n\\nThree<div>four</div>")
+['One two.', 'Three', 'four']
+"""
+
+import re
+
+from .external import part_labels
+from .inline import INLINE
+from .marks import FOOTNOTE, OBJECT, SHIELD, VANISHED
+from .quotes import drop_quotes
+
+__all__ = ["paragraphs"]
+
+_TAG = re.compile(r"<(/?)([a-zA-Z]+[1-6]?)(?=[\s/>])([^<>]*)>")
+_BLOCK_NAMES = """
+    div p blockquote center h1 h2 h3 h4 h5 h6 ul ol dl li dd dt table caption tr td th tbody thead tfoot hr
+    pre section article aside figure figcaption header footer nav main details summary
+"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # with the end of a line among its attributes
+_TAGS = _BLOCKS | INLINE
+_HEADING = re.compile(rf"=.*=[\s{OBJECT}]*$")
+# HTML that is no prose, and the boxes that MediaWiki's own classes name.
+_DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
+_BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
+_VANISHED = VANISHED + FOOTNOTE
+_SPECIAL = frozenset(" *#:;=|!-")
+
+
+class _Page:
+    """Take line by line; ``done`` holds the paragraphs, ``lines`` the one that is open."""
+
+    def __init__(self, keep_definitions: bool, templates_on: bool) -> None:
+        self.keep_definitions = keep_definitions
+        self.unseen = _VANISHED + " " if templates_on else _VANISHED
+        self.done: list[str] = []
+        self.lines: list[str] = []
+        self.inside = ""  # the HTML element whose content is being dropped
+        self.depth = 0  # how many elements of that name are open
+        self.in_run = False  # within <p>: blank lines do not end the paragraph
+        self.in_quote = False  # within <blockquote>: a leading space is nothing
+        self.after_row = False  # the last line was a table row that has lost its table
+
+    def add(self, text: str) -> None:
+        """Add a line to the open paragraph."""
+        self.after_row = False
+        if "''" in text:
+            text = drop_quotes(part_labels(text) if "[" in text else text)
+        self.lines.append(text)
+
+    def end(self) -> None:
+        """End the open paragraph."""
+        if self.lines:
+            self.done.append(" ".join(self.lines))
+            self.lines = []
+
+    def line(self, line: str) -> None:
+        """Take one line."""
+        if not line:
+            if not self.in_run:
+                self.end()
+            return
+        first = line[0]
+        if first in _VANISHED:
+            line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
+            first = line[:1]
+        tags = _block_tags(line) if "<" in line else []
+        if first == "=" and _HEADING.match(line):
+            self.inside = ""
+            self.end()
+        elif tags:
+            self.tagged(line, tags)
+        elif self.inside:
+            return
+        elif not line or line.isspace():
+            if not self.in_run:
+                self.end()
+        elif first in _SPECIAL:
+            self.special(line, first)
+        else:
+            self.add(line)
+
+    def special(self, line: str, first: str) -> None:
+        """Take a line whose first character may be markup."""
+        if first in "*#":
+            self.end()
+        elif first == " " and (self.in_run or self.in_quote):
+            self.add(line)
+        elif first == "-" and line.startswith("----"):
+            self.end()
+            text = line.lstrip("-").lstrip()
+            self.line(text and SHIELD + text)  # it is no line of its own
+        elif first == "|" or (first == "!" and (self.after_row or "!!" in line)):
+            self.end()
+            self.after_row = True
+        elif first in ":;" and self.keep_definitions:
+            self.end()
+            item = _item(line)
+            if item:
+                self.add(item)
+                self.end()
+        elif first in " :;":
+            self.end()
+        else:
+            self.add(line)
+
+    def tagged(self, line: str, tags: list[re.Match[str]]) -> None:
+        """Cut a line at its block tags."""
+        place = 0
+        if line[0] in "*#:;":
+            self.end()
+            tags = _after_item(tags)
+            place = tags[0].start() if tags else len(line)
+        for tag in tags:
+            self.piece(line[place : tag.start()])
+            self.end()
+            place = tag.end()
+            closing, name = tag[1] == "/", tag[2].lower()
+            if self.inside:
+                self.nest(name, closing)
+            elif not closing and (name in _DROPPED or (name == "div" and _is_box(tag[3]))):
+                self.inside, self.depth = name, 1
+            elif name == "blockquote":
+                self.in_quote = not closing
+            self.in_run = name == "p" and not closing
+        self.piece(line[place:])
+
+    def nest(self, name: str, closing: bool) -> None:
+        """Count the elements within one that is dropped, up to its end."""
+        if name == self.inside:
+            self.depth += -1 if closing else 1
+            if not self.depth:
+                self.inside = ""
+
+    def piece(self, text: str) -> None:
+        """Add what stands between two block tags."""
+        if not self.inside and text and not text.isspace():
+            self.add(text)
+
+
+def _is_box(attributes: str) -> bool:
+    """Say whether a ``div`` is a box beside the text.
+
+    >>> _is_box(' class="thumb tright"'), _is_box(' style="float: right"')
+    (True, False)
+    """
+    return "class" in attributes.lower() and _BOX.search(attributes) is not None
+
+
+def _block_tags(line: str) -> list[re.Match[str]]:
+    return [tag for tag in _TAG.finditer(line) if tag[2].lower() in _BLOCKS]
+
+
+def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return the tags after a list item: from the first that closes what was opened before the item.
+
+    >>> [tag[0] for tag in _after_item(_block_tags("* <div>a</div> b</blockquote>c<hr>"))]
+    ['</blockquote>', '<hr>']
+    """
+    depth = 0
+    for place, tag in enumerate(tags):
+        depth += -1 if tag[1] else tag[2].lower() != "hr"
+        if depth < 0:
+            return tags[place:]
+    return []
+
+
+def _item(line: str) -> str:
+    """Return the text of a ``:`` or ``;`` line; nothing where the line is also of another list.
+
+    >>> _item("; term : what it means"), _item(":* item")
+    ('term: what it means', '')
+    """
+    text = line.lstrip(":; ")
+    if text[:1] in ("*", "#"):
+        return ""
+    return text.replace(" : ", ": ", 1) if line[0] == ";" else text
+
+
+def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = False) -> list[str]:
+    """Return the paragraphs of running text, each in one line.
+
+    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template or a file
+    does not: those that vanished here are seen on the page.
+
+    >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
+    ([], ['text'])
+    """
+    if "<" in text:
+        text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
+    page = _Page(keep_definitions, templates_on)
+    for line in text.split("\n"):
+        page.line(line)
+    page.end()
+    return page.done

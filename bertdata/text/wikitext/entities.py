@@ -1,0 +1,28 @@
+"""Character references: ``&nbsp;``, ``&#8211;``, ``&#x2D;``.
+
+>>> decode_entities("a&nbsp;&#x2D;&ndash;b &eacute &sup2 AT&T ?a=1&copy=2 &amp;lt; &nosuch;")
+'a\\xa0-–b é ² AT&T ?a=1&copy=2 &lt; &nosuch;'
+"""
+
+import re
+from html import unescape
+
+__all__ = ["decode_entities"]
+
+# Numbers of more digits are no characters; a name without its semicolon must end, outside of addresses.
+_REFERENCE = re.compile(
+    r"&(?:#0{0,40}[0-9]{1,7}(?![0-9]);?|#[xX]0{0,40}[0-9a-fA-F]{1,6}(?![0-9a-fA-F]);?"
+    r"|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))"
+)
+_LINE_ENDS = frozenset("\n\r\f")
+
+
+def _character(reference: re.Match[str]) -> str:
+    """Return the character; one that ends a line is a space."""
+    character = unescape(reference[0])
+    return " " if character in _LINE_ENDS else character
+
+
+def decode_entities(text: str) -> str:
+    """Return ``text`` with character references decoded, also the old HTML ones without a semicolon."""
+    return _REFERENCE.sub(_character, text) if "&" in text else text

@@ -1,0 +1,154 @@
+"""Links become their labels; files, categories and links to other languages go.
+
+    >>> names = Namespaces.build()
+    >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names)
+    'see Foo, quxs'
+    >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c", names) == VANISHED + " c"
+    True
+
+Of a link that nothing ends the brackets go, what stands after them stays:
+
+    >>> resolve_links("a [[b|c d", names)
+    'a c d'
+"""
+
+import re
+
+from .marks import FOOTNOTE, VANISHED, as_text, shield
+from .namespaces import CATEGORY, FILE, Namespaces
+from .quotes import drop_quotes
+
+__all__ = ["resolve_links"]
+
+# Most links: no colon and nothing to resolve.  Splitting at them leaves the text and the labels.
+_PLAIN = re.compile(
+    rf"\[(?=\[)\[(?:[^\[\]|:\n]*\|)?([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]"
+)
+_OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # begins with one plain character: that is found much faster
+_CLOSING = re.compile(r"\]\]+")
+
+
+def _trick(target: str) -> str:
+    """Return the label that ``[[target|]]`` stands for.
+
+    >>> _trick("Boston (band)"), _trick("Boston, Texas"), _trick(":Help:Links")
+    ('Boston', 'Boston', 'Links')
+    """
+    name = target.rpartition(":")[2].strip()
+    bracket = max(name.rfind("("), name.rfind("（"), 0)
+    short = name[:bracket] if name.endswith((")", "）")) else name.partition(", ")[0]
+    return short.strip() or name
+
+
+def _words(content: str, names: Namespaces) -> str | None:
+    """Return the words that ``[[content]]`` shows, a mark for a file; None for a category, whose place is closed up.
+
+    >>> _words("fr:Rome", Namespaces.build()), _words("fr:Rome|in French", Namespaces.build())
+    (None, 'in French')
+    """
+    target, bar, label = content.partition("|")
+    if ":" in target:
+        kind = names.kind(target)
+        if kind == FILE:
+            return VANISHED
+        if kind == CATEGORY or (kind is not None and not bar):
+            return None
+        target = target.removeprefix(":")
+    if not bar:
+        return shield(target) if "''" in target else as_text(target)
+    if "''" in label:
+        label = drop_quotes(label)
+    return as_text(label) if label.strip() else _trick(target)
+
+
+class _Links:
+    """Collect text; ``open`` lists where in ``parts`` each unmatched ``[[`` stands.
+
+    A ``]]`` that closes no link may close the brackets of the text, or of an external link: it stays.
+    """
+
+    def __init__(self, names: Namespaces) -> None:
+        self.names = names
+        self.parts: list[str] = []
+        self.open: list[int] = []
+
+    def text(self, text: str) -> None:
+        """Add what stands between two opening brackets; closing ones may be in it."""
+        done = 0
+        if "]" in text:
+            for match in _CLOSING.finditer(text):
+                self.parts.append(text[done : match.start()])
+                done = match.end()
+                self.close(done - match.start())
+        self.parts.append(text[done:])
+
+    def add(self, content: str) -> None:
+        """Add a link without another one in it."""
+        words = _words(content, self.names)
+        if words is None:
+            self.parts[-1] = self.parts[-1].rstrip()
+        else:
+            self.parts.append(words)
+
+    def close(self, count: int) -> None:
+        """Match a run of ``count`` closing brackets with the links that are open."""
+        parts = self.parts
+        while count >= 2 and self.open:
+            if count == 3 and parts[-1].rfind("[") > parts[-1].rfind("]"):
+                parts[-1] += "]"  # [[target|[label]]]
+                count = 2
+            place = self.open.pop()
+            if len(parts) == place + 2:
+                content = parts.pop()
+                parts[place] = ""
+                self.add(content)
+            else:
+                self.close_nested(place)
+            count -= 2
+        parts.append("]" * count)
+
+    def close_nested(self, place: int) -> None:
+        """Close a link that holds others: a file with its caption goes, of all else the label stays."""
+        parts = self.parts
+        target, bar, label = parts[place + 1].partition("|")
+        if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
+            parts[place:] = [VANISHED]
+        else:
+            parts[place] = ""
+            parts[place + 1] = as_text(label if bar else target)
+
+    def finish(self) -> str:
+        """Return the text; of a link that never ends drop the target, of a file the whole line."""
+        parts = self.parts
+        for place in self.open:
+            parts[place] = ""
+            line, newline, rest = parts[place + 1].partition("\n")
+            target, bar, label = line.partition("|")
+            if bar and ":" in target and self.names.kind(target) == FILE:
+                parts[place + 1] = newline + rest
+            elif bar:
+                parts[place + 1] = as_text(label) + newline + rest
+        return "".join(parts)
+
+
+def resolve_links(text: str, names: Namespaces) -> str:
+    """Return ``text`` with the words of each link in its place."""
+    if "[[" not in text and "]]" not in text:
+        return text
+    text = "".join(_PLAIN.split(text))
+    links = _Links(names)
+    parts = links.parts
+    done = 0
+    for match in _OPENING.finditer(text):
+        start, end = match.span()
+        links.text(text[done:start])
+        done = end
+        content = match[1]
+        if content is not None:
+            links.add(content)
+        else:
+            parts.append(text[start + 2 : end])
+            links.open.append(len(parts))
+            parts.append("[[")
+    links.text(text[done:])
+    return links.finish()

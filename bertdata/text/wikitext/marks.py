@@ -1,0 +1,57 @@
+"""Control characters stand for what left the text; XML forbids them, so no dump contains them.
+
+* ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
+  Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
+* ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
+  one is not blank.
+* ``SHIELD`` begins text in which each character that is markup has a stand-in that is not: ``<nowiki>``.
+
+    >>> unshield(shield("[[x]]")) == "[[x]]" and "[" not in shield("[[x]]")
+    True
+"""
+
+__all__ = ["FOOTNOTE", "LINE_MARKUP", "OBJECT", "SHIELD", "VANISHED", "as_text", "clean_input", "shield", "unshield"]
+
+VANISHED = "\x1f"
+FOOTNOTE = "\x1e"
+OBJECT = "\x02"
+SHIELD = "\x03"
+
+_MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
+LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
+_FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
+_TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + place) for place, char in enumerate(_MARKUP)}
+_TO_MARKUP: dict[int, str] = {_FIRST + place: char for place, char in enumerate(_MARKUP)}
+_TO_SHIELD[ord("\n")] = _TO_SHIELD[ord(" ")]
+_TO_MARKUP[ord(SHIELD)] = ""
+
+
+def clean_input(text: str) -> str:
+    """Remove the characters this package keeps for itself, and carriage returns.
+
+    >>> clean_input("a\\r\\nb\\x02")
+    'a\\nb'
+    """
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD):
+        if own in text:
+            text = text.replace(own, "")
+    return text
+
+
+def as_text(words: str) -> str:
+    """Return words so that they make no list, table or preformatted line where they begin one.
+
+    >>> as_text(" label") == SHIELD + " label", as_text("label")
+    (True, 'label')
+    """
+    return SHIELD + words if words[:1] in LINE_MARKUP else words
+
+
+def shield(text: str) -> str:
+    """Replace each markup character by its stand-in, and each newline by that of a space."""
+    return SHIELD + text.translate(_TO_SHIELD)
+
+
+def unshield(text: str) -> str:
+    """Put the markup characters back."""
+    return text.translate(_TO_MARKUP) if SHIELD in text else text

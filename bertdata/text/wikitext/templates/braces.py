@@ -1,0 +1,243 @@
+"""Double and triple braces are matched as MediaWiki matches them, in one pass with a stack.
+
+A ``Span`` is one matched pair with those inside it.  ``parse`` makes of it a tree of calls, functions and
+parameters, in which plain text is ``str``:
+
+    >>> parse("a {{b|c|d={{{1|e}}}}} {{lc:F}}")
+    ('a ', Call(name='b', arguments=((None, 'c'), ('d', Parameter(name='1', default='e')))), ' ', \
+Function(name='lc', arguments=((None, 'F'),)))
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple, Optional, Union
+
+from ..namespaces import TEMPLATE, Namespaces
+
+__all__ = ["CALL", "GONE", "Argument", "Call", "Function", "Node", "Parameter", "Parts", "Span", "node", "parse", "scan", "title"]
+
+_OPENING = re.compile(r"\{\{(?:([^{}]*)\}\}|\{*)")  # begins with plain characters: that is found much faster
+_CLOSING = re.compile(r"\}\}+")
+_MAX_DEPTH = 40  # MediaWiki's own limit on nested braces; it also keeps hostile input linear
+_NAME = re.compile(r"[^|{}\[\]<>\n]{0,80}\|")
+_BAR = re.compile(r"\|")
+_BARS = re.compile(r"\[\[|\]\]|-\{|\}-|\|")
+_MAX_NAME = 300  # MediaWiki's own is 255 bytes
+_MAX_ARGUMENTS = 2000  # those behind are not seen; no template in running prose has a tenth of it
+_SHORT = 100  # characters of a call whose tree is kept
+_SUBST = ("subst", "safesubst")
+
+GONE, CALL, PARAMETER = 0, 2, 3  # braces without a partner go; two are a call, three a parameter
+
+
+class Span(NamedTuple):
+    """Braces from ``start`` to ``end``; ``children`` are the spans between them, in order."""
+
+    start: int
+    end: int
+    kind: int
+    children: tuple["Span", ...] = ()
+
+
+class Parameter(NamedTuple):
+    """``{{{name|default}}}``."""
+
+    name: str
+    default: Optional["Parts"]  # noqa: UP045 - as below
+
+
+class Call(NamedTuple):
+    """``{{name|value|key=value}}``; a positional argument has no key."""
+
+    name: str
+    arguments: tuple["Argument", ...]
+
+
+class Function(NamedTuple):
+    """``{{name:value|value}}``, with the arguments of a call."""
+
+    name: str
+    arguments: tuple["Argument", ...]
+
+
+Node = Union[Parameter, Call, Function]  # noqa: UP007 - a name in quotes is not evaluated by "|" on Python 3.10
+Parts = Union[str, Node, tuple[Union[str, Node], ...]]  # noqa: UP007
+Argument = tuple[Optional[str], Parts]  # noqa: UP045
+
+
+class _Scan:
+    """``spans`` are those that no open braces follow; ``opened`` are offset, length and the number of spans before."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.opened: list[tuple[int, int, int]] = []
+
+    def close(self, place: int, count: int) -> None:
+        """Match a run of ``count`` closing braces with the runs that are open."""
+        spans = self.spans
+        while count >= 2 and self.opened:
+            start, size, first = self.opened.pop()
+            taken = min(size, count, 3)
+            left = size - taken
+            place += taken
+            count -= taken
+            deep = len(self.opened) + size // 3 >= _MAX_DEPTH
+            children = tuple(spans[first:])
+            del spans[first:]
+            spans.append(Span(start + left, place, GONE if deep else taken, () if deep else children))
+            if left >= 2:
+                self.opened.append((start, left, first))
+        if count >= 2:
+            spans.append(Span(place, place + count - count % 2, GONE))
+
+    def close_all(self, text: str, start: int, end: int) -> None:
+        """Match the closing braces in a part of the text, between two opening ones."""
+        for match in _CLOSING.finditer(text, start, end):
+            self.close(match.start(), match.end() - match.start())
+
+    def finish(self, text: str) -> list[Span]:
+        """Return the spans; of braces that never end, they and the name go."""
+        for start, size, _ in self.opened:
+            name = _NAME.match(text, start + size)
+            self.spans.append(Span(start, name.end() if name else start + size, GONE))
+        return sorted(self.spans) if self.opened else self.spans
+
+
+def scan(text: str) -> list[Span]:
+    """Return the outermost spans of ``text``, in order.
+
+    >>> [(span.kind, len(span.children)) for span in scan("{{a|{{b}}}} {{{c}}} }} {{d")]
+    [(2, 1), (3, 0), (0, 0), (0, 0)]
+    """
+    found = _Scan()
+    done = 0
+    for match in _OPENING.finditer(text):
+        start, end = match.span()
+        if text.find("}", done, start) >= 0:
+            found.close_all(text, done, start)
+        if match.lastindex:
+            found.spans.append(Span(start, end, CALL))
+        else:
+            found.opened.append((start, end - start, len(found.spans)))
+        done = end
+    found.close_all(text, done, len(text))
+    return found.finish(text)
+
+
+def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[list[str | Node]] | None:
+    """Cut what is between the braces at its bars, not at those in brackets; None where brackets have no partner.
+
+    ``nodes`` keeps the trees of what stands between the braces, by where it begins.
+    """
+    arguments: list[list[str | Node]] = [[]]
+    place, depth = span.start + span.kind, 0
+    for child in (*span.children, Span(span.end - span.kind, span.end, GONE)):
+        if len(arguments) > _MAX_ARGUMENTS + 1:
+            break
+        for token in (_BARS if brackets else _BAR).finditer(text, place, child.start):
+            if token[0] != "|":
+                depth = depth + 1 if token[0] in ("[[", "-{") else max(depth - 1, 0)
+            elif not depth:
+                arguments[-1].append(text[place : token.start()])
+                arguments.append([])
+                place = token.end()
+        arguments[-1].append(text[place : child.start])
+        if child.kind:
+            if child.start not in nodes:
+                nodes[child.start] = node(text, child)
+            arguments[-1].append(nodes[child.start])
+        place = child.end
+    return None if depth else arguments
+
+
+def _join(pieces: Sequence[str | Node]) -> Parts:
+    """Return a text or a node where there is nothing else."""
+    rest = tuple(piece for piece in pieces if piece)
+    return rest if len(rest) > 1 else rest[0] if rest else ""
+
+
+def _keyed(pieces: list[str | Node]) -> Argument:
+    """Split ``key=value``; an equals sign in a link or within a template is none."""
+    first = pieces[0]
+    if len(pieces) == 1 and (not isinstance(first, str) or "=" not in first):
+        return None, first
+    if isinstance(first, str) and "=" in first:
+        key, _, value = first.partition("=")
+        if "[[" not in key:
+            return key, _join([value, *pieces[1:]])
+    return None, _join(pieces)
+
+
+def title(text: str, span: Span) -> str:
+    """Return the name of a call as it is looked up; one with a colon is that of a parser function.
+
+    >>> [title(text, scan(text)[0]) for text in ("{{Nihongo_foot |x}}", "{{Modèle:A}}", "{{subst:b}}", "{{ #IF: x|y}}")]
+    ['nihongo foot', 'a', 'b', '#if:']
+    """
+    start = span.start + 2
+    end = span.children[0].start if span.children else span.end - 2
+    if end - start > _MAX_NAME:
+        end = start + _MAX_NAME
+    bar = text.find("|", start, end)
+    return _title(text[start : end if bar < 0 else bar])
+
+
+@lru_cache(maxsize=1 << 13)
+def _title(name: str) -> str:
+    """Return the name as it is looked up; a page repeats its names, and all pages share many."""
+    name = name.strip().lower()
+    while ":" in name:
+        prefix, _, rest = name.partition(":")
+        if prefix not in _SUBST and Namespaces.build().kind(name) != TEMPLATE:
+            return prefix.rstrip() + ":"
+        name = rest.lstrip()
+    return " ".join(name.replace("_", " ").split()) if "_" in name or "  " in name else name
+
+
+def node(text: str, span: Span) -> Node:
+    """Return the tree of one span."""
+    if not span.children and span.end - span.start <= _SHORT:
+        return _short(text[span.start : span.end], span.kind)
+    return _node(text, span)
+
+
+@lru_cache(maxsize=1 << 12)
+def _short(call: str, kind: int) -> Node:
+    """Return the tree of a call with nothing nested in it; many stand on page after page."""
+    return _node(call, Span(0, len(call), kind))
+
+
+def _node(text: str, span: Span) -> Node:
+    start, end = span.start + span.kind, span.end - span.kind
+    if span.children or text.find("[[", start, end) >= 0 or text.find("-{", start, end) >= 0:
+        nodes: dict[int, Node] = {}
+        pieces = _cut(text, span, nodes, True) or _cut(text, span, nodes, False) or [[""]]
+    else:
+        pieces = [[piece] for piece in text[start:end].split("|", _MAX_ARGUMENTS + 1)]
+    del pieces[_MAX_ARGUMENTS + 1 :]
+    if span.kind == PARAMETER:
+        name = "".join(piece for piece in pieces[0] if isinstance(piece, str)).strip()
+        return Parameter(name, _join(pieces[1]) if len(pieces) > 1 else None)
+    name = title(text, span)
+    if not name.endswith(":"):
+        return Call(name, tuple([(key and key.strip(), value) for key, value in map(_keyed, pieces[1:])]))
+    first = pieces[0][0]
+    if isinstance(first, str):
+        while (head := first.partition(":"))[0].strip().lower() in _SUBST:
+            first = head[2]
+        pieces[0][0] = head[2]
+    return Function(name[:-1], tuple(map(_keyed, pieces)))
+
+
+def parse(text: str) -> tuple[str | Node, ...]:
+    """Return a whole text as a tree."""
+    pieces: list[str | Node] = []
+    done = 0
+    for span in scan(text):
+        pieces.append(text[done : span.start])
+        if span.kind:
+            pieces.append(node(text, span))
+        done = span.end
+    pieces.append(text[done:])
+    return tuple(piece for piece in pieces if piece)

@@ -1,0 +1,213 @@
+"""Templates, parser functions and parameters: everything between double and triple braces.
+
+What the table of templates knows is replaced by its text, which later steps read as wikitext.  A place that
+shows nothing is marked, so that the spaces and brackets around it can be tidied.
+
+    >>> from bertdata.text.wikitext import load_templates
+    >>> page = PageContext(language="en", templates=load_templates("en"))
+    >>> expand_templates("{{nowrap|a {{unknown}}b}} {{lc:C}} {{{1|d}}} {{e|f", page).replace(VANISHED, "")
+    'a b c d f'
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED
+from ..variants import NOTES, note_rules
+from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
+from .functions import FUNCTIONS, VARIABLES, Arguments
+from .modules import MODULES
+from .table import Templates, no_templates
+
+__all__ = ["PageContext", "expand_templates"]
+
+_MAX_COST = 2_000_000  # MediaWiki's limit on the characters that the templates of a page may give; ours on work as well
+_FUNCTION_COST = 40  # against the limit on the page, besides the characters
+_MODULE_COST = 150
+_WORDS, _RULES, _UNKNOWN = "words", "rules", "unknown"
+_NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
+_LIST_MARKS = ("*", "#", ":", ";", " ")  # in words that a template gives they make no list: "*wódr̥"
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """What a template may know about the page it stands on; ``dropped`` counts those that gave no words."""
+
+    title: str = ""
+    language: str = ""
+    variant: str = ""
+    templates: Templates | None = None
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+Frame = dict[str, str]  # the arguments of the template whose body is being shown: "1", "2", ... and names
+
+
+class _Expander:
+    """Show the nodes of one page within the limits of its work."""
+
+    def __init__(self, page: PageContext, size: int) -> None:
+        self.page = page
+        self.table = page.templates or no_templates(page.language)
+        self.left = max(_MAX_COST, 2 * size)
+        self.notes: list[str] = []
+        self.kinds: dict[str, str] = {}  # what may come of calls by a name
+        self.lost: list[str] = []  # names of the calls that gave no words
+        self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
+
+    def outer(self, text: str, span: Span) -> str:
+        """Return what a span of the page itself shows; of what is not known, nothing within is looked at."""
+        if not span.kind:  # braces without a partner are text to MediaWiki: what follows does not begin the line
+            return SHIELD if text[span.end : span.end + 1] in LINE_MARKUP else ""
+        if span.kind != CALL:
+            return self.node(node(text, span), {}) or VANISHED
+        name = title(text, span)
+        kind = self.kinds.get(name) or self.find_kind(name)
+        if kind == _WORDS:
+            return self.repeated(text, span, name)
+        if kind == _UNKNOWN:
+            return self.drop(name)
+        if kind == _RULES:
+            self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
+            return VANISHED
+        return kind
+
+    def find_kind(self, name: str) -> str:
+        """Say what may come of calls by a name: words, rules, nothing because it is not known, or always this mark."""
+        table, body = self.table, self.table.find(name)
+        if name in table.footnotes:
+            kind = FOOTNOTE
+        elif name in NOTES:
+            kind = _RULES
+        elif body is not None:
+            kind = _WORDS if body.parts else VANISHED
+        elif name.removesuffix(":") in table.functions and (name[-1:] == ":" or name in VARIABLES):
+            kind = _WORDS
+        else:
+            kind = _UNKNOWN
+        self.kinds[name] = kind
+        return kind
+
+    def repeated(self, text: str, span: Span, name: str) -> str:
+        """Return what a known call shows; one that stands on the page again is not worked out again."""
+        if self.left < 0:  # the page has reached its limit: nothing more is shown
+            return self.drop(name + ":" if name in VARIABLES and name in self.table.functions else name)
+        call = text[span.start : span.end]
+        shown, cost, lost = self.done.get(call, _NOT_DONE)
+        if cost <= self.left:
+            self.left -= cost
+            self.lost += lost
+            return shown
+        left, before = self.left, len(self.lost)
+        shown = self.node(node(text, span), {})
+        if shown[:1] in _LIST_MARKS:
+            shown = SHIELD + shown
+        if self.left >= 0:
+            self.done[call] = shown, left - self.left, self.lost[before:]
+        return shown
+
+    def drop(self, name: str) -> str:
+        """Count a call that gives no words."""
+        self.lost.append(name)
+        return VANISHED
+
+    def show(self, parts: Parts, frame: Frame) -> str:
+        """Return what a part of the tree shows."""
+        if type(parts) is str:
+            return parts
+        if type(parts) is tuple:
+            return "".join([piece if type(piece) is str else self.node(piece, frame) for piece in parts])  # type: ignore[arg-type]
+        return self.node(parts, frame)  # type: ignore[arg-type]
+
+    def node(self, item: Node, frame: Frame) -> str:
+        """Return what a parameter, call or function shows."""
+        if isinstance(item, Parameter):
+            value = frame.get(item.name)
+            if value is None:
+                return "" if item.default is None else self.show(item.default, frame)
+            self.left -= len(value)
+            return value if self.left >= 0 else ""
+        if isinstance(item, Call):
+            return self.call(item, frame)
+        return self.function(item, frame)
+
+    def call(self, call: Call, frame: Frame) -> str:
+        """Return what a template shows."""
+        name = call.name
+        if name in self.table.footnotes:
+            return FOOTNOTE
+        if name in VARIABLES and name in self.table.functions:
+            return self.function(Function(name, ()), frame)
+        body = self.table.find(name)
+        if body is None:
+            return self.drop(name)
+        if not body.parts:
+            return VANISHED
+        own = self.collect(call.arguments, frame) if self.left >= 0 else {}
+        if self.left < 0:
+            return self.drop(name)
+        own["0"] = name
+        if body.star:
+            own["*"] = body.star
+        shown = self.show(body.parts, own)
+        self.left -= body.cost + len(shown)
+        return VANISHED if not shown or shown.isspace() else shown
+
+    def function(self, call: Function, frame: Frame) -> str:
+        """Return what a parser function, or one of our own, shows."""
+        name = call.name
+        if name not in self.table.functions or self.left < 0:
+            return self.call(Call(name + ":", call.arguments), frame)
+        if name in MODULES:
+            own = self.collect(call.arguments, frame)
+            positional: list[str] = []
+            while (value := own.pop(str(len(positional) + 1), None)) is not None:
+                positional.append(value)
+            shown = MODULES[name](positional, own, self.page.language)
+        else:
+            shown = FUNCTIONS[name](self.arguments(call, frame))
+        if shown is None:
+            return self.drop(frame.get("0", name + ":"))
+        self.left -= (_MODULE_COST if name in MODULES else _FUNCTION_COST) + len(shown)
+        return VANISHED if not shown or shown.isspace() else shown
+
+    def arguments(self, call: Function, frame: Frame) -> Arguments:
+        """Return the arguments of a function, to be shown when it asks."""
+        page = self.page
+        return Arguments(call.arguments, lambda parts: self.show(parts, frame), page.title, page.language, self.table.languages)
+
+    def collect(self, arguments: Sequence[Argument], frame: Frame) -> Frame:
+        """Return the arguments of a call by number and name; ``{{{...}}}`` passes on those of the frame."""
+        own: Frame = {}
+        count = 0
+        for key, value in arguments:
+            if key is not None:
+                own[key] = self.show(value, frame).strip()
+            elif isinstance(value, Parameter) and value.name == "...":
+                place = 1
+                while (given := frame.get(str(place))) is not None:
+                    count += 1
+                    place += 1
+                    own[str(count)] = given
+                own.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
+            else:
+                count += 1
+                own[str(count)] = self.show(value, frame)
+        return own
+
+
+def expand_templates(text: str, page: PageContext) -> str:
+    """Return ``text`` with everything in double and triple braces replaced by what it shows."""
+    if "{{" not in text and "}}" not in text:
+        return text
+    expander = _Expander(page, len(text))
+    parts: list[str] = []
+    done = 0
+    for span in scan(text):
+        parts += (text[done : span.start], expander.outer(text, span))
+        done = span.end
+    parts.append(text[done:])
+    page.dropped.update(expander.lost)
+    return "".join([*expander.notes, *parts])

@@ -1,0 +1,173 @@
+"""Parser functions and variables: conditions, arithmetic, letter case, numbers and the name of the page.
+
+None of them knows the time of day or other pages: those that ask for it are dropped.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..marks import FOOTNOTE, VANISHED
+from .braces import Argument, Parts
+from .expressions import ExpressionError, evaluate
+from .numbers import format_number, parse_number
+
+__all__ = ["FUNCTIONS", "PLAIN_FUNCTIONS", "VARIABLES", "Arguments"]
+
+_ERROR = VANISHED + '<strong class="error"></strong>'  # what {{#iferror:}} looks for
+_ERROR_TAG = re.compile(r"<(?:strong|span|p|div)\s([^<>]*)")
+_ERROR_CLASS = re.compile(r"\bclass=\"(?:[^\"]*\s)?error\b")
+_NUMERIC = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
+_MAX_PADDING = 500  # MediaWiki's own
+_MAX_REPLACED = 10_000  # characters that one #replace may put in
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a function; each is shown when it is asked for, so a branch not taken costs nothing."""
+
+    parts: Sequence[Argument]
+    show: Callable[[Parts], str]
+    title: str
+    language: str
+    languages: Mapping[str, str]  # names by code
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, place: int) -> str:
+        if place >= len(self.parts):
+            return ""
+        key, value = self.parts[place]
+        text = self.show(value)
+        return (text if key is None else f"{key}={text}").strip()
+
+
+def _same(left: str, right: str) -> bool:
+    """Compare as numbers where both are.
+
+    >>> _same("1.0", "1"), _same("a", "A")
+    (True, False)
+    """
+    if _NUMERIC.fullmatch(left) and _NUMERIC.fullmatch(right):
+        return float(left) == float(right)
+    return left == right
+
+
+def _if(arguments: Arguments) -> str:
+    return arguments[1 if arguments[0] else 2]
+
+
+def _ifeq(arguments: Arguments) -> str:
+    return arguments[2 if _same(arguments[0], arguments[1]) else 3]
+
+
+def _iferror(arguments: Arguments) -> str:
+    tested = arguments[0]
+    if any(map(_ERROR_CLASS.search, _ERROR_TAG.findall(tested))):
+        return arguments[1]
+    return arguments[2] if len(arguments) > 2 else tested
+
+
+def _expr(arguments: Arguments) -> str:
+    try:
+        return evaluate(arguments[0])
+    except ExpressionError:
+        return _ERROR
+
+
+def _ifexpr(arguments: Arguments) -> str:
+    value = _expr(arguments)
+    return value if value == _ERROR else arguments[1 if value not in ("", "0", "-0") else 2]
+
+
+def _switch(arguments: Arguments) -> str:
+    """Return the value of the first case that is the first argument; cases without a value share the next."""
+    wanted = arguments[0]
+    number = _NUMERIC.fullmatch(wanted)
+    falling = falling_default = False
+    default: Parts = ""
+    last = ""
+    for key, value in arguments.parts[1:]:
+        case = arguments.show(value).strip() if key is None else key.strip()
+        falling = falling or case == wanted or (number is not None and _same(case, wanted))
+        falling_default = falling_default or case == "#default"
+        last = case if key is None else ""
+        if key is None:
+            continue
+        if falling:
+            return arguments.show(value).strip()
+        if falling_default:
+            default, falling_default = value, False
+    return last or arguments.show(default).strip()
+
+
+def _formatnum(arguments: Arguments) -> str:
+    option = arguments[1].upper()
+    if option == "R":
+        return parse_number(arguments[0], arguments.language)
+    return arguments[0] if option == "NOSEP" else format_number(arguments[0], arguments.language)
+
+
+def _plural(arguments: Arguments) -> str | None:
+    """Choose between two forms; languages with more are not known."""
+    if len(arguments) > 3 or not _NUMERIC.fullmatch(arguments[0]):
+        return None
+    number = float(arguments[0])
+    singular = number == 1 or (number == 0 and arguments.language in ("fr", "pt-br", "hi"))
+    return arguments[1 if singular or len(arguments) < 3 else 2]
+
+
+def _padding(arguments: Arguments) -> str:
+    fill = arguments[2] or "0"
+    wanted = int(arguments[1]) if arguments[1].isdecimal() and len(arguments[1]) < 9 else 0
+    missing = min(wanted, _MAX_PADDING) - len(arguments[0])
+    return (fill[:_MAX_PADDING] * missing)[: max(missing, 0)]
+
+
+def _language(arguments: Arguments) -> str:
+    """Name a language, or give back a code that has no name in the table."""
+    code = arguments[0].lower()
+    return arguments.languages.get(code) or arguments.languages.get(code.partition("-")[0], arguments[0])
+
+
+def _replace(arguments: Arguments) -> str | None:
+    text, old, new = arguments[0], arguments[1], arguments[2]
+    if not old:
+        return text
+    return text.replace(old, new) if text.count(old) * len(new) <= _MAX_REPLACED else None
+
+
+def _tag(arguments: Arguments) -> str | None:
+    return FOOTNOTE if arguments[0].lower() == "ref" else None
+
+
+Shown = Callable[[Arguments], str | None]  # None: no words
+
+VARIABLES: dict[str, Shown] = {
+    "!": lambda arguments: "|",
+    "=": lambda arguments: "=",
+    **dict.fromkeys(
+        ["pagename", "fullpagename", "basepagename", "subpagename", "rootpagename"], lambda arguments: arguments.title
+    ),
+}
+PLAIN_FUNCTIONS: dict[str, Shown] = {**VARIABLES, "formatnum": _formatnum}  # without a table, only these
+FUNCTIONS: dict[str, Shown] = {
+    **PLAIN_FUNCTIONS,
+    "lc": lambda arguments: arguments[0].lower(),
+    "uc": lambda arguments: arguments[0].upper(),
+    "lcfirst": lambda arguments: arguments[0][:1].lower() + arguments[0][1:],
+    "ucfirst": lambda arguments: arguments[0][:1].upper() + arguments[0][1:],
+    "padleft": lambda arguments: _padding(arguments) + arguments[0],
+    "padright": lambda arguments: arguments[0] + _padding(arguments),
+    "plural": _plural,
+    "#replace": _replace,
+    "#if": _if,
+    "#ifeq": _ifeq,
+    "#iferror": _iferror,
+    "#ifexpr": _ifexpr,
+    "#switch": _switch,
+    "#expr": _expr,
+    "#language": _language,
+    "#tag": _tag,
+}

@@ -1,0 +1,85 @@
+"""Functions for the bodies of templates, where wikitext cannot say what a Lua module does.
+
+A body calls them as ``{{#convert:{{{...}}}}}``; ``{{{...}}}`` passes on all arguments of the call.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from ..convert import convert
+from .numbers import format_number
+
+__all__ = ["MODULES", "Module"]
+
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
+_LONGEST_KEPT = 200  # characters of a call whose result is kept
+Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]  # None: no words
+
+
+def _convert(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    return _measure(tuple(arguments), tuple(options.items()), False)
+
+
+def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Convert with symbols, which are the same in most languages; the numbers are written as in the language of the wiki.
+
+    >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
+    '1.234,5 km (767,1 mi)'
+    """
+    shown = _measure(tuple(arguments), tuple(options.items()), True)
+    return shown and _NUMBER.sub(lambda number: format_number(number[0].replace(",", ""), language), shown)
+
+
+def _measure(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+    """Convert, or take what was converted before: pages repeat themselves."""
+    if sum(map(len, arguments)) + sum(len(value) for _, value in options) > _LONGEST_KEPT:
+        return convert(arguments, dict(options), abbreviate=abbreviate)
+    return _kept(arguments, options, abbreviate)
+
+
+@lru_cache(maxsize=1 << 12)
+def _kept(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+    return convert(arguments, dict(options), abbreviate=abbreviate)
+
+
+def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Join what is not blank by the first argument.
+
+    >>> _join([", ", "a", " ", "b "], {}, "en")
+    'a, b'
+    """
+    separator, *items = arguments or [""]
+    return separator.join(item.strip() for item in items if item.strip())
+
+
+# How {{IPAc-en}} writes sounds on a keyboard, and what it puts before the transcription.
+_KEYS = """
+    @ ə  @r ər  A: ɑː  A:r ɑːr  Q ɒ  & æ  ae æ  aI aɪ  aU aʊ  E ɛ  eI eɪ  E@ ɛə  E@r ɛər  I ɪ  I@ ɪə  I@r ɪər
+    i: iː  O: ɔː  O:r ɔːr  OI ɔɪ  oU oʊ  U ʊ  U@ ʊə  U@r ʊər  u: uː  V ʌ  3:r ɜːr  ju: juː  dZ dʒ  tS tʃ  ch tʃ
+    D ð  dh ð  T θ  th θ  N ŋ  ng ŋ  S ʃ  sh ʃ  Z ʒ  zh ʒ  g ɡ  wh hw  ' ˈ  , ˌ
+"""
+_SOUNDS = dict(zip(_KEYS.split()[::2], _KEYS.split()[1::2], strict=True)) | {"_": " ", ",_": ", "}
+_LABELS = """
+    lang=English:, pron=pronounced, also=also, local=locally, locally=locally, or=or, uk=UK:, us=US:, ukalso=UK also,
+    usalso=US also, alsouk=also UK:, alsous=also US:, au=AU:, ca=CA:, nz=NZ:, ir=IR:, localpron=locally pronounced,
+    uklang=UK English:, uslang=US English:, ipa=IPA:
+"""
+_BEFORE = {key: label + " " for key, _, label in (pair.strip().partition("=") for pair in _LABELS.split(","))}
+
+
+def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Put English sounds together.
+
+    >>> _ipac(["lang", "ˈ", "æ", "l", "b", "@"], {}, "en")
+    'English: /ˈælbə/'
+    """
+    sounds = [sound.strip() for sound in arguments]
+    before = ""
+    while sounds and sounds[0].lower() in _BEFORE:
+        before += _BEFORE[sounds.pop(0).lower()]
+    shown = "".join(_SOUNDS.get(sound, sound) for sound in sounds if not sound.lower().endswith((".ogg", ".oga", ".wav")))
+    return f"{before}/{shown}/" if shown else None
+
+
+MODULES: dict[str, Module] = {"#convert": _convert, "#cvt": _cvt, "#join": _join, "#ipac": _ipac}

@@ -1,0 +1,219 @@
+"""The table of templates that carry words: TOML files in which a body is wikitext.
+
+    footnotes = ["sfn", "citation needed"]          # vanish with the space before them
+
+    [templates]
+    "nowrap | nobr" = "{{{1|}}}"
+    "convert" = "{{#convert:{{{...}}}}}"            # {{{...}}}: all arguments of the call
+    "lang-*" = "{{#language:{{{*}}}}}: {{{1}}}"     # {{{*}}}: what the star stands for; {{{0}}}: the call's name
+    "flagicon" = ""                                 # known to have no words: not counted as dropped
+
+    [languages]
+    fr = "French"                                   # what {{#language:fr}} shows
+
+Names are compared in lower case, with underscores as spaces.  The user's files come first, then the wiki's
+language, then what every wiki has.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ....config import parse_toml
+from ....errors import UsageError
+from ..extensions import resolve_extensions
+from .braces import GONE, Call, Function, Parameter, Parts, Span, parse, scan
+from .functions import FUNCTIONS, PLAIN_FUNCTIONS
+from .modules import MODULES
+
+__all__ = ["Body", "Templates", "load_templates", "no_templates"]
+
+_TABLES = Path(__file__).parent / "tables"
+_SAME = {"simple": "en"}  # wikis in the language of another
+_MAX_NESTING = 12  # of braces in a body, and of templates that call others
+
+
+class Body(NamedTuple):
+    """What a template shows, parsed; ``cost`` is its share of a page's limit on work."""
+
+    parts: Parts
+    cost: int
+    star: str = ""
+
+
+@dataclass(frozen=True)
+class Templates:
+    """What is known of templates; ``functions`` are the parser functions that may be called."""
+
+    footnotes: frozenset[str] = frozenset()
+    bodies: Mapping[str, Body] = field(default_factory=dict)
+    languages: Mapping[str, str] = field(default_factory=dict)
+    functions: frozenset[str] = frozenset(PLAIN_FUNCTIONS)
+    patterns: tuple[tuple[str, str, Body], ...] = ()  # what stands before and after the star
+
+    def find(self, name: str) -> Body | None:
+        """Return the body of a template, or None."""
+        body = self.bodies.get(name)
+        return self._starred(name) if body is None else body
+
+    @cached_property
+    def _starred(self) -> Callable[[str], Body | None]:
+        """Find the body of a name that fits a pattern; pages share their names, so what was found is kept."""
+        starts = tuple({start for start, _, _ in self.patterns if start})
+        ends = tuple({end for start, end, _ in self.patterns if not start})
+
+        @lru_cache(maxsize=1 << 13)
+        def find(name: str) -> Body | None:
+            if not name.startswith(starts) and not name.endswith(ends):
+                return None
+            for start, end, body in self.patterns:
+                if name.startswith(start) and name.endswith(end) and len(name) > len(start + end):
+                    return body._replace(star=name[len(start) : len(name) - len(end)])
+            return None
+
+        return find
+
+
+class _File(NamedTuple):
+    name: str
+    footnotes: frozenset[str]
+    templates: dict[str, str]
+    languages: dict[str, str]
+
+
+def _fault(file: str, name: str, fault: str) -> UsageError:
+    return UsageError(f"{file}: template {name!r}: {fault}")
+
+
+def _names(key: str) -> list[str]:
+    """Split the names of a template.
+
+    >>> _names("Nowrap | no_wrap")
+    ['nowrap', 'no wrap']
+    """
+    return [" ".join(name.replace("_", " ").lower().split()) for name in key.split(" | ")]
+
+
+def _read(file: str, text: str) -> _File:
+    """Read one file, and refuse what is no table of templates."""
+    content = parse_toml(file, text)
+    footnotes = content.pop("footnotes", [])
+    templates, languages = content.pop("templates", {}), content.pop("languages", {})
+    if content:
+        raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, [templates] and [languages]")
+    if not isinstance(footnotes, list) or not all(isinstance(name, str) for name in footnotes):
+        raise UsageError(f"{file}: footnotes must be a list of names")
+    if not isinstance(templates, dict) or not isinstance(languages, dict):
+        raise UsageError(f"{file}: [templates] and [languages] must be tables")
+    bodies: dict[str, str] = {}
+    for key, body in [*templates.items(), *languages.items()]:
+        if not isinstance(body, str):
+            raise _fault(file, key, "the value must be a string")
+    for key, body in templates.items():
+        for name in _names(key):
+            if not name.strip("*") or not set(name).isdisjoint("{}[]|") and name not in ("(!", "!)"):
+                raise _fault(file, key, "no name for a template")
+            if name in bodies:
+                raise _fault(file, name, "stands in the file twice")
+            bodies[name] = body
+    marks = frozenset(name for key in footnotes for name in _names(key))
+    return _File(file, marks, bodies, {code.lower(): name for code, name in languages.items()})
+
+
+def _walk(parts: Parts) -> list[Parameter | Call | Function]:
+    """List the nodes of a tree."""
+    if isinstance(parts, str):
+        return []
+    if not isinstance(parts, (Parameter, Call, Function)):
+        return [node for part in parts for node in _walk(part)]
+    if isinstance(parts, Parameter):
+        return [parts, *_walk(parts.default or "")]
+    return [parts, *(node for _, value in parts.arguments for node in _walk(value))]
+
+
+def _depth(spans: Sequence[Span]) -> int:
+    return 1 + max(_depth(span.children) for span in spans) if spans else 0
+
+
+def _parse(file: str, name: str, text: str) -> Body:
+    """Parse a body, and refuse one that could not work."""
+    text = resolve_extensions(text)
+    spans = scan(text)
+    if any(span.kind == GONE for span in spans):
+        raise _fault(file, name, "braces without a partner")
+    if _depth(spans) > _MAX_NESTING:
+        raise _fault(file, name, f"braces nested deeper than {_MAX_NESTING}")
+    parts = parse(text)
+    nodes = _walk(parts)
+    for node in nodes:
+        if isinstance(node, Function) and node.name not in FUNCTIONS and node.name not in MODULES:
+            known = ", ".join(sorted(name for name in (*FUNCTIONS, *MODULES) if name[0] == "#"))
+            raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
+    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * len(nodes))
+
+
+def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) -> None:
+    """Refuse a body that calls what is not in the table, or itself."""
+    if name in above:
+        raise _fault(file, name, f"calls itself: {' > '.join((*above[above.index(name) :], name))}")
+    if len(above) > _MAX_NESTING:
+        raise _fault(file, above[0], f"calls nested deeper than {_MAX_NESTING}")
+    body = table.find(name)
+    if body is None:
+        if name in table.footnotes or name in FUNCTIONS:
+            return
+        raise _fault(file, above[-1], f"calls {{{{{name}}}}}, which is not in the table")
+    for called in {node.name for node in _walk(body.parts) if isinstance(node, Call)}:
+        _check_calls(table, file, called, (*above, name))
+
+
+def _add(table: Templates, file: str, text: str) -> Templates:
+    """Return the table with a file's templates above those it had."""
+    read = _read(file, text)
+    bodies = {name: body for name, body in table.bodies.items() if name not in read.footnotes}
+    bodies.update((name, _parse(file, name, text)) for name, text in read.templates.items())
+    starred = sorted((name for name in bodies if "*" in name), key=lambda name: (-len(name), name))
+    added = Templates(
+        footnotes=(table.footnotes | read.footnotes) - read.templates.keys(),
+        bodies=bodies,
+        languages={**table.languages, **read.languages},
+        functions=frozenset([*FUNCTIONS, *MODULES]),
+        patterns=tuple((*name.split("*", 1), bodies[name]) for name in starred),  # type: ignore[misc]
+    )
+    for name in read.templates:
+        _check_calls(added, file, name)
+    return added
+
+
+@cache
+def _built_in(language: str) -> Templates:
+    table = Templates()
+    for name in ("common", _SAME.get(language, language)):
+        path = _TABLES / f"{name}.toml"
+        if name.isidentifier() and path.exists():
+            table = _add(table, path.name, path.read_text(encoding="utf-8"))
+    return table
+
+
+def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({})) -> Templates:
+    """Return the table for a wiki, with the user's above it, the last one first.
+
+    ``tables`` holds the text of TOML files by their names.  One that could not work is refused with a ``UsageError`` that names
+    the file, the template and the fault.
+
+    >>> table = load_templates("en", {"mine.toml": '[templates]\\ntea = "a cup of {{{1|tea}}}"'})
+    >>> table.find("tea") is not None
+    True
+    """
+    table = _built_in(language)
+    for name, text in tables.items():
+        table = _add(table, name, text)
+    return table
+
+
+def no_templates(language: str) -> Templates:
+    """Return a table that knows which templates are footnote marks, and nothing else."""
+    return Templates(footnotes=_built_in(language).footnotes)

@@ -1,0 +1,1 @@
+"""Vocabularies: train one, and turn text into its ids."""

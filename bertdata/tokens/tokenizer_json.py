@@ -1,0 +1,63 @@
+"""Read a tokenizer.json of `tokenizers` that cuts text as BERT does: its pieces by id, and how it normalizes text.
+
+train-vocab writes one, and `transformers` from 5 on saves nothing else of a BERT tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..config import read_small
+from ..errors import UsageError
+
+__all__ = ["read_tokenizer"]
+
+_MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
+_BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; what a file does not name has this value
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+    "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+}
+
+
+def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
+    """Return the pieces, and whether text is made lower case and loses its accents.
+
+    Raise UsageError for a file that cannot be read, and for a tokenizer that cuts text in another way than BERT's.
+    """
+    try:
+        found = json.loads(read_small(file, _MOST).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
+        ) from error
+    if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
+        raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
+    for part, wanted in _BERT.items():
+        own = found[part] if isinstance(found.get(part), dict) else {}
+        for key, value in wanted.items():
+            if (part == "model" or own) and own.get(key, value) == value:
+                continue
+            told = f"{key} {own[key]!r}" if key in own else "nothing"
+            raise UsageError(f"{file} cuts text in another way than BERT: its {part} has {told}, BERT's {key} {value!r}")
+    normalizer = found["normalizer"]
+    lowercase, strip = normalizer.get("lowercase", True), normalizer.get("strip_accents")
+    if type(lowercase) is not bool or type(strip) not in (bool, type(None)):
+        raise UsageError(f"{file}: lowercase and strip_accents of its normalizer must be true or false")
+    return _pieces(file, found), lowercase, lowercase if strip is None else strip
+
+
+def _pieces(file: Path, found: dict[str, Any]) -> list[str]:
+    """Return the pieces in order of their ids, which are 0 and up without a gap."""
+    vocabulary, added = found["model"].get("vocab"), found.get("added_tokens") or []
+    if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
+        raise UsageError(f"{file}: its model has no vocab of pieces and their ids")
+    names = [entry.get("content") if isinstance(entry, dict) else None for entry in added] if isinstance(added, list) else [None]
+    if strange := [name for name in names if name not in vocabulary]:
+        raise UsageError(f"{file} adds the token {strange[0]!r}, which its vocabulary lacks: give a vocab.txt that has it")
+    pieces = sorted(vocabulary, key=lambda piece: (vocabulary[piece], piece))
+    if [vocabulary[piece] for piece in pieces] != list(range(len(pieces))):
+        raise UsageError(f"{file}: the ids of its pieces are not 0 to {len(pieces) - 1}, one each: ids would be wrong")
+    return pieces

@@ -1,0 +1,235 @@
+"""Train a WordPiece vocabulary, and write and read its directory: vocab.txt, tokenizer.json, tokenizer_config.json.
+
+The directory loads with `transformers.BertTokenizerFast.from_pretrained`, tokenizer.json with `tokenizers`, and all give
+equal ids.  An existing vocab.txt, Google's for instance, or tokenizer.json of a BERT is read as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a worker is one process; threads would fight for its core
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordPiece
+from tokenizers.trainers import WordPieceTrainer
+
+from .. import keys
+from ..config import VocabConfig, read_small
+from ..errors import EmptyResultError, UsageError
+from ..io.files import place, write_json, write_text
+from ..wordpiece import continues_word
+from .tokenizer_json import read_tokenizer
+
+__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "read", "says_accents", "special_tokens", "train", "write"]
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
+_TEXT = 1 << 16  # characters of a text that is given to the trainer
+_MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB
+_LONGEST_PIECE = 1000  # characters
+_BLANK = " \t\r"
+_NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
+_SETTINGS = ("do_lower_case", "strip_accents")  # of tokenizer_config.json
+_FLAGS = {"do_lower_case": ("lowercase", "cased"), "strip_accents": ("strip-accents", "no-strip-accents")}
+_LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
+
+
+class Vocabulary(NamedTuple):
+    """A vocabulary: its pieces by id, and how text is normalized before it is cut into them."""
+
+    pieces: list[str]
+    lowercase: bool
+    strip_accents: bool
+
+    def continues(self) -> npt.NDArray[np.bool_]:
+        """Tell of each piece [V] whether it continues a word (``##ing``)."""
+        return np.array([continues_word(piece) for piece in self.pieces])
+
+    def tokenizer(self) -> Tokenizer:
+        """Return the `tokenizers` form, which adds [CLS] and [SEP] as BERT does."""
+        ids = {piece: i for i, piece in enumerate(self.pieces)}
+        tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_LONGEST))
+        tokenizer.normalizer = normalizers.BertNormalizer(
+            clean_text=True, handle_chinese_chars=True, strip_accents=self.strip_accents, lowercase=self.lowercase
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece(prefix="##")
+        tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+        return tokenizer
+
+
+def special_tokens(layout: str) -> list[str]:
+    """Return the tokens that come first: as ids 0 to 4, or with the ids of BERT's vocabulary and ``[unusedN]`` around them."""
+    if layout == "compact":
+        return list(SPECIAL)
+    unused = [f"[unused{i}]" for i in range(_UNUSED)]
+    return [SPECIAL[0], *unused[:99], *SPECIAL[1:], *unused[99:]]
+
+
+def is_sampled(seed: int, document_id: str, share: float) -> bool:
+    """Tell whether a document is in the sample: a function of its id alone, so of no order and no number of workers."""
+    return keys.key(seed, "sample", document_id) < share * 2.0**64
+
+
+def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
+    """Train on counted words; raise EmptyResultError where there are none.
+
+    Words come with or without accents as `config.strip_accents` says; None stands for what BERT does: without them in lower case.
+
+    `tokenizers` gives ids to the alphabet and to ``##x`` in the order of a hash map, which differs from run to run and decides
+    which of two equally frequent pairs is merged.  So both are chosen here and given to it in a fixed order.
+    """
+    special = special_tokens(config.layout)
+    most = max(1, (config.size - len(special)) // 2)  # characters: each may take two pieces, x and ##x
+    alphabet, inner = _alphabet(words, min(config.alphabet, most))
+    if not alphabet:
+        raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
+    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = WordPieceTrainer(
+        vocab_size=config.size,
+        min_frequency=config.min_frequency,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        special_tokens=[*special, *inner],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_repeated(words), trainer)
+    pieces = [piece for piece, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
+    strip = config.lowercase if config.strip_accents is None else config.strip_accents
+    return Vocabulary(pieces, config.lowercase, strip)
+
+
+def _alphabet(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
+    """Return the most frequent characters, and ``##x`` for those of them that stand inside words."""
+    counts: Counter[str] = Counter()
+    inside: set[str] = set()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+        inside.update(word[1:])
+    alphabet = [c for c, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]]
+    return sorted(alphabet), [f"##{c}" for c in sorted(inside.intersection(alphabet))]
+
+
+def _repeated(words: Mapping[str, int]) -> Iterator[str]:
+    """Give every word as often as it was counted, in texts of bounded size."""
+    for word, count in words.items():
+        most = max(1, _TEXT // (len(word) + 1))
+        for start in range(0, count, most):
+            yield f"{word} " * min(most, count - start)
+
+
+def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
+    """Write the three files; return their names."""
+    write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in vocabulary.pieces))
+    write_text(directory / "tokenizer.json", vocabulary.tokenizer().to_str(pretty=True) + "\n")
+    names = ("pad", "unk", "cls", "sep", "mask")
+    config = {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": vocabulary.lowercase,
+        "strip_accents": vocabulary.strip_accents,
+        "tokenize_chinese_chars": True,
+        **{f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)},
+    }
+    write_json(directory / "tokenizer_config.json", config)
+    return ["vocab.txt", "tokenizer.json", "tokenizer_config.json"]
+
+
+def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None) -> Vocabulary:
+    """Read a vocabulary directory, a vocab.txt or a tokenizer.json.
+
+    `lowercase` and `strip_accents` are what tokenizer_config.json or tokenizer.json says; without either, a vocabulary with words
+    in upper case is a cased one, and accents come off with lower case, as in BERT.  Raise UsageError for a file that can't be
+    read or is no vocabulary of BERT, and where one of them is given but said otherwise.
+    """
+    file = _file(place(path))
+    if file.suffix == ".json":
+        pieces, *told = read_tokenizer(file)
+        _check_pieces(file, pieces, "piece")
+        settings: dict[str, bool | None] = dict(zip(_SETTINGS, told, strict=True))
+        said_by = file
+    else:
+        pieces = _read_pieces(file)
+        said_by = file.with_name("tokenizer_config.json")
+        settings = _read_settings(said_by)
+    for name, asked in zip(_SETTINGS, (lowercase, strip_accents), strict=True):
+        said = settings.get(name)
+        if asked is not None and said is not None and said != asked:
+            flag, made = _FLAGS[name][not asked], _FLAGS[name][not said]
+            raise UsageError(f"--{flag}: {file} was made with --{made}, as {said_by.name} says: omit --{flag}")
+    said, stripped = (settings.get(name) for name in _SETTINGS)
+    if lowercase is None and said is None:
+        words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))
+        lowercase = not any(word != word.lower() for word in words)
+    lower = bool(lowercase if said is None else said)
+    if strip_accents is None:
+        strip_accents = lower if stripped is None else stripped
+    return Vocabulary(pieces, lower, strip_accents)
+
+
+def says_accents(path: str | Path) -> bool:
+    """Tell whether a vocabulary comes with a file that says what becomes of accents."""
+    file = _file(place(path))
+    return file.suffix == ".json" or "strip_accents" in _read_settings(file.with_name("tokenizer_config.json"))
+
+
+def _file(path: Path) -> Path:
+    """Return the file that a vocabulary is read from."""
+    if not path.is_dir():
+        return path
+    found = (path / name for name in ("vocab.txt", "tokenizer.json"))
+    return next((file for file in found if file.exists()), path / "vocab.txt")
+
+
+def _read_pieces(file: Path) -> list[str]:
+    """Return the piece of each line, without white space around it, as BERT's own reader takes it."""
+    try:
+        text = read_small(file, _MOST).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
+        ) from error
+    pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
+    _check_pieces(file, pieces, "line")
+    return pieces
+
+
+def _check_pieces(file: Path, pieces: list[str], unit: str) -> None:
+    """Raise UsageError, with the number of a line or piece, for what is no vocabulary of BERT."""
+    if missing := [token for token in SPECIAL if token not in pieces]:
+        raise UsageError(f"{file} lacks {', '.join(missing)}: it is not a vocabulary of BERT")
+    first = unit == "line"  # lines are counted from 1, pieces by their ids
+    numbers: dict[str, int] = {}
+    for number, piece in enumerate(pieces, int(first)):
+        if not piece:
+            raise UsageError(f"{file}: {unit} {number} is blank: ids would be unsure; remove it, or write [unused{number}] there")
+        if len(piece) > _LONGEST_PIECE or not _NO_PIECE.isdisjoint(piece):
+            raise UsageError(f"{file}: {unit} {number} is no piece of a word ({piece[:40]!a}): it is not a vocabulary of BERT")
+        if (before := numbers.setdefault(piece, number)) != number:
+            where = f"in lines {before} and {number}"
+            raise UsageError(f"{file} holds {piece!a} twice, {where}: ids would be wrong; remove the second one")
+
+
+def _read_settings(path: Path) -> dict[str, bool | None]:
+    """Read what a tokenizer_config.json says of case and accents, where there is one; null leaves it open, as in Google's."""
+    if not path.exists():
+        return {}
+    try:
+        settings = json.loads(read_small(path).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    found = {name: settings[name] for name in _SETTINGS if name in settings} if isinstance(settings, dict) else {}
+    for name, value in found.items():
+        if type(value) not in (bool, type(None)):
+            raise UsageError(f"{path}: {name} is {value!r}: write true or false there")
+    return found

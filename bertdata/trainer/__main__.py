@@ -1,9 +1,0 @@
-"""The same as `bertdata train`, for one process a GPU: `torchrun --nproc-per-node 8 -m bertdata.trainer run.toml`."""
-
-import sys
-
-from ..cli import main
-
-if __name__ == "__main__":
-    sys.argv.insert(1, "train")
-    main()

@@ -1,0 +1,221 @@
+"""Batches to train on: a plain DataLoader of masked and padded tensors, which starts at any step at once.
+
+    shards = bertdata.Shards("pairs-128")
+    for batch in loader.batches(shards, 256, start_step=1000, workers=2, dense_labels=True):
+        loss = transformers_model(**batch).loss
+
+The rows of a step and their masks are a function of the seed and the step: they are the same with any number of workers, and
+the ranks of any world share one global batch among them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from multiprocessing import parent_process
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dataset.shards import Shards
+from ..errors import UsageError
+from ..io.process import end_with_parent
+from ..rows import masking
+from ..wordpiece import IGNORED
+from . import plan
+from .masks import MaskConfig
+
+try:
+    import torch
+    from torch.utils.data import DataLoader, Dataset, get_worker_info
+except ImportError as error:  # pragma: no cover
+    raise UsageError("bertdata.training.loader needs PyTorch: pip install 'bertdata[train]'") from error
+
+__all__ = ["Batches", "MaskConfig", "batches"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+Tensors = dict[str, torch.Tensor]
+
+
+def batches(
+    shards: Shards,
+    batch_size: int,
+    *,
+    seed: int = 12345,
+    rank: int = 0,
+    world_size: int = 1,
+    start_step: int = 0,
+    steps: int | None = None,
+    whole: bool = False,
+    widths: Sequence[int] | None = None,
+    masks: MaskConfig | None = None,
+    dense_labels: bool = False,
+    workers: int = 0,
+    pin_memory: bool = False,
+) -> DataLoader[Tensors]:
+    """Return a loader of the batches of `steps` steps from `start_step` on, or of the rest of its epoch.
+
+    batch_size: of the global batch, of which `rank` gets its share.  A step is a global batch; steps are counted over all epochs.
+    whole: rows that do not fill a batch form a last, short one, so that an epoch has every row: for evaluation, whose masks then
+    are those of epoch 0.  widths: what batches are padded to; four equal steps up to the longest row if not given.  masks: how
+    rows are masked; as in BERT if not given.  Static masks are served as they are.
+
+    A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids``, ``attention_mask`` [B, L], of pairs
+    ``next_sentence_label`` [B], and ``masked_lm_positions``, ``masked_lm_labels`` [B, P] (not used: 0, `IGNORED`), or instead of
+    these, with `dense_labels`, ``labels`` [B, L] (`IGNORED`, -100, where nothing is predicted).  Of the objective causal,
+    ``input_ids``, ``attention_mask`` and ``labels``.  P is the same for all batches of one width.
+
+    ``loader.dataset.plan`` tells epoch and rows of a step, and how many rows an epoch leaves over.
+    """
+    options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
+    dataset = Batches(shards, batch_size, **options, masks=masks, dense_labels=dense_labels)
+    return DataLoader(
+        dataset,
+        batch_size=None,
+        sampler=_steps(dataset.plan, start_step, steps),
+        num_workers=workers,
+        pin_memory=pin_memory,
+        worker_init_fn=_obey_parent if workers else None,
+        generator=torch.Generator(),  # or each pass would draw from the global one, and a resumed run differ in its dropout
+    )
+
+
+def _steps(order: plan.BatchPlan, start: int, count: int | None) -> range:
+    """Return the numbers of `count` steps from `start` on, or of the rest of its epoch."""
+    if start < 0 or (count is not None and count < 0):
+        raise UsageError(f"{count} steps from step {start}: neither can be below 0")
+    return range(start, start + (order.batches - start % order.batches if count is None else count))
+
+
+def _obey_parent(worker: int) -> None:
+    """End a worker when its parent ends or sends it SIGTERM.
+
+    A SIGTERM from elsewhere, as a scheduler sends it to all processes, is left to the parent, which may have to save first.
+    """
+    end_with_parent()
+    parent = parent_process()
+    if parent is None or not hasattr(signal, "sigwaitinfo"):  # macOS does not tell who sends a signal
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+
+    def wait() -> None:
+        while signal.sigwaitinfo([signal.SIGTERM]).si_pid != parent.pid:
+            pass
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+class Batches(Dataset[Tensors]):
+    """The batches of all epochs by step, or one rank's share of them; arguments as in `batches`."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        batch_size: int,
+        *,
+        seed: int = 12345,
+        rank: int = 0,
+        world_size: int = 1,
+        whole: bool = False,
+        widths: Sequence[int] | None = None,
+        masks: MaskConfig | None = None,
+        dense_labels: bool = False,
+    ) -> None:
+        masks = masks or MaskConfig()
+        if not 0 <= rank < world_size or batch_size % world_size:
+            raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
+        masks.check(shards)
+        options = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
+        self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels}
+        self._shards, self._seed, self._rank, self._world_size = shards, seed, rank, world_size
+        self._masks, self._dense = masks, dense_labels
+        self.plan = plan.BatchPlan(
+            shards.lengths,
+            batch_size,
+            widths=widths or plan.widths(shards.max_seq_length),
+            seed=seed,
+            parts=list(zip(shards.rows, shards.weights, strict=True)),
+            whole=whole,
+        )
+        self._vocabulary = masking.mask_vocabulary(shards.pieces)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _batches, self._arguments
+
+    def __getitem__(self, step: int) -> Tensors:
+        """Return a step's batch; from a worker, narrow arrays go to the main process and become tensors there."""
+        arrays = self._arrays(self.plan[step])
+        return _PickledBatch(arrays, self._dense) if get_worker_info() else _tensors(arrays, self._dense)  # type: ignore[return-value]
+
+    def _arrays(self, batch: plan.Batch) -> Arrays:
+        count = len(batch.rows)
+        own = slice(self._rank * count // self._world_size, (self._rank + 1) * count // self._world_size)
+        arrays = self._shards.gather(batch.rows[own], batch.width)
+        continues = arrays.pop("continues_word", None)
+        if self._shards.objective == "causal":
+            del arrays["token_type_ids"]
+        elif self._shards.masking == "none":
+            numbers = batch.rows[own] + batch.copies[own] * len(self._shards)
+            arrays |= self._mask(arrays["input_ids"], continues, batch, numbers)
+        return arrays
+
+    def _mask(self, ids: npt.NDArray[Any], continues: Any, batch: plan.Batch, numbers: npt.NDArray[Any]) -> Arrays:
+        """Mask rows; what is masked of a row depends on no other row, and not on the width."""
+        masks = self._masks
+        masked, positions, labels = masking.mask(
+            ids,
+            self._vocabulary,
+            seed=self._seed,
+            epoch=batch.epoch,
+            rows=numbers,
+            max_predictions=self.predictions(batch.width),
+            masked_lm_prob=masks.masked_lm_prob,
+            unit=masks.unit,
+            per_piece=masks.per_piece,
+            continues=continues,
+        )
+        return {
+            "input_ids": masked,
+            "masked_lm_positions": positions.astype(np.uint16),
+            "masked_lm_labels": labels.astype(np.int32),
+        }
+
+    def predictions(self, width: int) -> int:
+        """Return P of the batches of a width."""
+        masks = self._masks
+        if masks.unit == "word":  # how far a word may reach over a row's share must not depend on the width
+            width = self.plan.widths[-1]
+        most = masking.predictions_per_row(width, masks.masked_lm_prob, masks.unit)
+        return min(most, masks.max_predictions) if masks.max_predictions else most
+
+
+def _batches(shards: Shards, batch_size: int, options: dict[str, Any]) -> Batches:
+    return Batches(shards, batch_size, **options)
+
+
+class _PickledBatch:
+    """A batch that a worker sends to the main process: arrays, which unpickle as tensors.
+
+    PyTorch sends each tensor as an open file of shared memory, which takes longer, and open files may run out.
+    """
+
+    def __init__(self, arrays: Arrays, dense: bool) -> None:
+        self._arrays, self._dense = arrays, dense
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _tensors, (self._arrays, self._dense)
+
+
+def _tensors(arrays: Arrays, dense: bool) -> Tensors:
+    """Turn arrays into tensors of int64, and masked positions into dense labels where they are wanted."""
+    tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
+    if "masked_lm_labels" not in tensors:
+        tensors["labels"] = tensors["input_ids"].masked_fill(tensors["attention_mask"] == 0, IGNORED)
+    elif dense:
+        positions, labels = tensors.pop("masked_lm_positions"), tensors.pop("masked_lm_labels")
+        tensors["labels"] = torch.full_like(tensors["input_ids"], IGNORED).scatter_(1, positions, labels)
+    return tensors

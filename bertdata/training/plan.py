@@ -1,0 +1,199 @@
+"""Which rows a step serves: pure arithmetic, so a step number is the whole state of the data.
+
+Rows go into buckets by length, and each global batch comes from one bucket, padded to its width.  What a bucket has left over
+when its batches are full goes on to the next wider one, so less than one batch is left over of an epoch.
+
+    >>> plan = BatchPlan(np.array([5, 30, 7, 6, 29, 31, 8]), 2, widths=(8, 32), seed=1)
+    >>> plan.batches, plan.left
+    (3, 1)
+    >>> sorted(plan[step].width for step in range(3))  # of widths 8 and 32, all rows have come but one
+    [8, 8, 32]
+
+Nothing is shuffled in memory: the row at a position of the order is computed from that position alone, by a keyed permutation
+(Black and Rogaway 2002, "Ciphers with arbitrary finite domains": a Feistel network over a x b >= N values, applied again while
+the result is N or more).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from ..errors import EmptyResultError, UsageError
+
+__all__ = ["Batch", "BatchPlan", "shuffled", "widths"]
+
+_ROUNDS = 8  # of the Feistel network, four of each half
+_CHUNK = 1 << 20  # rows that are put into buckets at a time
+Ints = npt.NDArray[np.int64]
+
+
+def widths(longest: int, count: int = 4) -> tuple[int, ...]:
+    """Return equal steps up to the longest length, in multiples of 8, which tensor cores like.
+
+    >>> widths(128), widths(500), widths(16)
+    ((32, 64, 96, 128), (128, 256, 376, 500), (8, 16))
+    """
+    return tuple(sorted({min(longest, math.ceil(longest * step / count / 8) * 8) for step in range(1, count + 1)}))
+
+
+def shuffled(positions: Ints, size: int, key: int) -> Ints:
+    """Return what a random permutation of 0 to `size` - 1, chosen by `key`, makes of each of the positions.
+
+    >>> sorted(shuffled(np.arange(7), 7, 1).tolist())
+    [0, 1, 2, 3, 4, 5, 6]
+    """
+    a = math.isqrt(max(size - 1, 0)) + 1
+    b = -(-size // a)
+    rounds = keys.stream(key, _ROUNDS)
+    values = np.array(positions, np.int64)
+    outside = np.arange(len(values))  # those that are not in range yet
+    while len(outside):
+        left, right = np.divmod(values[outside], b)
+        for number in range(0, _ROUNDS, 2):
+            left = (left + keys.below(keys.at(rounds[number], right), a)) % a
+            right = (right + keys.below(keys.at(rounds[number + 1], left), b)) % b
+        values[outside] = left * b + right
+        outside = outside[values[outside] >= size]
+    return values
+
+
+class Batch(NamedTuple):
+    """A global batch: its step, epoch and width, row numbers [B], and which copy of each row this is in the epoch [B].
+
+    Copies are 0 but where a weight serves rows more than once.
+    """
+
+    step: int
+    epoch: int
+    width: int
+    rows: Ints
+    copies: Ints
+
+
+class _Part(NamedTuple):
+    """Rows of one bucket and one directory: `size` entries of the table from `start`, of which an epoch serves `taken`."""
+
+    start: int
+    size: int
+    taken: int
+    copy: int
+
+
+class BatchPlan:
+    """The batches of every epoch, for rows of these lengths [N]; equal on every rank and in every worker.
+
+    widths: what batches are padded to, from narrow to wide; the last one is no less than the longest row.  parts: (rows, weight)
+    of each directory, in order.  whole: the rows left over form a last, short batch.
+
+    batches: the number of global batches of an epoch.  left: how many rows an epoch leaves over.
+    """
+
+    def __init__(
+        self,
+        lengths: npt.NDArray[Any],
+        batch_size: int,
+        *,
+        widths: Sequence[int],
+        seed: int,
+        parts: Sequence[tuple[int, float]] = (),
+        whole: bool = False,
+    ) -> None:
+        self.batch_size, self.widths, self.seed = batch_size, tuple(widths), seed
+        if batch_size < 1 or list(self.widths) != sorted({*self.widths}) or not self.widths or self.widths[0] < 1:
+            raise UsageError(f"batches of {batch_size} rows at widths {self.widths}: give 1 row or more, and widths that grow")
+        if lengths.max(initial=0) > self.widths[-1]:
+            raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
+        self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)])
+        self._own = [sum(part.taken for part in bucket) for bucket in self._parts]
+        self._totals, carried = [], 0  # rows of each bucket, those carried to it among them
+        for own in self._own:
+            self._totals.append(own + carried)
+            carried = (own + carried) % batch_size
+        self._ends = np.cumsum([total // batch_size for total in self._totals])
+        self.left = 0 if whole else carried
+        self.batches = int(self._ends[-1]) + bool(whole and carried)
+        if not self.batches:
+            raise EmptyResultError(f"{carried} rows do not fill one batch of {batch_size}: use a smaller batch size")
+        self._kept = 0, self._carry(0)
+
+    def __getitem__(self, step: int) -> Batch:
+        """Return the batch of a step, counted over all epochs."""
+        epoch, number = divmod(step, self.batches)
+        if number == self._ends[-1]:
+            return Batch(step, epoch, self.widths[-1], *self._carried(epoch)[-1])
+        number = int(shuffled(np.array([number]), int(self._ends[-1]), keys.key(self.seed, "batches", epoch))[0])
+        bucket = int(np.searchsorted(self._ends, number, "right"))
+        first = (number - (int(self._ends[bucket - 1]) if bucket else 0)) * self.batch_size
+        positions = np.arange(first, first + self.batch_size)
+        return Batch(step, epoch, self.widths[bucket], *self._rows(epoch, bucket, positions, self._carried(epoch)[bucket]))
+
+    def _carried(self, epoch: int) -> list[tuple[Ints, Ints]]:
+        if self._kept[0] != epoch:
+            self._kept = epoch, self._carry(epoch)
+        return self._kept[1]
+
+    def _carry(self, epoch: int) -> list[tuple[Ints, Ints]]:
+        """Return the rows, and their copies, that are carried to each bucket, and last those that are left over."""
+        carried = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        for bucket, total in enumerate(self._totals):
+            positions = np.arange(total - total % self.batch_size, total)
+            carried.append(self._rows(epoch, bucket, positions, carried[-1]))
+        return carried
+
+    def _rows(self, epoch: int, bucket: int, positions: Ints, carried: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+        """Return the rows, and their copies, that this epoch has at these positions of a bucket."""
+        positions = shuffled(positions, self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
+        rows, copies = np.empty_like(positions), np.empty_like(positions)
+        first = 0
+        for number, part in enumerate(self._parts[bucket]):
+            inside = (first <= positions) & (positions < first + part.taken)
+            nth = positions[inside] - first
+            if part.taken < part.size:  # a share: each epoch begins where the last one ended, until all rows have been served
+                nth = shuffled((epoch * part.taken + nth) % part.size, part.size, keys.key(self.seed, "share", bucket, number))
+            rows[inside], copies[inside] = self._table[part.start + nth], part.copy
+            first += part.taken
+        late = positions >= first
+        rows[late], copies[late] = (values[positions[late] - first] for values in carried)
+        return rows, copies
+
+
+def _buckets(
+    lengths: npt.NDArray[Any], widths: tuple[int, ...], parts: Sequence[tuple[int, float]]
+) -> tuple[npt.NDArray[Any], list[list[_Part]]]:
+    """Return the rows in order of bucket and directory, and the parts of each bucket."""
+    table = np.empty(len(lengths), np.uint32 if len(lengths) < 1 << 32 else np.int64)
+    bucket_of = np.searchsorted(widths, np.arange(widths[-1] + 1)).astype(np.uint16)
+    ends = np.cumsum([0] + [size for size, _ in parts])
+    chunks = [(d, i, min(i + _CHUNK, int(ends[d + 1]))) for d in range(len(parts)) for i in range(ends[d], ends[d + 1], _CHUNK)]
+    sizes = np.zeros((len(widths), len(parts)), np.int64)
+    for d, first, last in chunks:
+        sizes[:, d] += np.bincount(bucket_of[lengths[first:last]], minlength=len(widths))
+    starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+    filled = starts.copy()
+    for d, first, last in chunks:
+        own = bucket_of[lengths[first:last]]
+        for bucket in range(len(widths)):
+            rows = np.flatnonzero(own == bucket)
+            table[filled[bucket, d] : filled[bucket, d] + len(rows)] = rows + first
+            filled[bucket, d] += len(rows)
+    return table, [_parts(starts[k].tolist(), sizes, k, [weight for _, weight in parts]) for k in range(len(widths))]
+
+
+def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) -> list[_Part]:
+    """Return what an epoch serves of a bucket: of weight 2.5, all rows twice and half of them once more.
+
+    Shares are rounded over the buckets together, so that a directory's are right in sum.
+    """
+    parts = []
+    for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):
+        size, before = int(sizes[bucket, d]), int(sizes[:bucket, d].sum())
+        share = weight - int(weight)
+        taken = [size] * int(weight) + [round((before + size) * share) - round(before * share)]
+        parts += [_Part(start, size, number, copy) for copy, number in enumerate(taken) if number]
+    return parts

@@ -1,0 +1,93 @@
+"""A training run before it begins: its data, opened and checked against its configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import keys
+from ..config import OBJECTIVES
+from ..config.train import ModelConfig, Phase, TrainConfig
+from ..dataset import manifest
+from ..dataset.shards import Shards
+from ..errors import UsageError
+from ..rows.masking import UNITS
+from .masks import MaskConfig
+
+__all__ = ["Part", "Recipe", "prepare"]
+
+_MASKS = ("masked_lm_prob", "max_predictions", "unit")
+
+
+class Part(NamedTuple):
+    """A phase with its rows; of its steps, counted over the whole run, the first; validation is None where there is none."""
+
+    phase: Phase
+    first: int
+    shards: Shards
+    validation: Shards | None
+    options: dict[str, Any]
+
+    @property
+    def end(self) -> int:
+        """The first step after this phase."""
+        return self.first + self.phase.steps
+
+
+class Recipe(NamedTuple):
+    """What a run is made of.  identity: all that its weights depend on, but the number of processes."""
+
+    config: TrainConfig
+    model: ModelConfig
+    parts: list[Part]
+    pairs: bool
+    identity: dict[str, Any]
+
+
+def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
+    """Open the shards of all phases; raise UsageError for what does not go together, or with the model."""
+    if config.unit not in UNITS:
+        raise UsageError(f"unit {config.unit!r}: use one of {', '.join(UNITS)}")
+    parts: list[Part] = []
+    for index, phase in enumerate(config.phases):
+        shards = Shards(phase.shards, weights=phase.weights or None)
+        options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
+        if shards.masking == "none":
+            options["masks"] = MaskConfig(**{name: getattr(config, name) for name in _MASKS})
+        parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase), options))
+    for part in parts:
+        _check(config, part, parts[0].shards, processes)
+    first = parts[0].shards
+    if all(part.shards.masking == "static" for part in parts):
+        for name in _MASKS:
+            if getattr(config, name) != getattr(TrainConfig, name):
+                raise UsageError(f"{first.paths[0]} is masked already: {name} does nothing: omit it")
+    model = dataclasses.replace(config.model, vocab_size=config.model.vocab_size or first.vocab_size)
+    if model.vocab_size < first.vocab_size:
+        raise UsageError(f"model.vocab_size {model.vocab_size} is less than the {first.vocab_size} pieces of {first.paths[0]}")
+    identity = config.identity()
+    identity["phases"] = {
+        str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
+    }
+    return Recipe(config, model, parts, bool(OBJECTIVES[first.objective]), {**identity, "model": model.identity()})
+
+
+def _validation(phase: Phase) -> Shards | None:
+    made = [manifest.read(Path(path)) for path in phase.shards]
+    all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in made)
+    return Shards(phase.shards, split="validation") if all_have else None
+
+
+def _check(config: TrainConfig, part: Part, first: Shards, processes: int) -> None:
+    shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
+    if shards.objective == "causal":
+        raise UsageError(f"{where} is of the objective causal, but BERT sees what follows: make pairs with another `objective`")
+    if (shards.pieces, shards.objective) != (first.pieces, first.objective):
+        raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
+    if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:
+        raise UsageError(f"{where}: rows of {longest} tokens are longer than model.max_position_embeddings, {most}")
+    if config.batch_size % (processes * part.phase.accumulation):
+        raise UsageError(
+            f"batch_size {config.batch_size} is no multiple of {processes} processes x accumulation {part.phase.accumulation}"
+        )

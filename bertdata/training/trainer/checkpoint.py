@@ -1,0 +1,75 @@
+"""A checkpoint is a directory that `transformers` loads as it stands, and from which training goes on to the bit.
+
+    run/checkpoint-1000/config.json, model.safetensors, vocab.txt, tokenizer.json, tokenizer_config.json
+                        optimizer.safetensors, state.json (the step, what the run is, metrics not written yet)
+
+It is written under a temporary name, flushed to the disk and renamed: one that has its name is whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from safetensors.torch import save as packed
+from torch import Tensor
+
+from ...dataset.run import differences
+from ...errors import ResumeError, VerificationError
+from ...io.files import TEMPORARY, read_json, remove, replacing_directory, write_json
+from ..recipe import Recipe
+from .learner import Learner
+
+__all__ = ["checkpoints", "restore", "save"]
+
+_TOKENIZER = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
+
+
+def checkpoints(output: Path) -> list[Path]:
+    """List the checkpoints of a run by step."""
+    found = [path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()]
+    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
+    """Write a checkpoint, with the tokenizer's files, and remove all but the last ones."""
+    first = recipe.parts[0].shards
+    about = {"architectures": ["BertForPreTraining"], "model_type": "bert", "dtype": "float32"}
+    counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
+    with replacing_directory(output / f"checkpoint-{state['step']}") as path:
+        (path / "model.safetensors").write_bytes(packed(learner.model.state_dict(), {"format": "pt"}))
+        (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
+        for name in _TOKENIZER:
+            shutil.copyfile(first.paths[0] / name, path / name)
+        write_json(path / "config.json", {**about, "pad_token_id": first.pieces.index("[PAD]"), **recipe.model.identity()})
+        write_json(path / "state.json", {**counts, **state})
+    for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint
+        remove(old.rename(old.with_name(f"{TEMPORARY}{old.name}")))
+
+
+def restore(directory: Path, learner: Learner, identity: dict[str, Any]) -> dict[str, Any]:
+    """Bring a learner to where a checkpoint left them, if its run was the same; return its state."""
+    state: dict[str, Any] = read_json(directory / "state.json") or {}
+    if changed := differences(state.get("identity", {}), identity):
+        raise ResumeError(f"{directory} was made with other settings; what differs: {'; '.join(changed[:5])}: give the old ones")
+    _fill(learner.model.state_dict(), directory / "model.safetensors")
+    _fill(learner.optimizer.moments, directory / "optimizer.safetensors")
+    learner.optimizer.updates = state["updates"]
+    learner.scaler.load_state_dict(state["scaler"])
+    return state
+
+
+def _fill(tensors: dict[str, Tensor], path: Path) -> None:
+    """Copy a file's tensors into those of the same names; the decoder's, which some files have, are the embeddings' own."""
+    try:
+        found = {name: values for name, values in load_file(path).items() if not name.startswith("cls.predictions.decoder.")}
+    except (SafetensorError, OSError) as error:
+        raise VerificationError(f"{path} is missing or damaged ({error}): resume from another checkpoint") from error
+    theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (found, tensors))
+    if odd := sorted(name for name, _ in theirs ^ ours):
+        raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")
+    for name, values in found.items():
+        tensors[name].copy_(values)

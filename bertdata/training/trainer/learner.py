@@ -1,0 +1,102 @@
+"""Model and optimizer on one process: a step on its share of a global batch, and an evaluation."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from ... import keys
+from ...config.train import ModelConfig, TrainConfig
+from ...report.metrics import SUMS
+from ...wordpiece import IGNORED
+from .model import BertForPreTraining, score
+from .optimizer import AdamWeightDecay
+from .world import World
+
+__all__ = ["Learner", "Learnt"]
+
+_TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_GRAPHS = 64  # torch.compile makes one for each width; torch's own limit is 8
+
+
+class Learnt(NamedTuple):
+    """A step's SUMS and gradient norm, of the global batch; is it to be the last; was all finite, or nothing was learnt."""
+
+    sums: list[float]
+    norm: float
+    stop: bool
+    finite: bool
+
+
+class Learner:
+    """What learns.  With `pairs` False rows have no label, and what only the label would teach stays as it is."""
+
+    def __init__(self, config: TrainConfig, shape: ModelConfig, world: World, *, pairs: bool) -> None:
+        self.config, self.world = config, world
+        torch.manual_seed(keys.key(config.seed, "initial weights"))
+        self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing).to(world.device)
+        for part in (self.model.bert.pooler, self.model.cls.seq_relationship):
+            part.requires_grad_(pairs)
+        self.optimizer = AdamWeightDecay(self.model, config.optimizer)
+        self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "fp16")
+        self._forward: Any = DistributedDataParallel(self.model) if world.size > 1 else self.model
+        self._apart: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
+        if config.compile:
+            torch._dynamo.config.cache_size_limit = _GRAPHS
+            self._forward = torch.compile(self._forward, dynamic=False)
+
+    def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> Learnt:
+        """Learn from a batch, cut into `parts` whose gradients add up; `stop`, asked then, tells other processes to stop too."""
+        config, device, ranks = self.config, self.world.device, self.world.size
+        torch.manual_seed(keys.key(config.seed, "dropout", number, self.world.rank))
+        batch = {name: values.to(device, non_blocking=True) for name, values in batch.items()}
+        masked = self.world.total((batch["masked_lm_labels"] != IGNORED).sum())
+        sums = torch.zeros(len(SUMS), dtype=torch.float64, device=device)
+        pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
+        for index, piece in enumerate(pieces):
+            with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
+                mlm, nsp, found = self.score(self._forward, dict(zip(batch, piece, strict=True)))
+                loss = (mlm / masked + nsp / config.batch_size) * ranks  # gradients are averaged over the ranks
+                self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            sums += found
+        self.scaler.unscale_(cast(Any, self.optimizer))
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
+        more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
+        *told, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
+        if finite := math.isfinite(sum(told)) and (math.isfinite(gradient) or config.precision == "fp16"):
+            learning_rate = config.optimizer.rate(number, config.total_steps)
+            self.scaler.step(cast(Any, self.optimizer), learning_rate)  # but for an overflow of fp16: then it scales less
+            self.scaler.update()
+        self.model.zero_grad()
+        return Learnt(told, gradient, stops > 0, finite)
+
+    def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what `model.score` does, of a batch through the model or what stands for it."""
+        kind = _TYPES[self.config.precision]
+        with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
+            ids, types, attention = (batch[name] for name in ("input_ids", "token_type_ids", "attention_mask"))
+            words, relations = forward(ids, types, attention, batch["masked_lm_positions"])
+        return score(words, relations, batch)
+
+    @torch.no_grad()
+    def evaluate(self, loader: Iterable[dict[str, Tensor]]) -> tuple[list[float], float]:
+        """Return SUMS over the batches of all processes, and the entropy of the masked words by their frequency alone."""
+        self.model.eval()
+        sums = torch.zeros(len(SUMS), dtype=torch.float64, device=self.world.device)
+        counts = torch.zeros_like(self.model.cls.predictions.bias, dtype=torch.float64)
+        for batch in loader:
+            if len(batch["input_ids"]):  # a rank may have no row of the last batch
+                here = {name: values.to(self.world.device) for name, values in batch.items()}
+                sums += self.score(self.model, here)[2]
+                words = here["masked_lm_labels"]
+                counts += torch.bincount(words[words != IGNORED], minlength=len(counts))
+        self.model.train()
+        masked = self.world.total(counts).sum()  # a sample's entropy is too low by (words seen - 1) / 2n: Miller 1955
+        entropy = -torch.special.xlogy(counts / masked, counts / masked).sum() + ((counts > 0).sum() - 1) / (2 * masked)
+        return self.world.total(sums).tolist(), entropy.item()

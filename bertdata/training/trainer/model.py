@@ -1,0 +1,145 @@
+"""BERT and what it learns, under the parameter names of Hugging Face's, so that each loads the other's weights.
+
+Word predictions are computed at the masked positions alone (Google's `gather_indexes`), by the embeddings' own matrix.
+
+    model(input_ids, token_type_ids, attention_mask, positions)   [B, L] x 3, [B, P]  ->  logits [B, P, V], [B, 2]
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from ...config.train import ACTIVATIONS, ModelConfig
+from ...wordpiece import IGNORED
+
+__all__ = ["BertForPreTraining", "score"]
+
+
+class _Embeddings(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, ids: Tensor, types: Tensor) -> Tensor:
+        positions = self.position_embeddings.weight[: ids.shape[1]]
+        return cast(
+            Tensor, self.dropout(self.LayerNorm(self.word_embeddings(ids) + self.token_type_embeddings(types) + positions))
+        )
+
+
+class _SelfAttention(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
+        self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
+
+    def forward(self, hidden: Tensor, allowed: Tensor) -> Tensor:
+        query, key, value = (
+            part(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
+        )
+        dropout = self.dropout if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
+        return mixed.transpose(1, 2).flatten(2)
+
+
+class _Output(nn.Module):
+    """A layer of weights, dropout, and what went around it added."""
+
+    def __init__(self, config: ModelConfig, size: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(size, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, hidden: Tensor, around: Tensor) -> Tensor:
+        return cast(Tensor, self.LayerNorm(self.dropout(self.dense(hidden)) + around))
+
+
+class _Layer(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.act = partial(functional.gelu, approximate=ACTIVATIONS[config.hidden_act])
+        self.attention = nn.ModuleDict({"self": _SelfAttention(config), "output": _Output(config, config.hidden_size)})
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
+        self.output = _Output(config, config.intermediate_size)
+
+    def forward(self, hidden: Tensor, allowed: Tensor) -> Tensor:
+        hidden = self.attention["output"](self.attention["self"](hidden, allowed), hidden)
+        return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
+
+
+class _Predictions(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.transform: Any = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size), "LayerNorm": norm})
+        self.act = partial(functional.gelu, approximate=ACTIVATIONS[config.hidden_act])
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(self, hidden: Tensor, words: Tensor) -> Tensor:
+        hidden = self.transform.LayerNorm(self.act(self.transform.dense(hidden)))
+        return functional.linear(hidden, words, self.bias)
+
+
+class BertForPreTraining(nn.Module):
+    """BERT with the masked-word head and the next-sentence head."""
+
+    def __init__(self, config: ModelConfig, *, gradient_checkpointing: bool = False) -> None:
+        super().__init__()
+        self.gradient_checkpointing = gradient_checkpointing
+        layers = nn.ModuleList(_Layer(config) for _ in range(config.num_hidden_layers))
+        pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
+        parts = {"embeddings": _Embeddings(config), "encoder": nn.ModuleDict({"layer": layers}), "pooler": pooler}
+        self.bert: Any = nn.ModuleDict(parts)
+        self.cls: Any = nn.ModuleDict({"predictions": _Predictions(config), "seq_relationship": nn.Linear(config.hidden_size, 2)})
+        for name, values in self.named_parameters():
+            if name.endswith("LayerNorm.weight"):
+                nn.init.ones_(values)
+            elif name.endswith("bias"):
+                nn.init.zeros_(values)
+            else:  # tf.truncated_normal_initializer, which modeling.py uses: cut at two deviations
+                nn.init.trunc_normal_(values, std=(std := config.initializer_range), a=-2 * std, b=2 * std)
+
+    def forward(self, ids: Tensor, types: Tensor, attention: Tensor, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext)."""
+        hidden = self.bert.embeddings(ids, types)
+        allowed = attention[:, None, None, :].bool()
+        for layer in self.bert.encoder.layer:
+            if self.gradient_checkpointing and self.training:
+                hidden = checkpoint(layer, hidden, allowed, use_reentrant=False)
+            else:
+                hidden = layer(hidden, allowed)
+        pooled = torch.tanh(self.bert.pooler.dense(hidden[:, 0]))
+        if positions is not None:
+            hidden = hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
+        words = self.cls.predictions(hidden, self.bert.embeddings.word_embeddings.weight)
+        return words, self.cls.seq_relationship(pooled)
+
+
+def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the sum of the masked words' losses, that of the pairs', and all that `report.metrics.SUMS` names, in float64.
+
+    words [B, P, V] and relations [B, 2] are logits.  Rows without ``next_sentence_label`` have no loss of pairs.
+    """
+    labels, attention = batch["masked_lm_labels"], batch["attention_mask"]
+    logits = words.float().flatten(0, 1)
+    mlm = functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
+    sums = [mlm.detach(), (labels != IGNORED).sum(), (logits.detach().argmax(1) == labels.flatten()).sum()]
+    nsp = none = torch.zeros((), device=labels.device)
+    if (truth := batch.get("next_sentence_label")) is None:
+        sums += [none, none, none]
+    else:
+        nsp = functional.cross_entropy(relations.float(), truth, reduction="sum")
+        sums += [nsp.detach(), none + len(truth), (relations.detach().argmax(1) == truth).sum()]
+    sums += [none + len(labels), attention.sum(), none + attention.numel()]
+    return mlm, nsp, torch.stack([value.double() for value in sums])

@@ -1,0 +1,144 @@
+"""The loop: a step number is the whole state of data, masks and dropout, so a resumed run goes on to the bit."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...config.train import TrainConfig, read_training
+from ...dataset.run import claimed
+from ...dataset.shards import Shards
+from ...errors import BertDataError, UsageError
+from ...report import curve
+from ...report.metrics import NAME, Metrics, Record, Window, describe, read_metrics
+from ..loader import batches
+from ..recipe import Part, Recipe, prepare
+from ..trial import estimate
+from .checkpoint import checkpoints, restore, save
+from .learner import Learner
+from .world import World, joined
+
+__all__ = ["Done", "train"]
+
+
+class Done(NamedTuple):
+    """The last checkpoint, the steps it has, whether these are all, and the last evaluation: None without a validation split."""
+
+    checkpoint: Path
+    step: int
+    complete: bool
+    evaluation: Record | None
+
+
+def train(
+    config: TrainConfig | str | Path,
+    output: str | Path = "",
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Callable[[Record], None] = lambda record: None,
+    stop: Callable[[int, int], bool] = lambda done, saved: False,
+) -> Done:
+    """Train as `config`, or a TOML file, tells; write checkpoints, metrics.jsonl and curve.svg into `output`.
+
+    `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is asked as a step begins
+    and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a loss that is not finite.
+    """
+    config = config if isinstance(config, TrainConfig) else read_training(config)
+    path = Path(output or config.output)
+    if not (output or config.output) or "://" in str(output or config.output):
+        raise UsageError(f"no local directory to train in ({path}): give `output`, a directory of this machine")
+    with joined() as world, contextlib.ExitStack() as stack:
+        recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
+        if world.rank == 0:
+            ours = (NAME, curve.NAME, "tensorboard", "checkpoint-")
+            stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
+        world.wait()
+        return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
+
+
+class _Run:
+    def __init__(
+        self, recipe: Recipe, output: Path, world: World, report: Callable[[Record], None], stop: Callable[[int, int], bool]
+    ) -> None:
+        self.recipe, self.output, self.world, self.report, self.stop = recipe, output, world, report, stop
+        self.rank: dict[str, Any] = {"rank": world.rank, "world_size": world.size, "pin_memory": world.device.type == "cuda"}
+        self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
+
+    def go(self, saved: list[Path]) -> Done:
+        """Train from a checkpoint, or from the start."""
+        state: dict[str, Any] = restore(saved[0], self.learner, self.recipe.identity) if saved else {"step": 0, "window": None}
+        self.step = self.saved = state["step"]
+        self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
+        if self.metrics:
+            self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
+        self.window = Window(state["window"])
+        for part in self.recipe.parts:
+            if part.first <= self.step < part.end and not self._train(part):
+                break
+        last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
+        if self.metrics:
+            curve.draw(self.output)
+        return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
+
+    def _train(self, part: Part) -> bool:
+        """Train to the end of a phase; return False if it was stopped before."""
+        steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
+        loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
+        for batch in loader:
+            stop = functools.partial(self.stop, self.step, self.saved)
+            stop()
+            found = self.learner.step(self.step, batch, part.phase.accumulation, stop)
+            if not found.finite:
+                self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())  # type: ignore[attr-defined]
+            self.window.add(found.sums)
+            self.step += 1
+            last = self.step == part.end
+            if self.step % self.config.log_every == 0 or last:
+                self._log(found.norm)
+            since = time.perf_counter()
+            if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
+                self._evaluate(part, part.validation)
+            if self.step % self.config.save_every == 0 or last or found.stop:
+                self._save()
+            self.window.pause(time.perf_counter() - since)
+            if found.stop:
+                break
+        return bool(self.step == part.end)
+
+    def _log(self, norm: float) -> None:
+        learning_rate = self.config.optimizer.rate(self.step - 1, self.config.total_steps)
+        told = self.window.close(self.config.total_steps - self.step)
+        self._tell("train", **told, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
+
+    def _evaluate(self, part: Part, rows: Shards) -> None:
+        """Evaluate on the first batches of the validation split: the same rows and masks each time."""
+        size, parts = self.config.batch_size, part.phase.accumulation
+        loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
+        sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
+        self._tell("evaluation", **describe(sums), unigram_entropy=entropy)
+
+    def _save(self) -> None:
+        if self.metrics:
+            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums}
+            save(self.output, self.learner, self.recipe, state)
+        self.world.wait()
+        self.saved = self.step
+
+    def _tell(self, kind: str, **values: Any) -> None:
+        if self.metrics:
+            self.metrics.write(record := {"kind": kind, "step": self.step, "of": self.config.total_steps, **values})
+            self.report(record)
+
+    def _fail(self, rows: list[int]) -> None:
+        self._tell("error", problem="the loss or its gradient is not finite", rows=rows)
+        raise BertDataError(
+            f"step {self.step}: the loss or its gradient is not finite; its rows are {', '.join(map(str, rows[:8]))}, … (all "
+            f"{len(rows)} in {self.output / NAME}): look at them, or use a lower learning_rate; checkpoints stand as they are"
+        )

@@ -1,0 +1,48 @@
+"""The processes that train together, one a GPU, as `torchrun` starts them; or this one alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, distributed
+
+from ...io.process import loopback_store
+
+__all__ = ["World", "joined"]
+
+
+class World(NamedTuple):
+    """Which process this is, of how many, and where it computes."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    def total(self, values: Tensor) -> Tensor:
+        """Add up a tensor over all processes, in place."""
+        if self.size > 1:
+            distributed.all_reduce(values)
+        return values
+
+    def wait(self) -> None:
+        """Wait until all processes are here."""
+        self.total(torch.zeros((), device=self.device)).item()
+
+
+@contextlib.contextmanager
+def joined() -> Iterator[World]:
+    """Join the processes that the environment tells of, by NCCL on GPUs and by gloo elsewhere."""
+    cuda, size = torch.cuda.is_available(), int(os.environ.get("WORLD_SIZE", 1))
+    rank = int(os.environ.get("RANK", 0)) if size > 1 else 0
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if cuda else torch.device("cpu")
+    torch.cuda.set_device(device if cuda else -1)  # -1: nothing to do
+    with contextlib.ExitStack() as stack:
+        if size > 1:
+            store = distributed.TCPStore(**place) if (place := loopback_store(rank, size)) else None  # type: ignore[attr-defined]
+            distributed.init_process_group("nccl" if cuda else "gloo", store=store, rank=rank, world_size=size)
+            stack.callback(distributed.destroy_process_group)
+        yield World(rank, size, device)

@@ -1,0 +1,89 @@
+"""Read the record batches of a shard, each checked: the schema, the end mark, validity, no null, as many rows as were written.
+
+A file is mapped, so a shard of one great batch takes no memory of its own.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..dataset.shards.write import check_end
+from .files import CheckFailed
+
+__all__ = ["read"]
+
+_ROWS = 1 << 14  # of a Parquet file at a time
+
+
+def read(path: Path, format: str, schema: pa.Schema, entry: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Yield a shard's record batches; of a Parquet file, parts of them.
+
+    Raise CheckFailed where it can't be read, has another schema, or holds other rows or batches than its manifest's entry says.
+    """
+    rows = count = 0
+    try:
+        for batch, number in _batches(path, format, schema):
+            batch.validate(full=True)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                _check_nulls(column, f"column {name} of row group or batch {number}")
+            rows, count = rows + batch.num_rows, number + 1
+            yield batch
+            del batch
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError, MemoryError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the disk fails; a file that is too short to be mapped is an invalid argument
+        raise CheckFailed(f"can't be read as {format}: {' '.join(str(error).split())}") from error
+    if rows != entry["rows"]:
+        raise CheckFailed(f"holds {rows:,} rows, but {entry['rows']:,} by the manifest")
+    if count != entry.get("batches", count) and format != "parquet":  # a great batch is two row groups
+        raise CheckFailed(f"holds {count:,} record batches, but {entry['batches']:,} by the manifest")
+
+
+def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield record batches, and the number of each in the file."""
+    with pa.memory_map(str(path)) as source:
+        if format == "parquet":
+            with pq.ParquetFile(source) as file:
+                _check_schema(file.schema_arrow, schema)
+                for group in range(file.num_row_groups):
+                    for batch in file.iter_batches(_ROWS, row_groups=[group]):
+                        yield batch, group
+        elif format == "arrow-file":
+            reader = pa.ipc.open_file(source)
+            _check_schema(reader.schema, schema)
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number), number
+        else:
+            check_end(path)
+            stream = pa.ipc.open_stream(source)
+            _check_schema(stream.schema, schema)
+            for number, batch in enumerate(stream):
+                yield batch, number
+                del batch
+            if source.tell() != source.size():
+                raise CheckFailed(f"ends at byte {source.tell():,}, but goes on to {source.size():,}")
+
+
+def _check_schema(found: pa.Schema, wanted: pa.Schema) -> None:
+    """Raise CheckFailed unless the columns, their types and what `datasets` is told of them are those that are written."""
+    if found.names != wanted.names:
+        names = ", ".join(ascii(name)[1:-1] for name in found.names)
+        raise CheckFailed(f"has the columns {names}, not {', '.join(wanted.names)}")
+    for ours, theirs in zip(wanted, found, strict=True):
+        if not ours.type.equals(theirs.type):
+            raise CheckFailed(f"has a column {ours.name} of {theirs.type}, not {ours.type}")
+    if found.metadata != wanted.metadata:
+        raise CheckFailed("tells `datasets` of other columns than it has (the schema's key huggingface)")
+
+
+def _check_nulls(column: pa.Array, where: str) -> None:
+    if column.null_count:
+        raise CheckFailed(f"has a null in {where}")
+    if pa.types.is_list(column.type):
+        _check_nulls(column.flatten(), where)

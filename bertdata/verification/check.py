@@ -1,0 +1,233 @@
+"""Check a data set: its manifest, its vocabulary, every file over some processes, and the sums of it all."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..config import CorpusConfig, PairsConfig, VocabConfig
+from ..dataset import manifest
+from ..dataset.staging import steady
+from ..errors import BertDataError, VerificationError
+from ..io.files import is_private, json_text
+from ..io.process import FOR_PARENT, cores, end_with_parent
+from . import documents, lists, pairs, rows, sums, vocabulary
+from .files import CheckFailed, compare, fetched
+
+__all__ = ["Problem", "Result", "verify"]
+
+_CONFIGS = {"documents": CorpusConfig, "vocabulary": VocabConfig, "pairs": PairsConfig}
+_EACH = 128 << 20  # bytes that make one more process worth its start, where nobody says how many
+
+
+class Problem(NamedTuple):
+    """A file that is not as it was written, or cannot be right, and what is wrong with it."""
+
+    name: str
+    what: str
+
+
+class Result(NamedTuple):
+    """What was read, what is wrong, and notes on what could not be told or does no harm."""
+
+    kind: str
+    files: int
+    rows: int
+    bytes: int
+    problems: list[Problem]
+    notes: list[str]
+
+
+class _Task(NamedTuple):
+    group: str  # shards, rejects, drops
+    entry: dict[str, Any]
+
+
+class _Checked(NamedTuple):
+    task: _Task
+    problem: str
+    found: Counter[str]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a process needs to check files; without a vocabulary the ids of pairs can't be checked."""
+
+    directory: str
+    kind: str
+    config: dict[str, Any]
+    pieces: list[str] | None
+
+    @cached_property
+    def _special(self) -> rows.SpecialPieces | None:
+        return rows.special_pieces(self.pieces) if self.pieces else None
+
+    def __call__(self, task: _Task) -> _Checked:
+        try:
+            with fetched(self.directory, task.entry) as path:
+                return _Checked(task, "", self._laws(task, path))
+        except CheckFailed as broken:
+            return _Checked(task, str(broken), Counter())
+
+    def _laws(self, task: _Task, path: Path) -> Counter[str]:
+        if task.group != "shards":
+            return lists.check(path, task.entry, task.group)
+        if self.kind == "documents":
+            return documents.check(path, task.entry, self.config)
+        if self._special is None:
+            return Counter()  # of a broken vocabulary or configuration: its digest is all that can be checked
+        return pairs.check(path, task.entry, PairsConfig.of(self.config), self._special)
+
+
+def verify(directory: Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
+    """Read all of a data set; `progress` is told how many bytes are done, and of how many.
+
+    `workers` processes read files: by default one a core, or fewer where there is little to read.  Raise NoInputError or
+    UsageError where there is no data set that this bertdata reads, StorageError where the disk or the store fails.
+    """
+    with steady(directory):
+        try:
+            made = manifest.read(directory)
+        except VerificationError as error:
+            told = str(error).removeprefix(str(directory / manifest.NAME)).lstrip(": ")
+            return Result("", 1, 0, 0, [Problem(manifest.NAME, told)], [])
+        problems, notes = compare(directory, made)
+        return _Whole(directory, made, problems, notes).check(workers, progress or (lambda done, of: None))
+
+
+@dataclass
+class _Whole:
+    """A data set under check: `problems` by file, the first that is found of each."""
+
+    directory: Path
+    made: dict[str, Any]
+    problems: dict[str, str]
+    notes: list[str]
+
+    def check(self, workers: int | None, progress: Callable[[int, int], None]) -> Result:
+        made = self.made
+        self._check_text()
+        known = self._check_options()
+        pieces = self._vocabulary() if known and made["kind"] != "documents" else None
+        job = _Job(str(self.directory), made["kind"] if known else "", made["config"], pieces)
+        tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in made.get(group, [])]
+        tasks = [task for task in tasks if task.entry["name"] not in self.problems]
+        total, done = sum(task.entry["bytes"] for task in tasks), 0
+        found = []
+        for checked in _over_processes(job, tasks, _processes(self.directory, workers, len(tasks), total)):
+            found.append(checked)
+            done += checked.task.entry["bytes"]
+            progress(done, total)
+            if checked.problem:
+                self.problems[checked.task.entry["name"]] = checked.problem
+        if not self.problems:
+            self._check_sums(found)
+        order = {entry["name"]: number for number, entry in enumerate(manifest.listed(made), 1)}
+        problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
+        others = [*made.get("files", []), *([made["card"]] if "card" in made else [])]
+        size = done + sum(entry["bytes"] for entry in others)
+        return Result(made["kind"], 1 + len(found) + len(others), made["rows"], size, problems, self.notes)
+
+    def _check_text(self) -> None:
+        """Check the bytes of the manifest and of the card."""
+        if (self.directory / manifest.NAME).read_bytes() != json_text(self.made).encode("utf-8"):
+            self.problems.setdefault(manifest.NAME, "says what it said when it was written, but in other bytes")
+        if "card" in self.made:
+            self._digest(self.made["card"])
+
+    def _digest(self, entry: dict[str, Any]) -> bool:
+        """Check the digest of a file that has the right size; tell whether it is right."""
+        if entry["name"] not in self.problems:
+            try:
+                with fetched(str(self.directory), entry):
+                    return True
+            except CheckFailed as broken:
+                self.problems[entry["name"]] = str(broken)
+        return False
+
+    def _check_options(self) -> bool:
+        """Tell whether all options are known: those that are not may ask for other rows than are known here."""
+        known = {field.name for field in dataclasses.fields(_CONFIGS[self.made["kind"]])}
+        if strange := sorted(self.made["config"].keys() - known):
+            self.problems[manifest.NAME] = (
+                f"has an option that this bertdata does not know: config.{ascii(strange[0])[1:-1][:100]}"
+            )
+        return not strange
+
+    def _vocabulary(self) -> list[str] | None:
+        """Check the files of the vocabulary; return its pieces, if they can be read."""
+        entries = {entry["name"]: entry for entry in self.made["files"]}
+        found, problems = vocabulary.check(self.directory, {n for n, entry in entries.items() if self._digest(entry)}, self.made)
+        self.problems |= problems
+        return found.pieces if found else None
+
+    def _check_sums(self, found: list[_Checked]) -> None:
+        """Check what the manifest counts; a manifest of right digest may still not be one that a command writes."""
+        for problem in self._sums(found):
+            self.problems.setdefault(manifest.NAME, problem)
+
+    def _sums(self, found: list[_Checked]) -> Iterator[str]:
+        by_group: dict[str, Counter[str]] = {group: Counter() for group in ("shards", "rejects", "drops")}
+        splits: dict[str, Counter[str]] = {split: Counter() for split in self.made.get("splits", ())}
+        for checked in found:
+            by_group[checked.task.group].update(checked.found)
+            if splits and checked.task.group == "shards":
+                splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]].update(checked.found)
+        yield from sums.stages(self.made)
+        if self.made["kind"] == "documents":
+            yield from sums.documents(self.made, *by_group.values())
+        elif self.made["kind"] == "pairs":
+            yield from sums.pairs(self.made, splits, PairsConfig.of(self.made["config"]))
+
+
+def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:
+    """Return how many processes read; one where the data is in the memory of this one."""
+    if is_private(directory):
+        return 1
+    return max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted))
+
+
+def _over_processes(job: _Job, tasks: list[_Task], workers: int) -> Iterator[_Checked]:
+    """Yield what is found of each file, as it is found."""
+    if workers == 1:
+        yield from map(job, tasks)
+        return
+    context = multiprocessing.get_context("spawn")  # no thread of this process is copied half-way
+    pool = ProcessPoolExecutor(workers, context, _begin, (job,))
+    try:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # for good in the processes that begin here
+        try:
+            futures = [pool.submit(_perform, task) for task in sorted(tasks, key=lambda task: -task.entry["bytes"])]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for future in as_completed(futures):
+            yield future.result()
+    except BrokenProcessPool as error:
+        raise BertDataError(
+            f"a process that read {job.directory} died (is there too little memory?): run it again with `workers` 1"
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+_job: _Job  # of this process, where it is one of the pool
+
+
+def _begin(job: _Job) -> None:
+    """Set up a process of the pool: it ends with the one that started it, which alone hears Ctrl-C."""
+    global _job
+    _job = job
+    end_with_parent()
+
+
+def _perform(task: _Task) -> _Checked:
+    return _job(task)

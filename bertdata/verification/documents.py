@@ -1,0 +1,98 @@
+"""The laws of documents: a name, a source, a language, sentences that are none of them empty, paragraphs in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..dataset.shards import DOCUMENT
+from . import batches
+from .files import CheckFailed
+
+__all__ = ["SOURCES", "check"]
+
+SOURCES = ("wikipedia", "books", "text")
+Array = npt.NDArray[Any]
+
+
+def check(path: Path, entry: dict[str, Any], config: dict[str, Any]) -> Counter[str]:
+    """Check a shard of documents; return its documents and bytes of text, in all and by source."""
+    found: Counter[str] = Counter()
+    for batch in batches.read(path, config["format"], DOCUMENT, entry):
+        if batch.num_rows:
+            found.update(_batch(batch, found["documents"], config.get("language", "")))
+        del batch
+    if found["text_bytes"] != entry.get("text_bytes"):
+        raise CheckFailed(f"holds {found['text_bytes']:,} bytes of text, but {entry.get('text_bytes')} by the manifest")
+    return found
+
+
+def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    for name in ("id", "source", "language"):
+        _hold(np.diff(_ends(columns[name])) > 0, first, f"has no {name}")
+    if language:
+        _hold(_flags(pc.equal(columns["language"], language)), first, f"is in another language than `language` {language}")
+    sizes = _sentences(columns["sentences"], first)
+    _paragraphs(columns["paragraph_starts"], np.diff(_ends(columns["sentences"])), first)
+    counts = Counter(documents=batch.num_rows, text_bytes=int(sizes.sum()))
+    known = np.zeros(batch.num_rows, bool)
+    for source in SOURCES:
+        own = _flags(pc.equal(columns["source"], source))
+        known |= own
+        if own.any():
+            counts[f"documents of {source}"], counts[f"text_bytes of {source}"] = int(own.sum()), int(sizes[own].sum())
+    _hold(known, first, f"is of another source than {', '.join(SOURCES)}")
+    return counts
+
+
+def _sentences(column: pa.Array, first: int) -> Array:
+    """Check that each document has a sentence, and that none is empty; return the documents' bytes of text [N]."""
+    ends = _ends(column)
+    _hold(np.diff(ends) > 0, first, "has no sentence")
+    text = _ends(column.values)
+    sizes = np.diff(text[ends[0] : ends[-1] + 1])
+    if not sizes.all():
+        row = int(np.searchsorted(ends - ends[0], int(np.argmin(sizes)), "right")) - 1
+        raise CheckFailed(f"row {first + row} has an empty sentence")
+    return np.asarray(text[ends[1:]] - text[ends[:-1]], np.int64)
+
+
+def _paragraphs(column: pa.Array, sentences: Array, first: int) -> None:
+    """Check that paragraphs begin at sentence 0, and then each after the one before it, at a sentence that is there."""
+    ends = _ends(column)
+    _hold(np.diff(ends) > 0, first, "has no paragraph")
+    starts = column.values.to_numpy()[ends[0] : ends[-1]].astype(np.int64)
+    ends = ends - ends[0]
+    _hold(starts[ends[:-1]] == 0, first, "has a first paragraph that does not begin with its first sentence")
+    rising = np.diff(starts) > 0
+    rising[ends[1:-1] - 1] = True  # from a document to the next
+    if not rising.all():
+        row = int(np.searchsorted(ends, int(np.argmin(rising)), "right")) - 1
+        raise CheckFailed(f"row {first + row} has paragraphs that are not in order")
+    _hold(starts[ends[1:] - 1] < sentences, first, "has a paragraph that begins after its last sentence")
+
+
+def _ends(column: pa.Array) -> Array:
+    """Return where the values of lists or strings begin, and the last one's end [N + 1]."""
+    if pa.types.is_list(column.type):
+        return np.asarray(column.offsets.to_numpy(), np.int64)
+    offsets = column.buffers()[1]
+    if offsets is None or not len(column):
+        return np.zeros(len(column) + 1, np.int64)
+    return np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+
+
+def _flags(column: pa.Array) -> Array:
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _hold(holds: Array, first: int, what: str) -> None:
+    if not holds.all():
+        raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")

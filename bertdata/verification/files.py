@@ -1,0 +1,121 @@
+"""What lies in a data set's directory, against what its manifest names: missing, strange, links, sizes, digests."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..dataset.manifest import CARD, NAME, check_inside, listed
+from ..dataset.run import STATE
+from ..errors import VerificationError
+from ..io.files import TEMPORARY, is_local, opened, place
+from ..io.storage import storage_errors
+
+__all__ = ["CheckFailed", "compare", "fetched"]
+
+_BLOCK = 1 << 20  # bytes read at a time
+_KEPT = frozenset(("run.json", "run.sha256", "lock", "commit", "job.json"))  # of the state: what stays when a run has ended
+_UNFINISHED = re.compile(r"tasks|work|old|new|build-[0-9a-f]{16}")  # and the folders that go at its end
+_FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
+
+
+class CheckFailed(Exception):
+    """What is wrong with a file; which file it is, the one who catches it knows."""
+
+
+def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """Compare names and sizes: what is wrong, by file, and notes on what does no harm."""
+    with storage_errors(f"cannot read {directory}"):
+        found = dict(_walk(directory)) if is_local(directory) else _list(directory)
+    entries = [*listed(manifest), *([manifest["card"]] if "card" in manifest else [])]
+    problems = {}
+    for entry in entries:
+        if problem := _misplaced(directory, entry, found):
+            problems[entry["name"]] = problem
+    known = {entry["name"] for entry in entries} | {NAME, CARD}
+    notes: dict[str, None] = {}
+    for name in sorted(found.keys() - known):
+        if found[name] == _FOLDER:
+            continue
+        folder, *rest = name.split("/")
+        left_over = any(part.startswith(TEMPORARY) for part in (folder, *rest))
+        if folder != STATE:
+            problems[name] = "is left over from a run that was killed" if left_over else "is no file of this data set"
+        elif left_over or (len(rest) > 1 and _UNFINISHED.fullmatch(rest[0])):
+            path = directory / (name if left_over else f"{STATE}/{rest[0]}")
+            notes[f"{path} is left over from a run that was killed: it may be removed"] = None
+        elif "/".join(rest) not in _KEPT or found[name] < 0:
+            problems[name] = "is no file of this data set"
+    return problems, list(notes)
+
+
+def _misplaced(directory: Path, entry: dict[str, Any], found: dict[str, int]) -> str:
+    size = found.get(entry["name"])
+    try:
+        check_inside(directory, entry["name"])
+    except VerificationError:
+        return "is a link that leads out of the data set"
+    if size is None:
+        return "is missing"
+    if size < 0:
+        return "is no file"
+    return "" if size == entry["bytes"] else f"has {size:,} bytes, but {entry['bytes']:,} were written"
+
+
+def _walk(directory: Path) -> Iterator[tuple[str, int]]:
+    """Yield the name and size of everything below a directory; a link counts as what it leads to, and is not gone into."""
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        with os.scandir(directory / folder) as entries:
+            for entry in entries:
+                name = f"{folder}{entry.name}"
+                try:
+                    about = entry.stat()
+                except FileNotFoundError:  # a link that leads nowhere, or a file that is being removed
+                    yield name, _OTHER
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(f"{name}/")
+                    yield name, _FOLDER
+                else:
+                    yield name, about.st_size if stat.S_ISREG(about.st_mode) else _OTHER
+
+
+def _list(directory: Any) -> dict[str, int]:
+    """List what a store has under a name, in as few requests as it takes."""
+    root = directory.path.rstrip("/") + "/"
+    listing = directory.fs.find(directory.path, detail=True)
+    return {path.removeprefix(root): int(about["size"]) for path, about in listing.items() if not path.endswith("/")}
+
+
+@contextlib.contextmanager
+def fetched(directory: str, entry: dict[str, Any]) -> Iterator[Path]:
+    """Yield a file of a data set, whose bytes are those that were written; one in a store is copied to this machine first.
+
+    Raise CheckFailed where they are not, StorageError where the disk or the store fails.
+    """
+    path = place(directory) / entry["name"]
+    with contextlib.ExitStack() as stack:
+        hashed = hashlib.sha256(usedforsecurity=False)
+        copy, here = None, path
+        if not is_local(path):
+            here = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")), path.name)
+            copy = stack.enter_context(open(here, "wb"))
+        with opened(path) as file:
+            while block := file.read(_BLOCK):
+                hashed.update(block)
+                if copy is not None:
+                    copy.write(block)
+        if copy is not None:
+            copy.flush()
+        if hashed.hexdigest() != entry["sha256"]:
+            raise CheckFailed("holds other bytes than were written (SHA-256)")
+        yield here

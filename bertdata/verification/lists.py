@@ -1,0 +1,46 @@
+"""What was rejected and dropped, line by line: each an object of JSON with an id, a reason, and where it stood or what told."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .files import CheckFailed
+
+__all__ = ["check"]
+
+_LONGEST = 64 << 20  # bytes of a line: an id and a name of a file are far shorter
+
+
+def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
+    """Check a list, `kind` being ``rejects`` or ``drops``; return how many records it tells of, by reason."""
+    found: Counter[str] = Counter()
+    rows = 0
+    with open(path, "rb") as file:
+        while line := file.readline(_LONGEST):
+            record = _record(line, rows + 1)
+            for key in ("id", "reason", "where" if kind == "rejects" else "detail"):
+                if not isinstance(record.get(key), str):
+                    raise CheckFailed(f"line {rows + 1} has no {key}")
+            count = record.get("pages", 1)  # one line tells of all the pages that a dump lacks
+            if type(count) is not int or count < 1:
+                raise CheckFailed(f"line {rows + 1} tells of {ascii(count)} pages")
+            found[record["reason"]] += count
+            rows += 1
+    if rows != entry["rows"]:
+        raise CheckFailed(f"has {rows:,} lines, but {entry['rows']:,} by the manifest")
+    return found
+
+
+def _record(line: bytes, number: int) -> dict[str, Any]:
+    if not line.endswith(b"\n"):
+        raise CheckFailed(f"line {number} has no end")
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CheckFailed(f"line {number} is no JSON: {' '.join(str(error).split())}") from error
+    if not isinstance(record, dict):
+        raise CheckFailed(f"line {number} is no object of JSON")
+    return record

@@ -1,0 +1,79 @@
+"""The laws of static masks: positions in order and not on special tokens, as many as a row is to have, and what stands there now.
+
+input_ids             [CLS] the [MASK] is high [SEP] it will turn [MASK] noon [SEP]
+masked_lm_positions   2 9
+masked_lm_labels      tide at
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..config import PairsConfig
+from ..rows.masking import max_predictions_of
+from .files import CheckFailed
+from .rows import Rows, SpecialPieces
+
+__all__ = ["check", "restore"]
+
+Array = npt.NDArray[Any]
+
+
+def restore(
+    rows: Rows, positions: tuple[Array, Array], labels: tuple[Array, Array], config: PairsConfig, vocabulary: SpecialPieces
+) -> tuple[Array, tuple[Array, Array]]:
+    """Put the original ids back; return all ids [T], where they were masked [M], and where each row ends in that [N + 1].
+
+    `positions` and `labels` are values [M] and where rows end in them [N + 1].
+    """
+    (within, ends), (original, other) = positions, labels
+    counts = np.diff(ends)
+    rows.hold(np.diff(other) == counts, "has not one label for each masked place")
+    rows.hold(counts <= max_predictions_of(config), f"has more than {max_predictions_of(config)} masked places")
+    _each(rows, within < np.repeat(rows.lengths, counts), ends, "has a masked place after its end")
+    where = np.repeat(rows.starts, counts) + within
+    _each(rows, np.diff(where, prepend=-1) > 0, ends, "has masked places that are not in order")
+    _each(rows, original < len(vocabulary.never), ends, "has a label that is no id of its vocabulary")
+    ids = rows.ids.copy()
+    ids[where] = original
+    return ids, (where, ends)
+
+
+def check(
+    rows: Rows, shown: Array, masked: tuple[Array, Array], config: PairsConfig, vocabulary: SpecialPieces, joined: Array | None
+) -> Counter[str]:
+    """Check masks against the rows without them; `shown` [T] is what stands there now, `joined` [T] what goes on with a word.
+
+    Return how many tokens could be masked, and how many are.
+    """
+    where, ends = masked
+    counts = np.diff(ends)
+    now, was = shown[where], rows.ids[where]
+    _each(rows, ~vocabulary.never[was], ends, "has a mask on a special token")
+    fits = (now == was) | (now == vocabulary.mask_id) | ~vocabulary.never[now]
+    _each(rows, fits, ends, "has a special token in the place of a word")
+    maskable = ~vocabulary.never[rows.ids]
+    wanted = np.add.reduceat(maskable, rows.starts, dtype=np.int64)
+    share = np.clip(np.rint(wanted * (config.masked_lm_prob or 0.0)), 1, max_predictions_of(config))
+    if config.unit == "word":
+        selected = np.zeros(len(shown), bool)
+        selected[where] = True
+        goes_on = vocabulary.continues[rows.ids] if joined is None else joined
+        inside = goes_on[1:] & maskable[1:] & maskable[:-1]
+        rows.hold_tokens(np.append(True, ~inside | (selected[1:] == selected[:-1])), "has a word that is masked in part")
+    else:
+        rows.hold(
+            counts == np.minimum(share, wanted), f"has not the share of masked places it is to have ({config.masked_lm_prob})"
+        )
+    return Counter(masked=len(where), maskable=int(wanted.sum()))
+
+
+def _each(rows: Rows, holds: Array, ends: Array, what: str) -> None:
+    """Raise CheckFailed, with the number of its row, for the first masked place [M] that does not hold a law."""
+    if not holds.all():
+        row = int(np.searchsorted(ends, int(np.argmin(holds)), "right")) - 1
+        raise CheckFailed(f"row {rows.first + row} {what}")

@@ -1,0 +1,162 @@
+"""The laws of rows: how long they are, where [CLS] and [SEP] stand, which segment a token is of, how labels are shared out.
+
+    nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
+    full-sentences    [CLS] … [SEP], segment ids 0
+    causal            no [CLS], segment ids 0, all rows full but one in each copy
+
+Rows are looked at some at a time, all of them at once by NumPy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..config import LABEL_1, PairsConfig
+from ..dataset.shards import pair_schema
+from . import batches, masks
+from .files import CheckFailed
+from .rows import Rows, SpecialPieces
+
+__all__ = ["check"]
+
+_TOKENS = 1 << 20  # looked at, at a time
+Array = npt.NDArray[Any]
+
+
+def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
+    """Check a shard of rows; return how many rows, tokens, labels 1, maskable and masked tokens it has."""
+    columns = ["input_ids", "token_type_ids"]
+    columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
+    columns += ["continues_word"] if config.chinese_words != "none" else []
+    columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
+    columns += ["a_document", "b_document"] if config.provenance else []
+    schema = pair_schema(len(vocabulary.never), columns)
+    found: Counter[str] = Counter()
+    for batch in batches.read(path, config.format, schema, entry):
+        for part in _parts(batch):
+            found.update(_part(part, found["rows"], config, vocabulary))
+        del batch
+    if config.objective in LABEL_1:
+        _check_share(found, config)
+    elif config.objective == "causal" and found["short"] > config.dupe_factor:
+        raise CheckFailed(f"has {found['short']} rows that are not full: of running text, only the last of a copy is short")
+    return found
+
+
+def _check_share(found: Counter[str], config: PairsConfig) -> None:
+    """Raise CheckFailed unless half of the labels are 1: of each copy one more or less, as two chunks exchange, or half a one."""
+    most = config.dupe_factor * (2 if config.objective == "nsp" else 1)
+    if abs(2 * found["ones"] - found["rows"]) > most:
+        raise CheckFailed(f"has {found['ones']:,} labels 1 in {found['rows']:,} rows, which is not half")
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a record batch into parts of about a million tokens."""
+    ends = np.asarray(batch.column("input_ids").offsets.to_numpy(), np.int64)
+    row = 0
+    while row < batch.num_rows:
+        end = max(row + 1, int(np.searchsorted(ends, ends[row] + _TOKENS, "right")) - 1)
+        yield batch.slice(row, end - row)
+        row = end
+
+
+def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
+    ids, ends = flat(batch.column("input_ids"))
+    segments, other = flat(batch.column("token_type_ids"))
+    rows = Rows(ids, segments, ends, first)
+    rows.hold(np.diff(other) == rows.lengths, "has not one segment id for each token")
+    least = {"nsp": 5, "sop": 5, "full-sentences": 3, "causal": 1}[config.objective]
+    rows.hold(rows.lengths >= least, f"has less than {least} tokens")
+    rows.hold(rows.lengths <= config.max_seq_length, f"has more than {config.max_seq_length} tokens")
+    _in_range(rows, vocabulary)
+    counts = Counter(rows=batch.num_rows, tokens=len(ids))
+    joined = None
+    if config.chinese_words != "none":
+        joined, other = flat(batch.column("continues_word"))
+        rows.hold(np.diff(other) == rows.lengths, "has not one continues_word for each token")
+    if config.masking == "static":
+        positions, labels = (flat(batch.column(f"masked_lm_{name}")) for name in ("positions", "labels"))
+        rows.ids, masked = masks.restore(rows, positions, labels, config, vocabulary)
+        counts.update(masks.check(rows, ids, masked, config, vocabulary, joined))
+    counts["text"] = _special_tokens(rows, config, vocabulary)
+    if joined is not None:
+        rows.hold_tokens(~(joined & vocabulary.never[rows.ids]), "goes on with a word at a special token")
+    if config.objective in LABEL_1:
+        label = batch.column("next_sentence_label").to_numpy()
+        rows.hold((label == 0) | (label == 1), "has a label other than 0 and 1")
+        counts["ones"] = int(label.sum())
+        if config.provenance:
+            _documents(rows, batch, label, config)
+    elif config.objective == "causal":
+        counts["short"] = int((rows.lengths < config.max_seq_length).sum())
+    return counts
+
+
+def flat(column: pa.Array) -> tuple[Array, Array]:
+    """Return a column's values, those of its rows alone, and where rows end in them [N + 1]."""
+    ends = np.asarray(column.offsets.to_numpy(), np.int64)
+    values = column.values.slice(ends[0], ends[-1] - ends[0])
+    return np.asarray(values.to_numpy(zero_copy_only=False)), ends - ends[0]
+
+
+def _in_range(rows: Rows, vocabulary: SpecialPieces) -> None:
+    size = len(vocabulary.never)
+    if len(rows.ids) and int(rows.ids.max()) >= size:
+        rows.hold_tokens(rows.ids < size, f"has an id that is none of the {size:,} of its vocabulary")
+
+
+def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) -> int:
+    """Check where special tokens stand, and the segments that they part; return how many tokens are text."""
+    ids, ends, starts = rows.ids, rows.ends, rows.starts
+    never = vocabulary.never[ids]
+    if config.objective == "causal":
+        allowed = ids == vocabulary.sep_id
+    else:
+        rows.hold(ids[starts] == vocabulary.cls_id, "does not begin with [CLS]")
+        rows.hold(ids[ends[1:] - 1] == vocabulary.sep_id, "does not end with [SEP]")
+        if config.objective == "full-sentences":
+            allowed = ids == vocabulary.sep_id
+        else:
+            allowed = np.zeros(len(ids), bool)
+            allowed[_first_of_b(rows) - 1] = True
+            rows.hold(ids[np.flatnonzero(allowed)] == vocabulary.sep_id, "has no [SEP] where A ends by its segment ids")
+            allowed[ends[1:] - 1] = True
+        allowed[starts] = True
+    rows.hold_tokens(~never | allowed, "has a special token inside its text")
+    if config.objective not in LABEL_1 and rows.segments.any():
+        rows.hold_tokens(rows.segments == 0, "has a segment id other than 0")
+    return len(ids) - int(np.count_nonzero(never))
+
+
+def _first_of_b(rows: Rows) -> Array:
+    """Return where B begins in each row [N]: segment ids are 0, and from there on 1."""
+    segments = rows.segments
+    rows.hold_tokens(segments <= 1, "has a segment id other than 0 and 1")
+    b = rows.ends[1:] - np.add.reduceat(segments, rows.starts, dtype=np.int64)
+    rows.hold((b - rows.starts >= 3) & (rows.ends[1:] - b >= 2), "has an empty A or B by its segment ids")
+    steps = np.count_nonzero(segments[1:] != segments[:-1])
+    holds = (segments[rows.starts] == 0) & (segments[b - 1] == 0) & (segments[b] == 1) & (segments[rows.ends[1:] - 1] == 1)
+    rows.hold(holds, "has segment ids that are not first 0 and then 1")
+    if steps != 2 * len(b) - 1:
+        falls = np.flatnonzero(segments[1:] < segments[:-1]) + 1
+        inside = falls[~np.isin(falls, rows.starts)][0]
+        rows.hold_tokens(np.arange(len(segments)) != inside, "has segment ids that fall from 1 to 0")
+    return np.asarray(b)
+
+
+def _documents(rows: Rows, batch: pa.RecordBatch, label: Array, config: PairsConfig) -> None:
+    """Check where A and B came from: NotNext from two documents, everything else from one."""
+    names = batch.column("a_document"), batch.column("b_document")
+    for name in names:
+        rows.hold(np.asarray(pc.binary_length(name).to_numpy(zero_copy_only=False)) > 0, "does not say where it came from")
+    same = np.asarray(pc.equal(*names).to_numpy(zero_copy_only=False))
+    two = (label == 1) if config.objective == "nsp" else np.zeros(len(label), bool)
+    rows.hold(same != two, "has A and B of one document where its label says two, or of two where it says one")

@@ -1,0 +1,69 @@
+"""Rows of tokens as the laws see them: some of a shard, end to end; a law that does not hold names the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .files import CheckFailed
+
+__all__ = ["Rows", "SpecialPieces", "special_pieces"]
+
+Array = npt.NDArray[Any]
+
+
+class SpecialPieces(NamedTuple):
+    """What the laws need of a vocabulary of V pieces: three ids, which pieces never stand in a text, and which continue a word.
+
+    `never` [V] has [PAD], [CLS], [SEP], [MASK] and ``[unusedN]``.
+    """
+
+    cls_id: int
+    sep_id: int
+    mask_id: int
+    never: npt.NDArray[np.bool_]
+    continues: npt.NDArray[np.bool_]
+
+
+def special_pieces(pieces: list[str]) -> SpecialPieces:
+    """Find the ids in a vocabulary."""
+    named = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
+    never = np.array([piece in named or (piece.startswith("[unused") and piece.endswith("]")) for piece in pieces])
+    # By a rule of its own, and not by `wordpiece.continues_word`: a check that shares a fault with what it checks finds nothing.
+    continues = np.array([piece.startswith("##") and len(piece) > 2 for piece in pieces])
+    return SpecialPieces(pieces.index("[CLS]"), pieces.index("[SEP]"), pieces.index("[MASK]"), never, continues)
+
+
+@dataclass
+class Rows:
+    """Some rows of a shard: `ids` and `segments` of their tokens [T], where each row ends [N + 1], the number of the first."""
+
+    ids: Array
+    segments: Array
+    ends: Array
+    first: int
+
+    @property
+    def starts(self) -> Array:
+        """Where each row begins [N]."""
+        return self.ends[:-1]
+
+    @property
+    def lengths(self) -> Array:
+        """The rows' tokens [N]."""
+        return np.diff(self.ends)
+
+    def hold(self, holds: Array, what: str) -> None:
+        """Raise CheckFailed, with the number of the first row [N] that does not hold a law."""
+        if not holds.all():
+            raise CheckFailed(f"row {self.first + int(np.argmin(holds))} {what}")
+
+    def hold_tokens(self, holds: Array, what: str) -> None:
+        """The same of tokens [T]."""
+        if not holds.all():
+            at = int(np.argmin(holds))
+            row = int(np.searchsorted(self.ends, at, "right")) - 1
+            raise CheckFailed(f"row {self.first + row} {what} (token {at - int(self.ends[row])})")

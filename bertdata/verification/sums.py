@@ -1,0 +1,112 @@
+"""What a manifest counts, against what was found: rows, tokens, labels, masks, bytes; and that in = out + drops + rejects."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ..config import LABEL_1, PairsConfig
+from ..errors import VerificationError
+from ..rows.masking import max_predictions_of
+from ..tally import Tally
+from .documents import SOURCES
+
+__all__ = ["documents", "pairs", "stages"]
+
+_SHARD = re.compile(r"data/train-(\d{5})-of-(\d{5})\.(arrow|parquet)")
+
+
+def stages(manifest: dict[str, Any]) -> Iterator[str]:
+    """Check what all data sets count: each stage by itself."""
+    for stage in manifest["counts"]:
+        tally = Tally.from_json(stage)
+        try:
+            tally.check()
+        except VerificationError:
+            gone = sum(tally.dropped.values()) + sum(tally.rejected.values())
+            yield f"{tally.stage}: {tally.entered:,} in, {tally.left:,} out, {gone:,} dropped or rejected do not add up"
+    if strange := sorted(name for name, version in manifest["versions"].items() if not version):
+        yield f"versions has none of {strange[0]}"
+
+
+def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[str], drops: Counter[str]) -> Iterator[str]:
+    """Check a corpus: documents and text by source, and the lists of rejects and drops against their counts."""
+    names = [_SHARD.fullmatch(shard["name"]) for shard in manifest["shards"]]
+    numbers = [(int(name[1]), int(name[2])) for name in names if name]
+    rising = all(one < other for one, other in zip(numbers, numbers[1:], strict=False))
+    if len(numbers) < len(names) or len({count for _, count in numbers}) > 1 or not rising or any(i >= n for i, n in numbers):
+        yield "shards are not data/train-00000-of-00001 and so on, in order"
+    tallies = [Tally.from_json(stage) for stage in manifest["counts"]]
+    yield from _same("counts, documents that came out", sum(tally.left for tally in tallies), manifest["rows"])
+    sources = manifest["sources"]
+    yield from _same("sources", sorted(sources), sorted(set(sources) | {s for s in SOURCES if found[f"documents of {s}"]}))
+    for source, told in sources.items():
+        for what in ("documents", "text_bytes"):
+            yield from _same(f"sources.{source}.{what}", told[what], found[f"{what} of {source}"])
+        yield from _near(f"sources.{source}.share", told["share"], found[f"text_bytes of {source}"] / max(1, found["text_bytes"]))
+    came = sorted(tally.left for tally in tallies if tally.left)
+    yield from _same("counts, documents of each source", came, sorted(s["documents"] for s in sources.values() if s["documents"]))
+    counted: Counter[str] = sum((tally.rejected for tally in tallies), Counter())
+    for reason in sorted(counted | rejects):
+        yield from _same(f"counts, rejected as {reason}", counted[reason], rejects[reason])
+    dropped: Counter[str] = sum((tally.dropped for tally in tallies), Counter())
+    for reason in sorted(drops):  # others are counted only
+        yield from _same(f"counts, dropped as {reason}", dropped[reason], drops[reason])
+
+
+def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: PairsConfig) -> Iterator[str]:
+    """Check pairs, `found` being what the shards of each split hold: statistics, splits, and what came out of each stage."""
+    tallies = {stage["stage"]: Tally.from_json(stage) for stage in manifest["counts"]}
+    wanted = [f"{_stage(split)}{what}" for split in manifest["splits"] for what in ("documents", "chunks", "tokens")]
+    if stages := list(_same("counts, stages", sorted(stage["stage"] for stage in manifest["counts"]), sorted(wanted))):
+        yield from stages
+        return
+    for split, told in manifest["splits"].items():
+        stage = _stage(split)
+        yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, found[split]["rows"])
+        yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, found[split]["text"])
+        yield from _same(f"splits.{split}.documents", told["documents"], tallies[f"{stage}documents"].entered)
+        yield from _statistics(f"splits.{split}", told, found[split], config)
+    total: Counter[str] = sum(found.values(), Counter())
+    yield from _statistics("statistics", manifest["statistics"], total, config)
+    for name in ("documents", "repeated_ids"):
+        values = [told[name] for told in manifest["splits"].values()]
+        yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))
+
+
+def _stage(split: str) -> str:
+    return "" if split == "train" else f"{split} "
+
+
+def _statistics(where: str, told: dict[str, Any], found: Counter[str], config: PairsConfig) -> Iterator[str]:
+    counts = {"rows": found["rows"], "tokens": found["tokens"]}
+    rows = max(1, found["rows"])
+    shares = {"mean_length": found["tokens"] / rows, "padding_share": 1 - found["tokens"] / (rows * config.max_seq_length)}
+    if name := LABEL_1.get(config.objective):
+        counts[name], shares[f"{name}_share"] = found["ones"], found["ones"] / rows
+    if config.masking == "static":
+        counts |= {"masked": found["masked"], "max_predictions": max_predictions_of(config)}
+        shares["masked_share"] = found["masked"] / max(1, found["maskable"])
+    for name, count in counts.items():
+        yield from _same(f"{where}.{name}", told[name], count)
+    for name, share in shares.items():
+        yield from _near(f"{where}.{name}", told[name], share)
+    if not 0 <= told["unknown_share"] <= 1 or not 0 <= told["repeated_ids"] <= told["documents"]:
+        yield f"{where} has an unknown_share or repeated_ids that can't be"
+
+
+def _same(what: str, told: Any, found: Any) -> Iterator[str]:
+    if told != found:
+        yield f"{what}: {_short(told)} by the manifest, {_short(found)} were found"
+
+
+def _near(what: str, told: float, found: float) -> Iterator[str]:
+    if not math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12):
+        yield f"{what}: {told} by the manifest, {found} was found"
+
+
+def _short(value: Any) -> str:
+    return f"{value:,}" if type(value) is int else ascii(value)[:200]

@@ -1,0 +1,115 @@
+"""The laws of a vocabulary: its special pieces are there, none comes twice, and its three files say the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..config import read_small
+from ..dataset.form import VOCABULARY
+from ..errors import UsageError
+from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
+from .files import CheckFailed
+
+__all__ = ["check"]
+
+PIECES, TOKENIZER, SETTINGS = VOCABULARY
+_MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
+
+
+def check(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
+    """Check the files of a vocabulary, those that are `whole`; return it, if it can be read, and what is wrong, by file."""
+    own, config = made["kind"] == "vocabulary", made["config"]
+    found, name = None, SETTINGS
+    try:
+        if SETTINGS in whole:
+            _check_settings(directory / name, *((config["lowercase"], config["strip_accents"]) if own else (None, None)))
+        name = PIECES
+        if {SETTINGS, PIECES} <= whole:
+            found = _read_pieces(directory, made["size" if own else "vocab_size"])
+            if own:
+                _check_layout(found, config["layout"], config["size"])
+        name = TOKENIZER
+        if found and TOKENIZER in whole:
+            _check_tokenizer(directory / name, found)
+    except CheckFailed as broken:
+        return found, {name: str(broken)}
+    return found, {}
+
+
+def _read_pieces(directory: Path, count: int) -> Vocabulary:
+    """Read vocab.txt, which must be as it is written: UTF-8, a piece a line, `count` of them; raise CheckFailed for another."""
+    path = directory / PIECES
+    try:
+        vocabulary = read(path)
+        text = path.read_bytes().decode("utf-8")
+    except (UsageError, UnicodeDecodeError) as error:
+        raise CheckFailed(f"is no vocabulary: {error}") from error
+    if text != "".join(f"{piece}\n" for piece in vocabulary.pieces):
+        raise CheckFailed("is not as it is written: UTF-8 without a mark, and a line feed after each piece")
+    if len(vocabulary.pieces) != count:
+        raise CheckFailed(f"has {len(vocabulary.pieces):,} pieces, but {count} by the manifest")
+    return vocabulary
+
+
+def _check_layout(vocabulary: Vocabulary, layout: str, most: int) -> None:
+    """Raise CheckFailed unless special pieces have the ids of the layout that was asked for, and pieces are not too many."""
+    wanted = special_tokens(layout)
+    if vocabulary.pieces[: len(wanted)] != wanted:
+        first = next(i for i, piece in enumerate(wanted) if vocabulary.pieces[i : i + 1] != [piece])
+        raise CheckFailed(f"has not {wanted[first]} as piece {first}, as the layout {layout} has")
+    if len(vocabulary.pieces) > most:
+        raise CheckFailed(f"has {len(vocabulary.pieces):,} pieces, but {most:,} were asked for")
+
+
+def _check_settings(path: Path, lowercase: bool | None, strip_accents: bool | None) -> None:
+    """Raise CheckFailed unless tokenizer_config.json says what was asked for; None is not compared."""
+    found = _json(path)
+    for name, value in (("do_lower_case", lowercase), ("strip_accents", strip_accents)):
+        if type(found.get(name)) is not bool or found[name] != (found[name] if value is None else value):
+            raise CheckFailed(f"has {name} {found.get(name)!r}, which is not what the vocabulary was made with")
+    for token in SPECIAL:
+        if found.get(f"{token[1:-1].lower()}_token") != token:
+            raise CheckFailed(f"does not name {token}")
+
+
+def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
+    """Raise CheckFailed unless tokenizer.json has the pieces and ids of vocab.txt, and cuts text as BERT does."""
+    found = _json(path)
+    ours: dict[str, Any] = json.loads(vocabulary.tokenizer().to_str())
+    model = found.get("model")
+    if not isinstance(model, dict) or model.get("vocab") != ours["model"]["vocab"]:
+        raise CheckFailed("has other pieces or ids than vocab.txt")
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"):
+        if not _agree(found.get(part), ours[part]):
+            raise CheckFailed(f"has another {part} than the vocabulary's settings give")
+    told = {entry["content"]: entry["id"] for entry in ours["added_tokens"]}
+    if _added(found.get("added_tokens")) != told:
+        raise CheckFailed("has other special tokens or ids than vocab.txt")
+
+
+def _agree(theirs: Any, ours: dict[str, Any]) -> bool:
+    """Tell whether a part has the same values, apart from what only one release of `tokenizers` writes."""
+    return (
+        isinstance(theirs, dict)
+        and theirs.get("type") == ours["type"]
+        and all(theirs[k] == ours[k] for k in theirs.keys() & ours)
+    )
+
+
+def _added(entries: Any) -> dict[Any, Any] | None:
+    try:
+        return {entry["content"]: entry["id"] for entry in entries}
+    except (TypeError, KeyError):
+        return None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_small(path, _MOST).decode("utf-8"))
+    except (UsageError, ValueError, RecursionError) as error:
+        raise CheckFailed(f"is no JSON: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise CheckFailed("is no object of JSON")
+    return found

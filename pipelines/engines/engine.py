@@ -1,0 +1,167 @@
+"""Run a pipeline: on this machine or on the engine that Beam's options name, and turn what Beam raises into our errors.
+
+The default is the local runner of this package: Beam's plain `DirectRunner` first tries to download another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+import grpc
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions, StandardOptions
+from apache_beam.runners import create_runner
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.portability.portable_runner import PortableRunner
+from apache_beam.transforms import environments
+
+from bertdata import errors
+from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
+from bertdata.io.lock import Job
+
+from . import jobs, processes, sockets
+
+__all__ = ["check", "run"]
+
+_OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
+_UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
+
+
+def run(
+    chain: beam.PTransform,
+    *,
+    tasks: int,
+    workers: int | None = None,
+    beam_args: Sequence[str] = (),
+    verbose: bool = False,
+    wait: bool = True,
+    hold: Callable[[Job | None], None] = lambda _: None,
+    warn: Callable[[str], object] = warnings.warn,
+) -> None:
+    """Run a chain of steps to its end; `beam_args` go to Beam unchanged.
+
+    A job that goes on without this process is given to `hold` before it can begin, and None when it is over; it is waited for
+    only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
+    Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
+    """
+    options, runner = _read(beam_args, workers)
+    jobs.reach(runner, options)
+    with contextlib.ExitStack() as stack:
+        local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
+        pipeline = beam.Pipeline(runner=runner or local, options=options)
+        _ = pipeline | chain
+        try:
+            if jobs.is_elsewhere(runner, options):
+                jobs.submit(lambda: _submit(pipeline), runner, options, hold, wait)
+            else:
+                (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
+        except Exception as error:
+            raise _ours(error) from error
+
+
+def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:
+    """Raise UsageError for options that cannot be right, before anything is written; tell whether a job is only looked at."""
+    options, runner = _read(beam_args, workers)
+    if not wait and not jobs.is_elsewhere(runner, options):
+        name = options.view_as(StandardOptions).runner or "the local runner"
+        raise UsageError(
+            f"`wait`: a job of {name} ends with this process: omit it, or name an engine that goes on by itself after "
+            "--, such as --runner=DataflowRunner"
+        )
+    looks = jobs.only_looks(runner, options)
+    jobs.refuse(runner, options, looks)
+    if runner is not None:
+        with _as_usage():
+            beam.Pipeline(runner=runner, options=options)
+            if isinstance(runner, PortableRunner):
+                environments.Environment.from_options(options.view_as(PortableOptions))
+    return looks
+
+
+@contextlib.contextmanager
+def _as_usage() -> Iterator[None]:
+    """Turn what Beam says of a wrong option, by an error or by leaving with a page of usage, into a UsageError."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            yield
+    except SystemExit as error:
+        raise UsageError(f"options after --: {said.getvalue().strip().rpartition('error: ')[2]}") from error
+    except ValueError as error:
+        raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
+
+
+def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOptions, Any]:
+    """Read Beam's options, and make the runner they name: None for the local one."""
+    with _as_usage():
+        options = PipelineOptions([*beam_args], save_main_session=False)
+        name = options.view_as(StandardOptions).runner
+        if name and workers is not None:
+            raise UsageError("`workers` is for the local runner: say how many workers in the runner's own options, after --")
+        try:
+            runner = create_runner(name) if name else None  # knows options of its own once it is imported
+        except (ValueError, ImportError, AttributeError) as error:
+            raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
+        known = options.get_all_options(drop_default=True)
+    if runner is None and (own := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
+        raise UsageError(f"--{own[0]}: use `workers`")
+    unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
+    if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
+        raise UsageError(f"--{unknown[0]}: Beam knows no such option for {f'--runner={name}' if name else 'the local runner'}")
+    return options, runner
+
+
+def _submit(pipeline: beam.Pipeline) -> Any:
+    """Hand a pipeline to an engine, which looks only now at some of its options."""
+    try:
+        return pipeline.run()
+    except (ValueError, NotImplementedError) as error:
+        raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
+
+
+@contextlib.contextmanager
+def _local(
+    options: PipelineOptions, workers: int | None, tasks: int, verbose: bool, warn: Callable[[str], object]
+) -> Iterator[FnApiRunner]:
+    """Yield the runner for this machine: of worker processes where there are to be several, and where that is possible."""
+    count = processes.number(workers, tasks)
+    with contextlib.ExitStack() as stack:
+        runner = FnApiRunner()
+        if count > 1:
+            try:
+                from .local import LocalRunner
+
+                runner = LocalRunner(stack.enter_context(sockets.private_socket()), verbose)
+            except (ImportError, StorageError) as error:
+                warn(f"one process does the work of {count} workers: {error}")
+                count = 1
+        options.view_as(DirectOptions).direct_num_workers = count
+        yield runner
+
+
+def _ours(error: BaseException) -> BertDataError:
+    """Find the error that a step raised in what Beam made of it: on some engines only its text is left."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, BertDataError):
+            return type(cause)(str(cause).partition(" [while running")[0])
+        if found := _OURS.findall(str(cause)):
+            name, message = found[-1]  # a traceback tells of the first cause first
+            kind = getattr(errors, name, BertDataError)
+            return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
+        if isinstance(cause, _UNREACHED):
+            return TransferError(
+                f"the engine cannot be reached or was lost ({_last_line(error)}): check that it runs and its address in the "
+                "options after --, then run the same command again"
+            )
+        cause = cause.__cause__ or cause.__context__
+    return BertDataError(f"the run failed: {_last_line(error)}: run the same command again, with --verbose for more")
+
+
+def _last_line(error: BaseException) -> str:
+    return (str(error).strip() or repr(error)).splitlines()[-1]

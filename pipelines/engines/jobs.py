@@ -1,0 +1,149 @@
+"""Jobs that an engine runs elsewhere: which go on without this process, what they are called, and how they are waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
+    PipelineOptions,
+    PortableOptions,
+    SetupOptions,
+    TestOptions,
+    WorkerOptions,
+)
+from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
+from apache_beam.runners.portability.portable_runner import PortableRunner
+from apache_beam.runners.runner import PipelineState
+
+from bertdata.errors import BertDataError, TransferError, UsageError
+from bertdata.io.lock import Job
+
+__all__ = ["is_elsewhere", "only_looks", "reach", "refuse", "submit"]
+
+_SECONDS = 30  # in which a job service has to answer
+_UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these the cluster gets the job, without a server of ours
+
+
+def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
+    """Tell whether a runner hands the job to a service, so that it goes on when this process ends.
+
+    The local runner and Dask plan each step in this process; a portable runner without ``--job_endpoint`` starts its server
+    here, and with ``LOOPBACK`` its workers.
+    """
+    if not isinstance(runner, PortableRunner):
+        return _is_dataflow(runner)
+    portable, given = options.view_as(PortableOptions), options.get_all_options(retain_unknown_options=True)
+    if portable.environment_type == "LOOPBACK":
+        return False
+    return portable.job_endpoint not in (None, "", "embed") or any(given.get(name) for name in _UBER_JARS)
+
+
+def only_looks(runner: Any, options: PipelineOptions) -> bool:
+    """Tell whether the job is to be made and checked, but not run; raise UsageError where the runner would run it."""
+    if str(options.view_as(TestOptions).dry_run).lower() not in ("true", "1"):
+        return False
+    if not _is_dataflow(runner):
+        raise UsageError("--dry_run is of DataflowRunner: give bertdata's own --dry-run, before --")
+    return True
+
+
+def refuse(runner: Any, options: PipelineOptions, looks: bool) -> None:
+    """Raise UsageError for a job of no service, and for one of Dataflow without a bucket or whose workers would have no bertdata.
+
+    Without a bucket Beam would make one, for which it waits minutes where no cloud is; its own images hold Beam alone.
+    """
+    if type(runner) is PortableRunner and not options.view_as(PortableOptions).job_endpoint:
+        raise UsageError("--runner=PortableRunner: say where the job service is, --job_endpoint=host:8099")
+    if not _is_dataflow(runner):
+        return
+    cloud, validator = options.view_as(GoogleCloudOptions), PipelineOptionsValidator(options, runner)
+    if not (cloud.temp_location or cloud.staging_location):
+        raise UsageError("--runner=DataflowRunner: say where it may put what the job needs, --temp_location=gs://…")
+    for name in ("temp_location", "staging_location"):
+        if getattr(cloud, name) and (wrong := validator.validate_gcs_path(cloud, name)):
+            raise UsageError(f"options after --: {wrong[0]}: name a folder in a bucket, --{name}=gs://…/…")
+    setup, image = options.view_as(SetupOptions), options.view_as(WorkerOptions).sdk_container_image
+    sent = (setup.setup_file, setup.extra_packages, setup.requirements_file, setup.prebuild_sdk_container_engine)
+    if not looks and not image and not any(sent):
+        raise UsageError(
+            "--runner=DataflowRunner: its workers have no bertdata: name an image that has it, --sdk_container_image=…, or send "
+            "the wheel along, --extra_package=bertdata-….whl"
+        )
+
+
+def reach(runner: Any, options: PipelineOptions) -> None:
+    """Raise TransferError where a job service does not answer in half a minute, or in ``--job_server_timeout`` seconds.
+
+    Beam takes that limit for the whole job too, and would lose sight of one that takes longer: there is none from here on.
+    """
+    portable, given = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
+    if not isinstance(runner, PortableRunner) or portable.job_endpoint in (None, "", "embed"):
+        return
+    seconds = given.get("job_server_timeout", _SECONDS)
+    with grpc.insecure_channel(portable.job_endpoint) as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=seconds)
+        except grpc.FutureTimeoutError as error:
+            raise TransferError(
+                f"the engine cannot be reached: nothing answered at {portable.job_endpoint} in {seconds} s: check that the job "
+                "service runs and --job_endpoint after --, then run the same command again"
+            ) from error
+    portable.job_server_timeout = None
+
+
+def _is_dataflow(runner: Any) -> bool:
+    return type(runner).__name__ == "DataflowRunner"  # its module is there only with bertdata[gcp]
+
+
+def submit(
+    start: Callable[[], Any], runner: Any, options: PipelineOptions, hold: Callable[[Job | None], None], wait: bool
+) -> None:
+    """Give a job to the service that runs it, which `start` does, and with `wait` wait for its end.
+
+    `hold` gets the job before it can begin, again when it has a number, and None when it is over.  A job that this process loses
+    sight of stays held.
+    """
+    if only_looks(runner, options):
+        start()
+        return
+    hold(_describe(runner, options, None))
+    try:
+        result = start()
+    except Exception:
+        hold(None)
+        raise
+    job = _describe(runner, options, result)
+    hold(job)
+    if wait:
+        try:
+            state = result.wait_until_finish()
+        except Exception:
+            if _has_ended(result):
+                hold(None)
+            raise
+        hold(None)
+        if state != PipelineState.DONE:
+            raise BertDataError(f"{job} has ended as {state}: look there for why, then run the same command again")
+
+
+def _describe(runner: Any, options: PipelineOptions, result: Any) -> Job:
+    """Name a job: by its number once it is submitted, and before that by where it goes."""
+    name = type(runner).__name__
+    if not _is_dataflow(runner):
+        endpoint = options.view_as(PortableOptions).job_endpoint
+        return Job(getattr(result, "_job_id", ""), name, endpoint or "on its cluster")
+    cloud = options.view_as(GoogleCloudOptions)
+    number = result.job_id() if result is not None and result.has_job else ""  # a template's launcher submits it by itself
+    page = f"https://console.cloud.google.com/dataflow/jobs/{cloud.region}/{number}".rstrip("/")
+    return Job(number or cloud.job_name or "", name, f"{page}?project={cloud.project}")
+
+
+def _has_ended(result: Any) -> bool:
+    """Tell whether a job is over, however; False where its service does not say."""
+    try:
+        return bool(PipelineState.is_terminal(result.state))
+    except Exception:  # whatever the client of a service raises
+        return False

@@ -1,0 +1,129 @@
+"""What grows with the number of tasks, files and buckets: references and their size, the cut of tasks, digests of many inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tiny import corpus_manifest
+
+from bertdata.build import documents as corpus
+from bertdata.build.corpus import commit, plan
+from bertdata.build.rows import buckets
+from bertdata.dataset import manifest, shards
+from bertdata.records import Piece, Report, Task, unpack
+from bertdata.tokens import vocab
+
+
+@pytest.mark.parametrize("count", [2, 500])
+def test_references_are_as_many_as_buckets_or_documents_at_the_most(
+    sample_corpus: Path, sample_vocab: Path, tmp_path: Path, count: int
+) -> None:
+    """A task names only the buckets that it has documents for; the first one names all, so that each exists."""
+    source, layout = corpus.read(sample_corpus), buckets.Layout(1, count, 0.0)
+    tokenize = buckets.Tokenize(str(tmp_path), vocab.read(sample_vocab), source.reader(), layout)
+    (piece,) = unpack(source.tasks[0].pieces)
+    documents = sum(len(ids) for (ids,) in source.reader().columns(source.tasks[0], "id"))
+    assert 2 < documents < 500
+    for number in (0, 7):
+        report = tokenize(Task(number, "documents", json.dumps([piece])))
+        found = list(buckets.references(Report(number, json.dumps(report))))
+        full = [(bucket, ref) for bucket, ref in found if ref[1] >= 0]
+        assert len(full) <= min(count, documents)
+        assert len(found) == (count if number == 0 else len(full))
+        assert sum(rows for _, (_, _, rows) in full) == documents
+        for bucket, ref in full:
+            read = list(buckets.gather(str(tmp_path), [ref, ref]))  # an engine may move one twice
+            assert len(read) == ref[2]
+            assert {layout.bucket(document.id) for document in read} == {bucket}
+
+
+def test_references_are_plain_numbers(sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    """An engine holds or moves millions of them: nothing in one is as long as a path."""
+    source = corpus.read(sample_corpus)
+    layout = buckets.Layout(1, 3, 0.0)
+    report = buckets.Tokenize(str(tmp_path), vocab.read(sample_vocab), source.reader(), layout)(source.tasks[0])
+    for bucket, ref in buckets.references(Report(0, json.dumps(report))):
+        assert type(ref) is tuple
+        assert [type(value) for value in (bucket, *ref)] == [int] * 4
+
+
+def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
+    """Small batches are put together, a large one is cut, and a document that is larger comes alone; none is lost."""
+    most, schema = 5 << 20, pa.schema([("id", pa.string()), ("sentences", pa.list_(pa.string()))])
+    sizes = [[2 << 20], [3 << 19], [4 << 20, 300, 7 << 20, *[1 << 20] * 9], [400, 500], [1], [600, 6 << 20]]  # by batch
+    made = [[{"id": str(size), "sentences": ["tea"] * 5 + ["a" * size]} for size in batch] for batch in sizes]
+    batches = [pa.RecordBatch.from_pylist(rows, schema) for rows in made]
+    shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches, "arrow-file") | {"text_bytes": 1}
+    manifest.write(tmp_path, corpus_manifest([shard], format="arrow-file"), "# Corpus\n")
+    source = corpus.read(tmp_path)
+    slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader().columns(task, *schema.names)]
+    assert [row for part in slices for row in part.to_pylist()] == [row for rows in made for row in rows]
+    assert all(part.nbytes <= most or len(part) == 1 for part in slices)
+    assert [len(part) for part in slices] == [2, 2, 1, 3, 3, 7, 1]
+
+
+def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
+    """Workers take tasks in turn, so one that gets every second shard's short end would have the least to do."""
+    shards: list[dict[str, Any]] = []
+    for number, batches in enumerate([1, 8, 9, 11, 16, 17, 0]):
+        name = f"data/{number}.arrow"
+        (tmp_path / "data").mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(bytes(5000))
+        shards.append({"name": name, "rows": 1, "batches": batches, "bytes": 5000, "sha256": "", "text_bytes": 1})
+    manifest.write(tmp_path, corpus_manifest(shards), "# Corpus\n")
+    found: dict[str, list[tuple[int, int]]] = {}
+    for task in corpus.read(tmp_path).tasks:
+        (piece,) = unpack(task.pieces)
+        found.setdefault(piece.name, []).append((piece.start, piece.end))
+    assert list(found.values()) == [
+        [(0, 1)],
+        [(0, 8)],
+        [(0, 4), (4, 9)],
+        [(0, 5), (5, 11)],
+        [(0, 8), (8, 16)],
+        [(0, 5), (5, 11), (11, 17)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "size", "target"),
+    [
+        ("jsonl", 10 << 20, 2 << 20),
+        ("jsonl", 256 << 20, 4 << 20),
+        ("jsonl", 5 << 30, 16 << 20),
+        ("jsonl", 40_000 << 25, 32 << 20),  # no more than 40,000 tasks
+        ("xml", 1 << 30, 4 << 20),  # plain XML counts a quarter
+    ],
+)
+def test_the_default_size_of_a_task_is_a_share_of_the_input(tmp_path: Path, suffix: str, size: int, target: int) -> None:
+    path = tmp_path / f"input.{suffix}"
+    with open(path, "wb") as file:
+        file.truncate(size)
+    assert plan._target({"wikipedia" if suffix == "xml" else "text": [(path.name, str(path))]}) == target
+
+
+def test_the_digests_of_many_files_take_a_moment() -> None:
+    """A hundred thousand books in a hundred tasks: a second, not the quarter of an hour that looking for each in all takes."""
+    names = [f"{number:06d}.txt" for number in range(100_000)]
+    entries = [{"name": name, "source": "books"} for name in names]
+    pieces = [{**Piece(name, name, 0, 9)._asdict(), "sha256": name} for name in names]
+    reports = [{"kind": "books", "inputs": pieces[start::100]} for start in range(100)]
+    started = time.process_time()
+    found = commit._with_digests(entries, reports)
+    assert time.process_time() - started < 10
+    assert [entry["sha256"] for entry in found] == names
+
+
+def test_the_digest_of_a_file_in_pieces_is_that_of_their_digests() -> None:
+    pieces = [{**Piece("a.bz2", "/a.bz2", start, start + 5)._asdict(), "sha256": str(start)} for start in (10, 0, 5)]
+    reports = [{"kind": "wikipedia", "inputs": [piece]} for piece in pieces]
+    entries = [{"name": "a.bz2", "source": "wikipedia"}, {"name": "a.bz2", "source": "text"}]
+    whole, unread = commit._with_digests(entries, reports)
+    assert whole["sha256"] == hashlib.sha256(b"0" + b"5" + b"10").hexdigest()
+    assert unread == entries[1]

@@ -1,0 +1,145 @@
+"""Readers, filters and splitters of the user's own: as docs/extending.md has them, and as they may fail."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+
+from bertdata import CorpusConfig, build_corpus
+from bertdata.build.corpus.sources import in_order
+from bertdata.build.corpus.sources.functions import _problem
+from bertdata.commands.build_corpus import plan_corpus
+from bertdata.config import ChoiceConfig, FilterConfig
+from bertdata.errors import ResumeError, UsageError
+from bertdata.io import functions
+
+GUIDE = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
+PAGES = ["The kettle sings. It boils.\nTwo cups stand by.", "Take one tablespoon of tea. Stir it well."]
+
+
+def code() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def crawl(path: Path) -> None:
+    """Write a WET file: a record about the file, and one a page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = ["WARC/1.0\r\nWARC-Type: warcinfo\r\n\r\nabout\r\n\r\n"]
+    for number, text in enumerate(PAGES):
+        head = f"WARC-Type: conversion\r\nWARC-Target-URI: http://example.org/{number}"
+        records.append(f"WARC/1.0\r\n{head}\r\n\r\n{text}\r\n\r\n")
+    path.write_bytes(gzip.compress("".join(records).encode()))
+
+
+def manifest(directory: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_guide_as_it_stands(tmp_path: Path) -> None:
+    """The command and the Python lines of docs/extending.md, in a directory of their own, give equal corpora."""
+    crawl(tmp_path / "crawl" / "a.warc.wet.gz")
+    *own, script = code()
+    (tmp_path / "mine.py").write_text("\n\n".join(own))
+    assert all(len([line for line in block.splitlines() if line.strip()]) < 25 for block in code())
+    command = re.search(r"^bertdata (build-corpus --read.*)$", GUIDE, re.MULTILINE)
+    assert command
+    line = f"{sys.executable} -m bertdata {command[1]} --min-letters 0 --workers 2"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = manifest(tmp_path / "corpus")
+    (stage,) = made["counts"]
+    assert (stage["stage"], stage["in"], stage["out"]) == ("documents of mine:wet", 2, 1)
+    assert stage["dropped"] == {"recipe": 1}
+    assert made["sources"]["mine:wet"]["documents"] == 1
+    assert made["config"]["filter_functions"] == ["mine:no_recipes"]
+    assert [each["name"] for each in made["config"]["functions"]] == ["mine:no_recipes", "mine:wet"]
+    (tmp_path / "script.py").write_text(script.replace('output="corpus"', 'output="again"'))
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert manifest(tmp_path / "again")["rows"] == 1
+    explained = subprocess.run(
+        [sys.executable, "-m", "bertdata", "inspect", "corpus", "--explain", "mine:wet:http://example.org/1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "was dropped: recipe (filter mine:no_recipes)" in explained.stdout
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of a module of readers and filters."""
+    name = f"own_{abs(hash(str(tmp_path)))}"
+    (tmp_path / f"{name}.py").write_text(
+        "def breaks(path):\n    yield {'text': 'One kettle sings. It boils.'}\n    yield 7\n    yield {'txt': 'x'}\n"
+        "    yield {'sentences': ['a', 2]}\n    yield {'id': 'last', 'sentences': ['Tea is ready.', 'Come in.']}\n"
+        "    raise ValueError('the rest is gone')\n"
+        "def large(path):\n    yield {'text': 'tea ' * 1000}\n    yield {'text': ''}\n"
+        "def raises(document):\n    raise KeyError('oh')\n"
+        "def numbers(document):\n    return 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    functions.load.cache_clear()
+    return name
+
+
+LOOSE = CorpusConfig(filters=FilterConfig(min_letters=0), choice=ChoiceConfig(dedup="none"), max_rejects=1, max_page_bytes=1024)
+
+
+def test_what_a_reader_gets_wrong_is_named(module: str, tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"x")
+    made = build_corpus(read=[(f"{module}:breaks", "x.bin"), (f"{module}:large", "x.bin")], output="out", config=LOOSE, workers=1)
+    stages = {stage["stage"]: stage for stage in made.counts}
+    broken, large = stages[f"documents of {module}:breaks"], stages[f"documents of {module}:large"]
+    assert (broken["in"], broken["out"], broken["rejected"]) == (6, 2, {"no-document": 3, "reader-failed": 1})
+    assert (large["in"], large["out"]) == (2, 0)
+    assert (large["rejected"], large["dropped"]) == ({"too-large": 1}, {"no prose": 1})
+    lists = [(made.path / file["name"]).read_text(encoding="utf-8") for file in made.manifest["rejects"]]
+    told = [json.loads(line) for text in lists for line in text.splitlines()]
+    assert "x.bin, after 5 documents: ValueError: the rest is gone" in [record["where"] for record in told]
+
+
+@pytest.mark.parametrize(("name", "problem"), [("raises", "raises KeyError: 'oh'"), ("numbers", "returns 3 of the document")])
+def test_a_filter_that_is_none_ends_the_run(module: str, name: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("One kettle sings. It boils.")
+    with pytest.raises(UsageError, match=problem):
+        build_corpus(text="a.txt", filters=[f"{module}:{name}"], output="out", config=LOOSE, workers=1)
+
+
+def test_a_changed_function_is_a_changed_setting(module: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("One kettle sings. It boils.")
+    name = f"{module}:numbers"
+    before = plan_corpus(text="a.txt", filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"]
+    with (tmp_path / f"{module}.py").open("a") as file:
+        file.write("# changed\n")
+    assert plan_corpus(text="a.txt", filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"] != before
+    with pytest.raises(ResumeError, match="its source has changed"):
+        functions.load(name, "filters", before)
+
+
+def test_functions_that_no_worker_can_import() -> None:
+    for function in (lambda document: None, test_functions_that_no_worker_can_import.__call__):
+        with pytest.raises(UsageError, match="workers cannot import it"):
+            plan_corpus(text="a.txt", filters=[function], output="out")
+    with pytest.raises(UsageError, match="write it as module:function"):
+        plan_corpus(text="a.txt", filters=["nothing"], output="out")
+    with pytest.raises(UsageError, match="cannot import it"):
+        plan_corpus(text="a.txt", filters=["json:nothing"], output="out")
+
+
+def test_problems() -> None:
+    assert _problem({"text": "a", "sentences": ["a"]}) == "give one of text, paragraphs, sentences"
+    assert _problem({"text": b"a"}) == "text is no string"
+    assert _problem({"text": "a", "id": 3}) == "id is no string"
+    assert _problem({"text": "a", "id": None}) == ""
+    assert in_order(["b:c", "text", "a:b", "books"]) == ["books", "text", "a:b", "b:c"]

@@ -1,0 +1,101 @@
+"""The real dumps and books: every whole page is there, what is broken is named, and all counts add up."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+
+
+def manifest(directory: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def rejects(directory: Path) -> list[dict[str, str]]:
+    files = sorted((directory / "rejects").glob("*.jsonl"))
+    return [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def pages(path: Path) -> list[str]:
+    """List a dump's pages, found without bertdata."""
+    data = path.read_bytes()
+    text = (bz2.decompress(data) if path.suffix == ".bz2" else data).decode()
+    return re.findall(r"<page>.*?</page>", text, re.S)
+
+
+@pytest.mark.slow
+def test_all_samples_and_books(run: Run, shared: Path, tmp_path: Path) -> None:
+    wiki = [
+        path for path in sorted((shared / "data" / "wiki").iterdir()) if "broken" not in path.name and "index" not in path.name
+    ]
+    inputs = [item for path in wiki for item in ("--wikipedia", path)]
+    run("build-corpus", *inputs, "--books", shared / "data" / "books", "--output", tmp_path / "corpus")
+    made = manifest(tmp_path / "corpus")
+    stages = {stage["stage"]: stage for stage in made["counts"]}
+    cut = sum(1 for reject in rejects(tmp_path / "corpus"))
+    assert stages["wikipedia pages"]["in"] == sum(len(pages(path)) for path in wiki) + cut
+    assert {reject["reason"] for reject in rejects(tmp_path / "corpus")} == {"truncated-dump"}
+    assert stages["books"]["in"] == stages["books"]["out"] == 10
+    redirects = sum("<redirect" in page and not re.search("<ns>-?[1-9]", page) for path in wiki for page in pages(path))
+    assert stages["wikipedia pages"]["dropped"]["redirect"] >= redirects
+    for stage in made["counts"]:
+        assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) + sum(stage["rejected"].values())
+    run("train-vocab", tmp_path / "corpus", "--output", tmp_path / "vocab")
+    assert manifest(tmp_path / "vocab")["size"] == 30522
+    lengths = ("--max-seq-length", 128, "--max-seq-length", 512)
+    run("make-pairs", tmp_path / "corpus", "--vocab", tmp_path / "vocab", *lengths, "--output", tmp_path / "pairs")
+    for length in (128, 512):
+        pairs = manifest(tmp_path / f"pairs-{length}")
+        assert abs(pairs["statistics"]["not_next"] - pairs["rows"] / 2) <= len(pairs["shards"])
+        assert pairs["counts"][0]["in"] == made["rows"]
+        for stage in pairs["counts"]:
+            assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) + sum(stage["rejected"].values())
+
+
+def test_the_truncated_dump_gives_all_whole_pages_and_one_reject(run: Run, shared: Path, tmp_path: Path) -> None:
+    dump = shared / "data" / "wiki" / "enwiki-20141106-sample-truncated.xml.bz2"
+    run("build-corpus", "--wikipedia", dump, "--output", tmp_path / "corpus", "--workers", 1)
+    (stage,) = manifest(tmp_path / "corpus")["counts"]
+    assert stage["in"] == 361 + 1
+    assert stage["rejected"] == {"truncated-dump": 1}
+    (reject,) = rejects(tmp_path / "corpus")
+    assert reject["id"] == dump.name
+    assert "no </mediawiki>" in reject["where"]
+
+
+def test_a_dump_cut_in_its_stream_gives_its_pages_and_one_reject(run: Run, shared: Path, tmp_path: Path) -> None:
+    source = shared / "data" / "wiki" / "enwiki-20220720-multistream.xml.bz2"
+    (tmp_path / "cut.xml.bz2").write_bytes(source.read_bytes()[:200_000])
+    run("build-corpus", "--wikipedia", tmp_path / "cut.xml.bz2", "--output", tmp_path / "corpus", "--workers", 1)
+    (stage,) = manifest(tmp_path / "corpus")["counts"]
+    assert stage["rejected"] == {"truncated-stream": 1}
+    assert 0 < stage["in"] - 1 < 80
+    assert "bytes" in rejects(tmp_path / "corpus")[0]["where"]
+
+
+@pytest.mark.parametrize(("number", "reason"), [(1, "no-title"), (2, None), (3, "no-text"), (4, None)])
+def test_broken_dumps(run: Run, shared: Path, tmp_path: Path, number: int, reason: str | None) -> None:
+    """1 lacks a title, 2 lacks <ns>, 3 has <texts>, 4 has an empty page: counted, with the whole sample beside it."""
+    wiki = shared / "data" / "wiki"
+    inputs = ("--wikipedia", wiki / f"zhwiki-broken-{number}.xml", "--wikipedia", wiki / "zhwiki-sample.xml")
+    run("build-corpus", *inputs, "--output", tmp_path / "corpus", "--workers", 1)
+    (stage,) = manifest(tmp_path / "corpus")["counts"]
+    assert stage["in"] == 33 + 3
+    assert stage["rejected"] == ({reason: 1} if reason else {})
+    assert [(r["id"], r["reason"]) for r in rejects(tmp_path / "corpus")] == ([("zhwiki:13", reason)] if reason else [])
+    assert stage["dropped"].get("empty page", 0) == (number == 4)
+
+
+@pytest.mark.parametrize("number", [1, 3, 4])
+def test_a_broken_dump_alone_ends_in_a_clear_error(run: Run, shared: Path, tmp_path: Path, number: int) -> None:
+    dump = shared / "data" / "wiki" / f"zhwiki-broken-{number}.xml"
+    done = run("build-corpus", "--wikipedia", dump, "--output", tmp_path / "corpus", "--workers", 1, code=3)
+    assert "Traceback" not in done.stderr
+    assert "of 3 records" in done.stderr
+    assert not (tmp_path / "corpus" / "manifest.json").exists()

@@ -1,0 +1,248 @@
+"""Mapped rows: what was written is what is gathered, and a file that is not what its manifest says is named."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import Build, read_rows
+from tiny import PIECES, row_of, write_pairs
+
+import bertdata
+from bertdata.dataset import manifest
+from bertdata.dataset.shards import Shards
+from bertdata.errors import NoInputError, UsageError, VerificationError
+
+LENGTHS = {"train": [[8, 30, 64, 9], [11], [40, 5, 5]], "validation": [[12, 13]]}
+FLAT = [length for part in LENGTHS["train"] for length in part]
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path / "pairs", LENGTHS)
+
+
+def _edit(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    made = manifest.read(root)
+    change(made)
+    made["rows"] = sum(shard["rows"] for shard in made["shards"])
+    manifest.write(root, made)
+
+
+def test_rows_are_numbered_through_the_shards(pairs: Path) -> None:
+    shards = Shards(pairs)
+    assert (len(shards), shards.rows, shards.vocab_size, shards.objective) == (8, [8], len(PIECES), "nsp")
+    assert shards.columns == ("input_ids", "token_type_ids", "next_sentence_label")
+    assert shards.lengths.tolist() == FLAT
+    found = shards.gather(np.array([4, 0, 7]), 16)
+    assert found["input_ids"].tolist() == [row + [0] * (16 - len(row)) for row in (row_of(n, FLAT[n]) for n in (4, 0, 7))]
+    assert found["attention_mask"].sum(1).tolist() == [11, 8, 5]
+    assert found["token_type_ids"][0].tolist() == [0] * 7 + [1] * 4 + [0] * 5
+    assert found["next_sentence_label"].tolist() == [0, 0, 0]  # each shard counts anew
+    assert shards.gather(np.array([1, 6]), 32)["next_sentence_label"].tolist() == [1, 1]
+    assert len(Shards(pairs, split="validation")) == 2
+
+
+def test_every_column_of_real_pairs_is_what_pyarrow_reads(sample_pairs: Path) -> None:
+    shards, rows = Shards(sample_pairs), read_rows(sample_pairs)
+    width = shards.max_seq_length
+    found = shards.gather(np.arange(len(rows)), width)
+    for number, row in enumerate(rows):
+        for name in ("input_ids", "token_type_ids"):
+            assert found[name][number].tolist() == row[name] + [0] * (width - len(row[name]))
+        assert found["next_sentence_label"][number] == row["next_sentence_label"]
+
+
+@pytest.mark.parametrize("format", ["arrow-stream", "arrow-file"])
+def test_masks_and_words_of_any_format(
+    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, format: str
+) -> None:
+    """Static masks lie in lists of their own; the flags of words lie eight in a byte, wherever a row begins."""
+    options = ["--masking", "static", "--format", format, "--shards", 2]
+    made = build("make-pairs", tmp_path / "static", sample_corpus, "--vocab", sample_vocab, *options)
+    shards = Shards(made, verify=True)
+    rows = [row for batch in _batches(made, format) for row in batch.to_pylist()]
+    found = shards.gather(np.arange(len(rows)), 128)
+    assert found["masked_lm_positions"].shape == (len(rows), shards.max_predictions) == (len(rows), 19)
+    for number, row in enumerate(rows):
+        used = found["masked_lm_labels"][number] != -100
+        assert found["masked_lm_positions"][number][used].tolist() == row["masked_lm_positions"]
+        assert found["masked_lm_labels"][number][used].tolist() == row["masked_lm_labels"]
+        assert not found["masked_lm_positions"][number][~used].any()
+    words = Shards(write_pairs(tmp_path / "words", LENGTHS, words=True, format=format))
+    found = words.gather(np.arange(8), 64)
+    want = (found["input_ids"] % 3 == 0) & found["attention_mask"]
+    assert found["continues_word"].dtype == bool
+    assert (found["continues_word"] == want).all()
+
+
+def _batches(root: Path, format: str) -> list[pa.RecordBatch]:
+    batches = []
+    for path in sorted((root / "data").glob("train-*")):
+        with pa.memory_map(str(path)) as source:
+            opened = pa.ipc.open_stream(source) if format == "arrow-stream" else pa.ipc.open_file(source)
+            batches += opened.read_all().to_batches()
+    return batches
+
+
+def test_rows_are_not_copied_and_no_file_stays_open(tmp_path: Path) -> None:
+    """Of thousands of shards, each is mapped: no memory of Arrow's own, no descriptor, before, during and after."""
+    root = write_pairs(tmp_path / "pairs", {"train": [[20, 30]] * 300}, width=32)
+    allocated, opened = pa.total_allocated_bytes(), len(os.listdir("/proc/self/fd"))
+    shards = Shards(root)
+    assert len(os.listdir("/proc/self/fd")) == opened
+    assert shards.gather(np.arange(600), 32)["input_ids"].shape == (600, 32)
+    assert pa.total_allocated_bytes() - allocated < 1000
+    assert len(os.listdir("/proc/self/fd")) == opened
+
+
+def _no_shard(root: Path) -> str:
+    (root / "data/train-00001-of-00003.arrow").unlink()
+    return "train-00001-of-00003.arrow"
+
+
+def _short_shard(root: Path) -> str:
+    path = root / "data/train-00002-of-00003.arrow"
+    path.write_bytes(path.read_bytes()[:-8])
+    return path.name
+
+
+def _cut_stream(root: Path) -> str:
+    """The end mark is overwritten: the size is right, and Arrow alone would read on or stop."""
+    path = root / "data/train-00002-of-00003.arrow"
+    path.write_bytes(path.read_bytes()[:-8] + bytes(8))
+    return path.name
+
+
+def _no_arrow(root: Path) -> str:
+    path = root / "data/train-00000-of-00003.arrow"
+    path.write_bytes(b"\x01" * (path.stat().st_size - 8) + path.read_bytes()[-8:])
+    return path.name
+
+
+def _wrong_rows(root: Path) -> str:
+    _edit(root, lambda made: made["shards"][1].update(rows=2))
+    return "train-00001-of-00003.arrow holds 1 rows, but 2"
+
+
+def _wrong_vocabulary(root: Path) -> str:
+    path = root / "vocab.txt"
+    path.write_bytes(path.read_bytes().replace(b"w11\n", b"x11\n"))
+    return "vocab.txt"
+
+
+def _wrong_size(root: Path) -> str:
+    _edit(root, lambda made: made.update(vocab_size=7))
+    return "vocab.txt"
+
+
+@pytest.mark.parametrize("damage", [_no_shard, _short_shard, _cut_stream, _no_arrow, _wrong_rows, _wrong_vocabulary, _wrong_size])
+def test_damage_is_named(pairs: Path, damage: Callable[[Path], str]) -> None:
+    named = damage(pairs)
+    with pytest.raises(VerificationError, match=named):
+        Shards(pairs)
+
+
+def test_the_other_split_may_be_missing(pairs: Path) -> None:
+    """Whoever trains need not have the validation split at hand."""
+    (pairs / "data/validation-00000-of-00001.arrow").unlink()
+    assert len(Shards(pairs)) == 8
+
+
+def test_verify_hashes_the_shards(pairs: Path) -> None:
+    path = pairs / "data/train-00000-of-00003.arrow"
+    data = bytearray(path.read_bytes())
+    data[data.index(np.array(row_of(1, 30)[5:9], np.uint16).tobytes())] ^= 1
+    path.write_bytes(data)
+    assert len(Shards(pairs)) == 8
+    with pytest.raises(VerificationError, match=path.name):
+        Shards(pairs, verify=True)
+
+
+def test_a_length_that_cannot_be_is_damage(tmp_path: Path) -> None:
+    """A flipped bit in where rows end, which Arrow does not see."""
+    root = write_pairs(tmp_path / "pairs", {"train": [[20, 30, 25]]}, width=32)
+    path = root / "data/train-00000-of-00001.arrow"
+    path.write_bytes(
+        path.read_bytes().replace(np.array([0, 20, 50, 75], np.int32).tobytes(), np.array([0, 20, 18, 75], np.int32))
+    )
+    with pytest.raises(VerificationError, match=r"pairs: a row has 65534 tokens, but 32 are the most by the manifest"):
+        _ = Shards(root).lengths
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus: Path) -> None:
+    with pytest.raises(NoInputError, match="no directory"):
+        Shards(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="holds documents"):
+        Shards(sample_corpus)
+    with pytest.raises(UsageError, match=r"no split 'test', but train, validation"):
+        Shards(pairs, split="test")
+    with pytest.raises(UsageError, match="`format` arrow-stream"):
+        Shards(write_pairs(tmp_path / "parquet", LENGTHS, format="parquet"))
+    for weights in ([1.0, 2.0], [0.0], [-1.0], [float("nan")]):
+        with pytest.raises(UsageError, match="weights"):
+            Shards(pairs, weights=weights)
+    shards = Shards(pairs)
+    with pytest.raises(ValueError, match="row 2 has 64 tokens"):
+        shards.gather(np.array([0, 2]), 32)
+    for rows in ([8], [-1]):
+        with pytest.raises(IndexError, match="there are 8"):
+            shards.gather(np.array(rows), 64)
+
+
+def test_only_files_of_this_machine_are_mapped(pairs: Path) -> None:
+    assert len(Shards(pairs.as_uri())) == 8
+    pytest.importorskip("upath")
+    with pytest.raises(UsageError, match="memory://pairs can't be mapped"):
+        Shards("memory://pairs")
+
+
+def test_directories_together(tmp_path: Path, pairs: Path) -> None:
+    other = write_pairs(tmp_path / "other", {"train": [[6, 7]]}, salt=3)
+    both = Shards([pairs, other], weights=[1, 0.5])
+    assert (len(both), both.rows, both.weights) == (10, [8, 2], [1.0, 0.5])
+    assert both.gather(np.array([9, 0]), 8)["input_ids"][0].tolist() == [*row_of(1, 7, 3), 0]
+
+
+@pytest.mark.parametrize(
+    ("what", "options"),
+    [("objective", {"objective": "sop"}), ("columns", {"words": True}), ("masking", {"masking": "static"})],
+)
+def test_directories_that_do_not_belong_together(tmp_path: Path, pairs: Path, what: str, options: dict[str, Any]) -> None:
+    other = write_pairs(tmp_path / "other", {"train": [[6, 7]]}, **options)
+    with pytest.raises(VerificationError, match=f"other and .*pairs differ in their {what}"):
+        Shards([pairs, other])
+
+
+def test_vocabularies_must_be_equal(tmp_path: Path, pairs: Path, sample_pairs: Path) -> None:
+    with pytest.raises(VerificationError, match="vocabulary"):
+        Shards([pairs, sample_pairs])
+
+
+def test_identity_tells_data_from_other_data(tmp_path: Path, pairs: Path) -> None:
+    one, moved = Shards(pairs).identity, write_pairs(tmp_path / "elsewhere", LENGTHS)
+    assert one == Shards(pairs).identity == Shards(moved).identity
+    other = write_pairs(tmp_path / "other", LENGTHS, salt=1)
+    found = {one, Shards(other).identity, Shards(pairs, weights=[2]).identity, Shards(pairs, split="validation").identity}
+    assert len(found | {Shards([pairs, moved]).identity}) == 5
+
+
+def test_pickled_as_paths(pairs: Path) -> None:
+    shards = Shards(pairs, split="validation", weights=[0.5])
+    data = pickle.dumps(shards)
+    assert len(data) < 1000
+    again = pickle.loads(data)
+    assert again.identity == shards.identity
+    assert again.gather(np.array([1]), 16)["input_ids"].tolist() == shards.gather(np.array([1]), 16)["input_ids"].tolist()
+
+
+def test_offered_by_the_package() -> None:
+    assert bertdata.Shards is Shards
+    with pytest.raises(AttributeError, match="Shord"):
+        bertdata.Shord  # noqa: B018

@@ -1,0 +1,198 @@
+"""Every regular expression of the package takes linear time, or is given strings of bounded length.
+
+Patterns are found by machine: as attributes of modules, and as the first argument of a call of ``re``.  Each is tried on hard
+strings made from it (`hard_strings`), at several sizes, by the method that the module calls on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+from conftest import REPOSITORY
+from hard_strings import hard_strings
+
+CALLS = frozenset(["compile", "search", "match", "fullmatch", "split", "sub", "subn", "findall", "finditer"])
+ANCHORED = frozenset(["match", "fullmatch"])
+SMALL, MIDDLE, LARGE = 2_000, 8_000, 24_000  # characters
+QUICK = 2e-7  # seconds a character: what is faster on the small string is not looked at again
+GROWTH = 3.0  # a linear pattern grows by one from size to size, a quadratic one by four
+BOUNDED = {  # patterns that see no more than so many characters, and why
+    ("bertdata.text.filters.boilerplate", "_ABOUT"): (300, "is_boilerplate gives them no paragraph longer than _LONGEST"),
+    ("bertdata.text.filters.boilerplate", "_WHOLE"): (300, "is_boilerplate gives it no paragraph longer than _LONGEST"),
+    ("bertdata.text.sentences.rules", "_ENUMERATOR"): (9, "_cut gives it fewer than nine characters"),
+    ("bertdata.text.sentences.rules", "_ITEM"): (12, "_cut gives it twelve characters"),
+    ("bertdata.sources.books.headings", "_NUMERAL"): (150, "is_heading gives it no text longer than _LONGEST"),
+    ("bertdata.text.wikitext.convert.call", "_RANGE"): (200, "_read_values gives it _LONGEST_LIST characters"),
+}
+CLOSED = {  # patterns that see only strings with this end, and why
+    ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),
+}
+AT_ONCE = 0.005  # seconds for a string of that length
+BUILT = {  # patterns made when the program runs: the source of the call, and an example
+    ("bertdata.text.wikitext.variants", '"|".join((re.escape(word) for word in longest_first))'): "aaaa|aaa|aa|b c|a",
+    ("bertdata.credentials", '"|".join(map(_whole, longest_first))'): (
+        r"aaaaaaaaaaaa|aaaaaaaa%2F|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa\ b(?!\w)|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa(?!\w)"
+    ),
+    ("bertdata.sources.dumps.header", "f'<{name}>([^<]*)</{name}>'"): "<base>([^<]*)</base>",
+}
+
+
+class Found(NamedTuple):
+    """A pattern, the module and name (or line) it stands at, and the methods that are called on it."""
+
+    module: str
+    name: str
+    pattern: re.Pattern[Any]
+    methods: frozenset[str]
+
+
+def modules() -> list[str]:
+    """List the modules that import ``re``."""
+    files = [*(REPOSITORY / "bertdata").rglob("*.py"), *(REPOSITORY / "pipelines").rglob("*.py")]
+    return sorted(_module_name(path) for path in files if "import re\n" in path.read_text(encoding="utf-8"))
+
+
+def _module_name(path: Path) -> str:
+    name = ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
+    return f"bertdata.{name}" if name.startswith("pipelines") else name
+
+
+def _patterns(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
+    """Yield the patterns in a value and in what it contains."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, (dict, tuple, list, set, frozenset)) and depth < 4:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _patterns(item, depth + 1)
+
+
+def _methods(tree: ast.AST) -> dict[str, set[str]]:
+    """Return which attributes of each name, or of what it contains, are used; a name used by itself has every method."""
+    used: dict[str, set[str]] = {}
+    owned: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            while isinstance(owner, ast.Subscript):
+                owner = owner.value
+            if isinstance(owner, ast.Name):
+                used.setdefault(owner.id, set()).add(node.attr)
+                owned.add(id(owner))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in owned:
+            used.setdefault(node.id, set()).add("finditer")
+    return used
+
+
+def collect(module: ModuleType) -> list[Found]:
+    """Return the patterns of a module; fail at one that cannot be found."""
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    used = _methods(tree)
+    found = [
+        Found(module.__name__, name, pattern, frozenset(used.get(name, ())) or frozenset(["finditer"]))
+        for name, value in vars(module).items()
+        for pattern in _patterns(value)
+    ]
+    known = {each.pattern.pattern for each in found}
+    inside = {id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func
+        if not isinstance(node, ast.Call) or not call or ast.unparse(call.value) != "re" or call.attr not in CALLS:
+            continue
+        source = ast.unparse(node.args[0])
+        try:
+            text = eval(compile(ast.Expression(node.args[0]), "pattern", "eval"), vars(module))
+        except NameError:  # it is built from local names
+            if id(node) not in inside:
+                continue  # in a comprehension: the values are attributes of the module
+            text = BUILT[module.__name__, source.replace("'|'", '"|"')]
+        if text not in known:
+            method = "finditer" if call.attr == "compile" else call.attr
+            found.append(Found(module.__name__, f"line {node.lineno}", re.compile(text), frozenset([method])))
+    return found
+
+
+def seconds(pattern: re.Pattern[Any], method: str, text: Any) -> float:
+    """Return the processor time of one call, or of finding all matches."""
+    start = time.process_time()
+    if method in ANCHORED:
+        getattr(pattern, method)(text)
+    else:
+        deque(pattern.finditer(text), 0)
+    return time.process_time() - start
+
+
+def made(pattern: re.Pattern[Any], parts: tuple[str, str, str], size: int) -> Any:
+    """Return a hard string of about so many characters."""
+    prefix, piece, end = parts
+    text = prefix + piece * max(1, (size - len(prefix) - len(end)) // len(piece)) + end
+    return text if isinstance(pattern.pattern, str) else text.encode("latin-1", "replace")
+
+
+def is_superlinear(pattern: re.Pattern[Any], method: str, parts: tuple[str, str, str]) -> bool:
+    """Tell whether the time grows faster than the string; other work on the machine may spoil a measurement, not three."""
+    if seconds(pattern, method, made(pattern, parts, SMALL)) < QUICK * SMALL:
+        return False
+    strings = [made(pattern, parts, size) for size in (SMALL, MIDDLE, LARGE)]
+    for small, large in ((0, 1), (1, 2), (0, 1), (1, 2)):
+        growth = GROWTH * 0.75 * len(strings[large]) / len(strings[small])
+        if seconds(pattern, method, strings[large]) < growth * min(seconds(pattern, method, strings[small]) for _ in range(3)):
+            return False
+    return True
+
+
+def methods(found: Found) -> set[str]:
+    """Return the methods to try: those that look everywhere are one."""
+    return {method if method in ANCHORED else "finditer" for method in found.methods - {"pattern", "flags"}}
+
+
+@pytest.mark.parametrize("name", modules())
+def test_patterns_take_linear_time(name: str) -> None:
+    for found in collect(importlib.import_module(name)):
+        limit, _ = BOUNDED.get((found.module, found.name), (0, ""))
+        for method in methods(found):
+            for prefix, piece, end in hard_strings(found.pattern):
+                parts = prefix, piece, end + CLOSED.get((found.module, found.name), ("",))[0]
+                if limit:
+                    text = made(found.pattern, parts, limit)[:limit]
+                    assert any(seconds(found.pattern, method, text) < AT_ONCE for _ in range(3)), (found, parts)
+                else:
+                    assert not is_superlinear(found.pattern, method, parts), (found, method, parts)
+
+
+def test_bounded_patterns_are_there() -> None:
+    for module, name in (*BOUNDED, *CLOSED):
+        assert hasattr(importlib.import_module(module), name), f"{module}.{name} has gone: take it from the list"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"(?:\d+\.?\d*|\.\d+)(?:e\d)?", "fullmatch"),  # of #ifeq, before it was mended
+        (r'<span\s[^>]*\bclass="(?:[^"]*\s)?error\b', "search"),  # of #iferror, before it was mended
+        (r"<[^<>]*>|<!--.*?-->", "finditer"),
+        (r"\s+$", "search"),
+        (r"(\w+)\s*=\s*\1;", "search"),
+        (r"\s*--\s*", "sub"),
+        (r"(?:a|aa)+$", "match"),
+        (r"[a-z]*\d*[a-z]*!", "match"),
+    ],
+)
+def test_quadratic_patterns_are_found(pattern: str, method: str) -> None:
+    found = Found("", "", re.compile(pattern), frozenset([method]))
+    assert any(is_superlinear(found.pattern, each, parts) for each in methods(found) for parts in hard_strings(found.pattern))
+
+
+@pytest.mark.parametrize("pattern", [r"<[^<>]{0,50}>", r"(?<!\s)\s+x", r"\bword\b", r"[^\W\d_]+(?:-[^\W\d_]+)*", r"a|b|cd"])
+def test_linear_patterns_are_let_through(pattern: str) -> None:
+    compiled = re.compile(pattern)
+    assert not any(is_superlinear(compiled, "finditer", parts) for parts in hard_strings(compiled))

@@ -1,0 +1,230 @@
+"""The pipelines stay in the subset of Beam that every engine runs: one chain, no side inputs, every step labelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.pipeline import PipelineVisitor
+from bertdata.pipelines import transforms
+from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.make_pairs import MakePairs
+from bertdata.pipelines.train_vocab import TrainVocab
+from bertdata.pipelines.transforms import Gather, Perform
+from conftest import SAMPLE, Build
+
+from bertdata.build import documents as corpus
+from bertdata.build.corpus.plan import plan
+from bertdata.build.rows.bucket import Output
+from bertdata.build.rows.buckets import Tokens
+from bertdata.config import ChoiceConfig, CorpusConfig, PairsConfig, VocabConfig
+from bertdata.errors import UsageError, VerificationError
+from bertdata.io.files import is_local
+from bertdata.records import Report, Task, unpack
+from bertdata.tokens.vocab import read
+
+PRIMITIVES = {"Impulse", "ParDo", "FlatMap", "Map", "GroupByKey", "CombinePerKey", "_GroupByKeyOnly", "CombineValues"}
+FORBIDDEN = ("Reshuffle", "Read", "Write", "Flatten", "Window", "WithKeys", "AsSingletons", "Partition")
+
+
+class Lint(PipelineVisitor):
+    """Collect what breaks the rules."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.consumers: dict[Any, list[str]] = {}
+        self.labels: list[str] = []
+
+    def enter_composite_transform(self, node: Any) -> None:
+        self.look(node)
+
+    def visit_transform(self, node: Any) -> None:
+        self.look(node)
+        kind = type(node.transform).__name__
+        if kind not in PRIMITIVES:
+            self.problems.append(f"{node.full_label}: the primitive {kind}")
+        if node.transform.get_resource_hints() or node.resource_hints:
+            self.problems.append(f"{node.full_label}: resource hints")
+        if node.side_inputs:
+            self.problems.append(f"{node.full_label}: a side input")
+        if set(node.outputs) - {None}:
+            self.problems.append(f"{node.full_label}: tagged outputs {sorted(map(str, node.outputs))}")
+        for source in node.inputs:
+            if isinstance(source, beam.PCollection):
+                self.consumers.setdefault(source, []).append(node.full_label)
+        for output in node.outputs.values():
+            self.consumers.setdefault(output, [])
+        if isinstance(node.transform, beam.ParDo):
+            self.look_at_dofn(node)
+
+    def look(self, node: Any) -> None:
+        if node.transform is None or not node.full_label:
+            return
+        self.labels.append(node.full_label)
+        outer, own = node.parent.transform if node.parent else None, node.full_label.rpartition("/")[2]
+        if (outer is None or type(outer).__module__.startswith("bertdata")) and ("(" in own or own == "GroupByKey"):
+            self.problems.append(f"{node.full_label}: no label")  # but the one that Beam makes up, such as ``Map(function)``
+        if type(node.transform).__name__.startswith(FORBIDDEN):
+            self.problems.append(f"{node.full_label}: {type(node.transform).__name__}")
+
+    def look_at_dofn(self, node: Any) -> None:
+        signature = beam.runners.common.DoFnSignature(node.transform.fn)
+        if signature.is_stateful_dofn() or signature.is_splittable_dofn():
+            self.problems.append(f"{node.full_label}: state or a splittable DoFn")
+        own = {
+            name for kind in type(node.transform.fn).__mro__[:-1] if kind.__module__.startswith("bertdata") for name in vars(kind)
+        }
+        if own & {"start_bundle", "finish_bundle", "setup", "teardown"}:
+            self.problems.append(f"{node.full_label}: {own & {'start_bundle', 'finish_bundle', 'setup', 'teardown'}}")
+
+
+def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, beam.PTransform]:
+    source = corpus.read(sample_corpus)
+    dumps = [(path.name, str(path)) for path in SAMPLE.glob("*multistream.xml.bz2")]
+    outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (128, 512)]
+    choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1", sample_documents=9)
+    everything = CorpusConfig(choice=choice)
+    return {
+        "build-corpus": BuildCorpus(plan(CorpusConfig(), {"wikipedia": dumps}), CorpusConfig(), tmp_path),
+        "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
+        "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
+        "make-pairs": MakePairs(source, read(vocab), outputs, 2),
+        "make-pairs by engine": MakePairs(source, read(vocab), outputs, 2, "engine"),
+    }
+
+
+@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine"])
+def test_graph(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    pipeline = beam.Pipeline()
+    _ = pipeline | name >> chains(sample_corpus, sample_vocab, tmp_path)[name]
+    lint = Lint()
+    pipeline.visit(lint)
+    assert lint.problems == []
+    assert len(set(lint.labels)) == len(lint.labels)
+    assert [labels for labels in lint.consumers.values() if len(labels) > 1] == [], "one linear chain"
+    assert sum(not labels for labels in lint.consumers.values()) == 1, "with one leaf"
+
+
+def test_the_lint_sees_what_it_forbids() -> None:
+    pipeline = beam.Pipeline()
+    numbers = pipeline | "Numbers" >> beam.Create([1, 2, 3])
+    total = numbers | "Total" >> beam.CombineGlobally(sum)
+    _ = numbers | "Add" >> beam.Map(lambda x, y: x + y, beam.pvalue.AsSingleton(total))
+    _ = (
+        pipeline
+        | "Names" >> beam.Create(["a"])
+        | beam.Map(is_local)
+        | "Hinted" >> beam.Map(str).with_resource_hints(min_ram="1GB")
+    )
+    lint = Lint()
+    pipeline.visit(lint)
+    told = "\n".join(lint.problems)
+    assert "Reshuffle" in told
+    assert "side input" in told
+    assert "Map(is_local): no label" in told
+    assert "Hinted: resource hints" in told
+    assert [labels for labels in lint.consumers.values() if len(labels) > 1]
+
+
+SEEN: list[Any] = []  # the elements that went through `note`
+PLAIN = (str, int, bytes)
+LARGEST = 1000  # characters and bytes of an element that is no report and no document
+
+
+def note(element: Any) -> Any:
+    SEEN.append(element)
+    return element
+
+
+def strange(value: Any) -> set[str]:
+    """Name the types in an element that are neither plain nor a tuple of plain ones; an int of NumPy's is no int."""
+    if isinstance(value, tuple):
+        return {name for part in value for name in strange(part)}
+    if type(value) is int and abs(value) >= 1 << 63:
+        return {"an int of over 63 bits"}
+    return set() if type(value) in PLAIN else {type(value).__name__}
+
+
+def length(value: Any) -> int:
+    return sum(map(length, value)) if isinstance(value, tuple) else len(value) if isinstance(value, (str, bytes)) else 8
+
+
+def paths(value: Any) -> list[str]:
+    """Return the paths that an element names."""
+    if isinstance(value, Task):
+        return [piece.path for piece in unpack(value.pieces)]
+    return [path for part in value for path in paths(part)] if isinstance(value, tuple) else []
+
+
+@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine"])
+def test_what_crosses_between_stages_is_small_and_plain(
+    name: str, build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Look at every element that a GroupByKey or the last Combine gets in a real run, all of whose names are relative."""
+    apply, watched = beam.Pipeline.apply, []
+
+    def watch(self: beam.Pipeline, transform: Any, given: Any = None, label: str | None = None) -> Any:
+        if isinstance(transform, (beam.GroupByKey, Gather)):
+            watched.append(transform)
+            given = apply(self, f"See {len(watched)}" >> beam.Map(note), given)
+        return apply(self, transform, given, label)
+
+    (tmp_path / "in").mkdir()
+    for source, at in ((SAMPLE, "in/sample"), (sample_corpus, "in/corpus"), (sample_vocab, "in/vocab")):
+        (tmp_path / at).symlink_to(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(beam.Pipeline, "apply", watch)
+    SEEN.clear()
+    command, *options = RUNS[name]
+    build(command, Path("out"), *options)
+    reports = [element for element in SEEN if isinstance(element, Report)]
+    assert len(reports) >= 1 and len(SEEN) > len(reports)
+    assert {found for element in SEEN for found in strange(element)} == set()
+    assert all(Path(path).is_absolute() for element in SEEN for path in paths(element))
+    small = [element for element in SEEN if not isinstance(element, Report) and not holds_text(element)]
+    assert max(map(length, small), default=0) < LARGEST
+    assert bool(len(small) < len(SEEN) - len(reports)) == (name == "make-pairs by engine"), "documents cross only when asked to"
+
+
+def holds_text(value: Any) -> bool:
+    return isinstance(value, Tokens) or (isinstance(value, tuple) and any(map(holds_text, value)))
+
+
+_BUILD = ("build-corpus", "--wikipedia", "in/sample/*multistream.xml.bz2", "--books", "in/sample/books", "--task-bytes", 1 << 16)
+_PAIRS = ("make-pairs", "in/corpus", "--vocab", "in/vocab", "--shards", 2)
+RUNS: dict[str, tuple[Any, ...]] = {
+    "build-corpus": _BUILD,
+    "build-corpus choosing": (*_BUILD, "--dedup", "near", "--dedup-paragraphs", "--sample-documents", 40),
+    "train-vocab": ("train-vocab", "in/corpus", "--size", 2000),
+    "make-pairs": _PAIRS,
+    "make-pairs by engine": (*_PAIRS, "--shuffle", "engine"),
+}
+
+
+def test_a_lost_report_is_an_error() -> None:
+    """What an engine does twice is taken once; what it loses is no finished run."""
+    reports = [Report(2, '"c"'), Report(0, '"a"'), Report(1, '"b"'), Report(0, '"a"')]
+    assert transforms._in_order(reports, 3) == ["a", "b", "c"]
+    with pytest.raises(VerificationError, match="of 4 tasks the engine brought the reports of 3"):
+        transforms._in_order(reports, 4)
+
+
+def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would write other bytes; here its pyarrow says that it is version 1.0."""
+    (tmp_path / ".bertdata").mkdir()
+    (tmp_path / ".bertdata" / "run.json").write_text("{}")
+    done: dict[str, Any] = {"files": []}
+    perform = Perform(tmp_path, "extract", lambda _: done)
+    assert [report.number for report in perform.process(Task(0, "text", "[]"))] == [0]
+    older = tmp_path / "site" / "pyarrow-1.0.dist-info"
+    older.mkdir(parents=True)
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: pyarrow\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(older.parent)
+    transforms._own_versions.cache_clear()
+    try:
+        with pytest.raises(UsageError, match=r"a worker on .* has pyarrow 1\.0, not .*: install the same versions on all hosts"):
+            list(perform.process(Task(1, "text", "[]")))
+    finally:
+        transforms._own_versions.cache_clear()

@@ -1,0 +1,650 @@
+"""Pairs: exactly half NotNext, every token accounted for, and nothing but the text tells the label.
+
+In these buckets every token is another number (its place), so a pair tells exactly which text it is made of.
+"""
+
+from __future__ import annotations
+
+import doctest
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bertdata import keys
+from bertdata.config import PairsConfig
+from bertdata.errors import EmptyResultError
+from bertdata.rows import Bucket, Pairs, SpecialIds, bucket, build, chunks, exchange, packed, statistics
+
+LAW = settings(deadline=None, max_examples=80)
+CLS, SEP, FIRST = 2, 3, 10
+IS_NEXT, NOT_NEXT = 0, 1
+
+
+class Text(NamedTuple):
+    """Documents as lengths of words: document -> sentence -> word -> pieces; and the bucket they make."""
+
+    bucket: Bucket
+    continues: np.ndarray
+
+
+def _text(documents: Sequence[Sequence[Sequence[int]]], ids: Sequence[str] = ()) -> Text:
+    continues, sentences, starts = [False] * FIRST, [0], [0]
+    for document in documents:
+        for sentence in document:
+            for word in sentence:
+                continues += [False] + [True] * (word - 1)
+            sentences.append(len(continues) - FIRST)
+        starts.append(len(sentences) - 1)
+    tokens = np.arange(FIRST, len(continues), dtype=np.uint32)
+    names = ids or [f"w:{i}" for i in range(len(documents))]
+    flags = np.array(continues)
+    return Text(Bucket(tokens, flags[FIRST:], np.array(sentences, np.int64), np.array(starts, np.int64), names), flags)
+
+
+def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
+    """Documents as lengths of sentences, every word one piece."""
+    return _text([[[1] * n for n in document] for document in lengths], ids)
+
+
+def _build(text: Text, length: int = 32, short: float | None = 0.1, seed: int = 1, **more: Any) -> Pairs:
+    config = PairsConfig(max_seq_length=length, short_seq_prob=short, seed=seed, **more)
+    return build(text.bucket, config, SpecialIds(CLS, SEP), "bucket 0 of 1")
+
+
+class Row(NamedTuple):
+    """A pair as its parts; a and b are places in the bucket's tokens."""
+
+    ids: list[int]
+    segments: list[int]
+    label: int
+    a: list[int]
+    b: list[int]
+    a_document: int
+    b_document: int
+
+
+def _rows(built: Pairs) -> list[Row]:
+    assert built.labels is not None and built.a_documents is not None and built.b_documents is not None
+    rows = []
+    for i, (start, end) in enumerate(zip(built.ends[:-1].tolist(), built.ends[1:].tolist(), strict=True)):
+        ids, segments = built.input_ids[start:end].tolist(), built.token_type_ids[start:end].tolist()
+        middle = segments.index(1)
+        a, b = ([t - FIRST for t in side] for side in (ids[1 : middle - 1], ids[middle:-1]))
+        rows.append(Row(ids, segments, int(built.labels[i]), a, b, int(built.a_documents[i]), int(built.b_documents[i])))
+    return rows
+
+
+def _document_of(text: Text, token: int) -> int:
+    sentence = int(np.searchsorted(text.bucket.sentences, token, side="right")) - 1
+    return int(np.searchsorted(text.bucket.documents, sentence, side="right")) - 1
+
+
+def _check(text: Text, built: Pairs, length: int, copies: int = 1, objective: str = "nsp") -> list[Row]:
+    """Check all laws that hold for any bucket."""
+    rows = _rows(built)
+    for row in rows:
+        _check_row(text, row, length, objective)
+    count, chosen = len(rows), sum(row.label for row in rows)
+    assert abs(2 * chosen - count) <= (2 if count % 2 == 0 or copies > 1 else 1) * copies
+    used = Counter(t for row in rows for t in (*row.a, *row.b))
+    assert not used or max(used.values()) <= copies  # no token twice in a copy
+    documents, chunked, tokens = built.tallies
+    for tally in built.tallies:
+        tally.check()
+    assert documents.entered == len(text.bucket.ids) and tokens.entered == len(text.bucket.tokens) * copies
+    assert documents.left == len({row.a_document for row in rows})
+    assert chunked.left == count and tokens.left == sum(used.values())
+    assert min(tokens.dropped.values()) >= 0
+    _check_documents(text, used, copies, built)
+    assert statistics(built) == Counter(rows=count, ones=chosen, tokens=int(built.ends[-1]))
+    return rows
+
+
+def _check_row(text: Text, row: Row, length: int, objective: str) -> None:
+    sentence_starts = set(text.bucket.sentences.tolist())
+    assert len(row.ids) <= length
+    assert row.a and row.b
+    assert row.ids == [CLS, *(t + FIRST for t in row.a), SEP, *(t + FIRST for t in row.b), SEP]
+    assert row.segments == [0] * (len(row.a) + 2) + [1] * (len(row.b) + 1)
+    assert row.a == list(range(row.a[0], row.a[-1] + 1)) and row.b == list(range(row.b[0], row.b[-1] + 1))
+    assert _document_of(text, row.a[0]) == _document_of(text, row.a[-1]) == row.a_document
+    assert _document_of(text, row.b[0]) == _document_of(text, row.b[-1]) == row.b_document
+    for side in (row.a, row.b):
+        assert not text.continues[side[0] + FIRST]  # begins with a word
+        after = side[-1] + 1
+        assert after == len(text.bucket.tokens) or not text.continues[after + FIRST]  # and ends with one
+    if objective == "sop":
+        first, second = (row.b, row.a) if row.label else (row.a, row.b)
+        assert second[0] == first[-1] + 1 and row.a_document == row.b_document
+        assert {row.a[0], row.b[0], row.a[-1] + 1, row.b[-1] + 1} <= sentence_starts  # whole sentences: no cut tells the order
+        return
+    assert row.a[-1] + 1 in sentence_starts and row.b[0] in sentence_starts  # the junction is a sentence boundary
+    if row.label == IS_NEXT:
+        assert row.b[0] == row.a[-1] + 1 and row.a_document == row.b_document
+    else:
+        assert row.label == NOT_NEXT and text.bucket.ids[row.a_document] != text.bucket.ids[row.b_document]
+
+
+def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) -> None:
+    """The documents that gave nothing are those of the reasons that were counted."""
+    documents, _, tokens = built.tallies
+    lost, alone = Counter[str](), 0
+    for d in range(len(text.bucket.ids)):
+        places = text.bucket.sentences[text.bucket.documents[d] : text.bucket.documents[d + 1] + 1]
+        if not any(place in used for place in range(int(places[0]), int(places[-1]))):
+            sentences = int((np.diff(places) > 0).sum())
+            reason = {0: "no text", 1: "one sentence"}.get(sentences, "no two sentences that fit")
+            lost[reason] += 1
+            alone += copies * int(places[-1] - places[0]) * (sentences == 1)
+    assert +documents.dropped == lost
+    assert tokens.dropped["documents of one sentence"] == alone
+
+
+# --- worked by hand ---
+
+
+@pytest.mark.parametrize("module", [bucket, chunks, exchange, packed], ids=lambda module: module.__name__)
+def test_doctests(module: Any) -> None:
+    done = doctest.testmod(module)
+    assert done.failed == 0 and (done.attempted or module is bucket)
+
+
+def test_two_documents_of_two_sentences_exchange_their_second() -> None:
+    """s1 s2 and t1 t2, one chunk each: of two pairs none or both can be NotNext; an exchange takes both."""
+    text = _plain([[3, 4], [5, 4]])
+    rows = _check(text, _build(text, short=0), 32)
+    assert [row.label for row in rows] == [NOT_NEXT, NOT_NEXT]
+    sides = sorted((row.a, row.b) for row in rows)
+    assert sides == [([0, 1, 2], [12, 13, 14, 15]), ([7, 8, 9, 10, 11], [3, 4, 5, 6])]
+
+
+def _spans(text: Text, room: int, short: float = 0.0, phase: bool = False) -> list[tuple[int, int]]:
+    cut = chunks.cut(text.bucket, text.bucket.keys(1, room, 0), max_tokens=room, short_seq_prob=short, phase=phase)
+    return list(zip(cut.start.tolist(), cut.end.tolist(), strict=True))
+
+
+def test_chunks_fill_the_room_and_the_rest_of_a_sentence_begins_the_next() -> None:
+    """Sentences of 8, 9, 10, 9, 12 and room for 20: 20 tokens, then 12 as s5 alone would be no pair, then what is left."""
+    assert _spans(_plain([[8, 9, 10, 9, 12]]), 20) == [(0, 20), (20, 32), (32, 48)]
+
+
+def test_a_chunk_ends_with_a_sentence_where_that_costs_little() -> None:
+    """Room for 32, of which two may stay free."""
+    assert _spans(_plain([[10, 10, 10, 10, 10, 10]]), 32) == [(0, 30), (30, 60)]
+    assert _spans(_plain([[10, 10, 9, 10, 10, 10]]), 32)[0] == (0, 32)
+
+
+def test_a_chunk_ends_between_words() -> None:
+    """Words of three pieces: 20 tokens would end inside the seventh."""
+    assert _spans(_text([[[3] * 3, [3] * 3, [3] * 3, [3] * 3]]), 20)[0] == (0, 18)
+
+
+def test_a_long_sentence_loses_its_front() -> None:
+    """Room for 20; of s1, 50 tokens long, those are left that leave 5 for B; s2 goes on in the next chunk."""
+    assert _spans(_plain([[50, 10, 10, 10]]), 20)[0] == (35, 55)
+
+
+def test_too_long_is_cut_from_the_front_of_a_and_the_end_of_b() -> None:
+    """Room for 13: A of 20 and B of 20 get 7 and 6, with the junction between them."""
+    text = _plain([[20, 20]])
+    (row,) = _check(text, _build(text, 16, short=0), 16)
+    assert (row.label, row.a, row.b) == (IS_NEXT, list(range(13, 20)), list(range(20, 26)))
+
+
+def test_a_short_side_leaves_its_room_to_the_other() -> None:
+    text = _plain([[2, 30]])
+    (row,) = _check(text, _build(text, 16, short=0), 16)
+    assert (row.a, row.b) == ([0, 1], list(range(2, 13)))
+    text = _plain([[30, 2]])
+    (row,) = _check(text, _build(text, 16, short=0), 16)
+    assert (row.a, row.b) == (list(range(19, 30)), [30, 31])
+
+
+def test_cuts_keep_words_whole() -> None:
+    """Words of three pieces, room for 13: A keeps 6 of its 7 places, B 6 of 6."""
+    text = _text([[[3] * 5, [3] * 5]])
+    (row,) = _check(text, _build(text, 16, short=0), 16)
+    assert (row.a, row.b) == (list(range(9, 15)), list(range(15, 21)))
+
+
+def test_a_two_is_cut_so_that_either_b_fits_either_a() -> None:
+    """Room for 29: A 20 with B 9, and A 19 with B 10.  The longer B loses a token, whether they exchange or not."""
+    text = _plain([[20, 9], [19, 10]])
+    rows = _check(text, _build(text, 32, short=0), 32)
+    assert sorted((len(row.a), len(row.b)) for row in rows) == [(19, 9), (20, 9)] and [row.label for row in rows] == [1, 1]
+    text = _plain([[20, 9], [19, 10], [9, 6], [9, 6]])
+    for seed in range(8):
+        rows = _check(text, _build(text, 32, short=0, seed=seed), 32)
+        assert sorted((len(row.a), len(row.b)) for row in rows) == [(9, 6), (9, 6), (19, 9), (20, 9)]
+        assert sum(row.label for row in rows) == 2
+
+
+def test_bs_that_end_alike_are_matched() -> None:
+    """B of 6 ends its document, twice; B of 6 goes on into the next sentence, twice: those exchange with their like."""
+    long = [10, 10, 30, 10, 10]
+    text = _plain([long, long, [10, 6], [10, 6]])
+    own = chunks.Chunks(
+        document=np.array([0, 2, 1, 3]),
+        start=np.array([0, 140, 70, 156]),
+        cut=np.array([20, 150, 90, 166]),
+        end=np.array([26, 156, 96, 172]),
+        order=np.arange(4, dtype=np.uint64),
+    )
+    assert chunks.ending(text.bucket, own).tolist() == [0, 2, 0, 2]
+    assert exchange.match(text.bucket, own).tolist() == [[0, 2], [1, 3]]
+
+
+# --- laws ---
+
+WORDS = st.lists(st.sampled_from([1, 1, 1, 2, 3, 7, 40]), max_size=12)
+DOCUMENTS = st.lists(st.lists(WORDS, max_size=12), max_size=8)
+
+
+@LAW
+@given(DOCUMENTS, st.integers(16, 64), st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 5), st.integers(1, 3))
+def test_any_bucket_keeps_the_laws_or_says_why_not(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
+    text = _text(documents)
+    try:
+        built = _build(text, length, short, seed, dupe_factor=copies)
+    except EmptyResultError as error:
+        assert "holds most of the text" in str(error) and "give more documents" in str(error)
+        assert "bucket 0 of 1" in str(error)
+        return
+    _check(text, built, length, copies)
+
+
+@LAW
+@given(st.lists(st.lists(st.integers(1, 8), min_size=2, max_size=30), max_size=8), st.integers(32, 64), st.booleans())
+def test_chunks_of_short_sentences_hold_every_token_once(lengths: Any, room: int, phase: bool) -> None:
+    """Where no sentence is over a quarter of the room nothing is lost, and no chunk is over the room."""
+    text = _plain(lengths)
+    spans = _spans(text, room, short=0.3, phase=phase)
+    assert [place for start, end in spans for place in range(start, end)] == list(range(len(text.bucket.tokens)))
+    starts = set(text.bucket.sentences.tolist())
+    assert all(starts & set(range(start + 1, end)) and end - start <= room for start, end in spans)
+
+
+@LAW
+@given(DOCUMENTS, st.integers(16, 64), st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 5), st.integers(1, 3))
+def test_sentence_order_keeps_the_laws(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
+    text = _text(documents)
+    _check(text, _build(text, length, short, seed, objective="sop", dupe_factor=copies), length, copies, "sop")
+
+
+@LAW
+@given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
+def test_full_sentences_use_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
+    text = _text(documents)
+    built = _build(text, length, None, seed, objective="full-sentences", dupe_factor=copies)
+    edges = set(text.bucket.sentences.tolist())
+    used = Counter[int]()
+    for start, end in zip(built.ends[:-1].tolist(), built.ends[1:].tolist(), strict=True):
+        row = built.input_ids[start:end].tolist()
+        assert 3 <= len(row) <= length and row[0] == CLS and row[-1] == SEP and row[1] != SEP and row[-2] != SEP
+        parts = _split(row[1:-1])
+        used.update(t for part in parts for t in part)
+        for part in parts:
+            assert part == list(range(part[0], part[-1] + 1)) and _document_of(text, part[0]) == _document_of(text, part[-1])
+        assert all(part[-1] + 1 in edges for part in parts[:-1]) and all(part[0] in edges for part in parts[1:])
+        whole = parts[-1][-1] + 1 in edges
+        assert whole or len(parts) == 1, "only a sentence longer than a row is cut, and it has a row of its own"
+    _check_packed(text, built, used, copies)
+
+
+@LAW
+@given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
+def test_running_text_uses_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
+    text = _text(documents)
+    built = _build(text, length, None, seed, objective="causal", dupe_factor=copies)
+    sizes = np.diff(built.ends)
+    assert (sizes == length).sum() >= len(sizes) - copies and (sizes <= length).all() and (sizes > 0).all()
+    full = int((text.bucket.sizes > 0).sum())
+    assert (built.input_ids == SEP).sum() == full * copies and not (built.input_ids == CLS).any()
+    _check_packed(text, built, Counter(t - FIRST for t in built.input_ids.tolist() if t >= FIRST), copies)
+
+
+def _split(row: list[int]) -> list[list[int]]:
+    """Split a row at its separators, into places."""
+    parts: list[list[int]] = [[]]
+    for token in row:
+        if token == SEP:
+            parts.append([])
+        else:
+            parts[-1].append(token - FIRST)
+    return parts
+
+
+def _check_packed(text: Text, built: Pairs, used: Counter[int], copies: int) -> None:
+    assert used == Counter(dict.fromkeys(range(len(text.bucket.tokens)), copies))
+    assert not built.token_type_ids.any() and len(built.token_type_ids) == len(built.input_ids)
+    assert built.labels is None and built.a_documents is None
+    for tally in built.tallies:
+        tally.check()
+    assert built.tallies[0].left == (text.bucket.sizes > 0).sum()
+    assert statistics(built) == Counter(rows=len(built.ends) - 1, ones=0, tokens=int(built.ends[-1]))
+
+
+def test_running_text_worked_by_hand() -> None:
+    """Two documents of 9 and 21 tokens and their separators, 32 in all, are two rows of 16 in whatever order."""
+    text = _plain([[4, 5], [21]])
+    built = _build(text, 16, None, objective="causal")
+    assert np.diff(built.ends).tolist() == [16, 16]
+    long = [*range(9, 30)]
+    streams = [[*range(9), SEP - FIRST, *long, SEP - FIRST], [*long, SEP - FIRST, *range(9), SEP - FIRST]]
+    rows = [built.input_ids[:16].astype(int) - FIRST, built.input_ids[16:].astype(int) - FIRST]
+    assert sorted(row.tolist() for row in rows) in [sorted([stream[:16], stream[16:]]) for stream in streams]
+
+
+def test_sentence_order_worked_by_hand() -> None:
+    """Of 2 x 2 sentences: one chunk is as it was, the other the other way round."""
+    text = _plain([[3, 4], [5, 4]])
+    for seed in range(8):
+        rows = _check(text, _build(text, short=0, seed=seed, objective="sop"), 32, objective="sop")
+        assert sorted(row.label for row in rows) == [0, 1]
+        swapped = next(row for row in rows if row.label)
+        assert (swapped.a, swapped.b) in [([3, 4, 5, 6], [0, 1, 2]), ([12, 13, 14, 15], [7, 8, 9, 10, 11])]
+
+
+def test_copies_are_cut_and_paired_anew() -> None:
+    """Of three copies, few pairs are in two; the documents of any pair but IsNext differ; each copy holds each token once."""
+    text = _plain(_sizes(5, 60, 2, 40))
+    rows = _check(text, _build(text, 64, dupe_factor=3), 64, 3)
+    alone = _check(text, _build(text, 64), 64)
+    assert len(rows) > 2.9 * len(alone)
+    seen = Counter((tuple(row.a), tuple(row.b)) for row in rows)
+    assert sum(count - 1 for count in seen.values()) < 0.1 * len(rows)
+    used = Counter(t for row in rows for t in (*row.a, *row.b))
+    assert sum(count == 3 for count in used.values()) > 0.97 * len(text.bucket.tokens)
+    third = len(rows) // 3
+    assert len({row.a_document for row in rows[:third]}) > 50, "the copies are shuffled together"
+
+
+def test_copies_of_full_rows_are_cut_elsewhere() -> None:
+    """Without short sequences too: the first chunk of a further copy has a length by chance."""
+    text = _plain([[7] * 400] * 4)
+    starts = [{row.a[0] for row in _rows(_build(text, 64, 0, dupe_factor=copies))} for copies in (1, 2)]
+    assert len(starts[1]) > 1.8 * len(starts[0])
+
+
+@LAW
+@given(
+    st.lists(st.lists(st.integers(1, 30), min_size=2, max_size=30), min_size=4, max_size=12),
+    st.integers(16, 64),
+    st.integers(0, 5),
+)
+def test_documents_of_one_id_never_exchange(lengths: Any, length: int, seed: int) -> None:
+    text = _plain(lengths, [f"w:{i // 2}" for i in range(len(lengths))])
+    try:
+        built = _build(text, length, seed=seed)
+    except EmptyResultError:
+        return
+    _check(text, built, length)
+
+
+@LAW
+@given(
+    st.lists(st.lists(st.integers(1, 30), max_size=20), min_size=2, max_size=8),
+    st.randoms(use_true_random=False),
+    st.integers(0, 3),
+)
+def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random: Any, seed: int) -> None:
+    order = list(range(len(lengths)))
+    random.shuffle(order)
+    here, there = _plain(lengths), _plain([lengths[i] for i in order], [f"w:{i}" for i in order])
+    try:
+        one = _build(here, seed=seed)
+    except EmptyResultError:
+        with pytest.raises(EmptyResultError):
+            _build(there, seed=seed)
+        return
+    other = _build(there, seed=seed)
+    place = np.concatenate(
+        [
+            np.arange(here.bucket.sentences[here.bucket.documents[i]], here.bucket.sentences[here.bucket.documents[i + 1]])
+            for i in order
+        ]
+        or [[]]
+    )
+    special = other.input_ids < FIRST
+    back = np.where(
+        special, other.input_ids, place[np.where(special, 0, other.input_ids - FIRST).astype(int)] + FIRST if len(place) else 0
+    )
+    assert one.input_ids.tolist() == back.tolist()
+    assert one.labels.tolist() == other.labels.tolist() and one.ends.tolist() == other.ends.tolist()
+    assert one.token_type_ids.tolist() == other.token_type_ids.tolist()
+    assert one.a_documents.tolist() == [order[i] for i in other.a_documents]
+    assert one.b_documents.tolist() == [order[i] for i in other.b_documents]
+
+
+@LAW
+@given(DOCUMENTS, st.integers(0, 3))
+def test_equal_calls_give_equal_pairs(documents: Any, seed: int) -> None:
+    text = _text(documents)
+    try:
+        one, other = _build(text, seed=seed), _build(text, seed=seed)
+    except EmptyResultError:
+        assume(False)
+        return
+    for field in ("input_ids", "token_type_ids", "ends", "labels", "a_documents", "b_documents"):
+        assert getattr(one, field).tolist() == getattr(other, field).tolist()
+
+
+# --- odd corpora ---
+
+
+def _sizes(seed: int, count: int, low: int, high: int, sentence: int = 25) -> list[list[int]]:
+    """Documents of low to high sentences of 1 to `sentence` tokens."""
+    random = np.random.default_rng(seed)
+    return [random.integers(1, sentence + 1, int(random.integers(low, high + 1))).tolist() for _ in range(count)]
+
+
+def test_a_corpus_of_nothing() -> None:
+    for text in (_plain([]), _plain([[], []]), _plain([[], [5], []])):
+        assert _check(text, _build(text), 32) == []
+    documents, _chunks, tokens = _build(_plain([[], [5], [7], []])).tallies
+    assert documents.dropped == Counter({"no text": 2, "one sentence": 2}) and documents.left == 0
+    assert +tokens.dropped == Counter({"documents of one sentence": 12})
+
+
+def test_empty_and_one_sentence_documents_among_others() -> None:
+    lengths = [part for document in _sizes(1, 30, 2, 20) for part in ([], document, [9])]
+    text = _plain(lengths)
+    built = _build(text, 64)
+    assert len(_check(text, built, 64)) > 30
+    assert built.tallies[0].dropped == Counter({"no text": 30, "one sentence": 30})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [[], [1, 1]],
+        [[1, 1], []],
+        [[], []],
+        [[1], [], [], [1]],
+    ],
+    ids=["first empty", "last empty", "all empty", "empty between"],
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_sentences_without_a_token(document: list[list[int]], alone: bool) -> None:
+    """A sentence of control characters only gives no token; it may be the last of a bucket."""
+    text = _text([document] if alone else [[[1, 1], [1, 1, 1]], [[1], [1]], document])
+    _check(text, _build(text, short=0), 32)
+
+
+def test_one_document_says_why_it_cannot() -> None:
+    text = _plain([[10] * 100])
+    with pytest.raises(EmptyResultError, match=r"bucket 0 of 1: w:0 holds most of the text.*give more documents$") as caught:
+        _build(text)
+    assert caught.value.exit_code == 3
+
+
+def test_two_documents() -> None:
+    text = _plain([[10] * 100, [8] * 120])
+    rows = _check(text, _build(text), 32)
+    assert len(rows) > 50 and abs(2 * sum(row.label for row in rows) - len(rows)) <= 2
+
+
+def test_one_giant_document_among_small_ones() -> None:
+    """Three quarters of the chunks are the giant's at most, or the error says so."""
+    giant, small = [10] * 400, [[10] * 3 for _ in range(60)]
+    text = _plain([giant, *small])
+    rows = _check(text, _build(text), 32)
+    giants = sum(row.a_document == 0 for row in rows)
+    assert len(rows) / 2 < giants < 0.75 * len(rows)
+    assert sum(row.label for row in rows if row.a_document == 0) <= sum(row.label for row in rows) / 2
+    with pytest.raises(EmptyResultError, match="w:0 holds most of the text"):
+        _build(_plain([[10] * 3000, *small]))
+
+
+def test_many_documents_of_two_sentences() -> None:
+    text = _plain(_sizes(2, 500, 2, 2))
+    rows = _check(text, _build(text, 64), 64)
+    assert len(rows) == 500 and sum(row.label for row in rows) == 250
+
+
+@pytest.mark.parametrize("documents", [3, 5, 7, 9, 11])
+def test_odd_numbers_of_exchanges_make_a_ring(documents: int) -> None:
+    """2 x `documents` chunks of which an odd number is chosen."""
+    for seed in range(20):
+        text = _plain([[10, 10, 10, 10]] * documents)
+        rows = _check(text, _build(text, 23, short=0, seed=seed), 23)
+        assert len(rows) == 2 * documents and sum(row.label for row in rows) == documents
+
+
+def test_words_that_fill_half_the_room_are_dropped_and_counted() -> None:
+    text = _text([[[1, 40], [1, 1]], [[1, 1], [40, 1]], [[1, 1], [1, 1]]])
+    built = _build(text, 32, short=0)
+    _check(text, built, 32)
+    assert built.tallies[0].dropped["no two sentences that fit"] == 2
+    assert built.tallies[1].dropped == Counter({"a word over half the length": 1})
+    assert +built.tallies[2].dropped == Counter({"chunks of a word over half the length": 43, "truncation": 43})
+
+
+# --- statistics over many chunks ---
+
+
+@pytest.fixture(scope="module")
+def many() -> tuple[Text, Pairs, int]:
+    """Documents of very different lengths, as in Wikipedia; over 20,000 chunks."""
+    random = np.random.default_rng(3)
+    counts = np.clip(random.lognormal(2.8, 1.0, 3600).astype(int), 1, 600)
+    text = _plain([np.clip(random.lognormal(3.0, 0.6, n).astype(int), 1, 150).tolist() for n in counts])
+    return text, _build(text, 128), 128
+
+
+def _auc(score: np.ndarray, label: np.ndarray) -> float:
+    """How often a NotNext pair scores above an IsNext pair; ties count half."""
+    _, place, counts = np.unique(score, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    positive = label == NOT_NEXT
+    n, m = positive.sum(), (~positive).sum()
+    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * m))
+
+
+def test_the_auc_itself_sees_a_leak() -> None:
+    label = np.arange(1000) % 2
+    assert _auc(label, label) == 1 and _auc(np.ones(1000), label) == 0.5
+    assert _auc(np.arange(1000), (np.arange(1000) > 499).astype(int)) == 1
+
+
+def test_lengths_and_places_do_not_tell_the_label(many: tuple[Text, Pairs, int]) -> None:
+    text, built, _length = many
+    label = built.labels
+    assert len(label) >= 20_000
+    assert abs(int(label.sum()) * 2 - len(label)) <= 2
+    whole = np.diff(built.ends)
+    b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64) - 1
+    a = whole - b - 3
+    bounds = text.bucket.sentences[text.bucket.documents]
+    begin = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST - bounds[built.a_documents]
+    size = np.diff(bounds)[built.a_documents]
+    scores = {"pair": whole, "A": a, "B": b, "A's place": begin, "A's document": size, "share of A": a / (a + b)}
+    told = {name: _auc(score, label) for name, score in scores.items()}
+    assert all(abs(auc - 0.5) <= 0.01 for auc in told.values()), told
+
+
+def test_how_b_ends_and_how_full_the_row_is_do_not_tell_the_label_together(many: tuple[Text, Pairs, int]) -> None:
+    """A row that is not full ends with a sentence, if B follows A: so it must where B is another's."""
+    text, built, length = many
+    last = built.input_ids[built.ends[1:] - 2].astype(np.int64) - FIRST
+    inside = ~np.isin(last + 1, text.bucket.sentences)
+    unfull = np.diff(built.ends) < length - 1
+    label = built.labels
+    for one in (False, True):
+        for other in (False, True):
+            which = (inside == one) & (unfull == other)
+            assert abs(int(label[which].sum()) * 2 - int(which.sum())) < 4 * max(25, which.sum()) ** 0.5, (one, other)
+
+
+def test_small_buckets_tell_no_more_than_a_large_one() -> None:
+    """Few chunks have Bs of equal length there; cut to fit, their rows are as long whether they exchanged or not."""
+    random = np.random.default_rng(4)
+    a, b, labels = [], [], []
+    for number in range(60):
+        text = _plain([random.integers(5, 40, int(random.integers(2, 60))).tolist() for _ in range(20)])
+        for row in _rows(_build(text, 128, seed=number)):
+            a.append(len(row.a))
+            b.append(len(row.b))
+            labels.append(row.label)
+    label = np.array(labels)
+    for score in (np.array(a), np.array(b), np.array(a) + np.array(b)):
+        assert abs(_auc(score, label) - 0.5) < 0.01
+
+
+def test_rows_stand_in_random_order(many: tuple[Text, Pairs, int]) -> None:
+    """A reader that takes rows as they stand must not get one label for half of the shard."""
+    _text_, built, _length = many
+    label, documents = built.labels.astype(int), built.a_documents
+    row = np.arange(len(label))
+    assert abs(_auc(row, label) - 0.5) <= 0.02
+    batches = label[: len(label) // 32 * 32].reshape(-1, 32).sum(1)
+    assert batches.std() == pytest.approx((32 * 0.25) ** 0.5, rel=0.15)  # as coins fall
+    assert (documents[1:] == documents[:-1]).mean() < 0.02
+    rank = np.argsort(np.argsort(documents, kind="stable"))
+    assert abs(np.corrcoef(row, rank)[0, 1]) < 0.03
+
+
+def test_little_is_cut_and_little_is_padding(many: tuple[Text, Pairs, int]) -> None:
+    _text_, built, length = many
+    documents, chunks, tokens = built.tallies
+    for tally in built.tallies:
+        tally.check()
+    assert documents.left > 3000 and not chunks.dropped
+    assert tokens.dropped["truncation"] < 0.01 * tokens.entered
+    assert built.ends[-1] / (len(built.labels) * length) > 0.85
+    assert np.diff(built.ends).max() <= length
+
+
+def test_the_large_bucket_keeps_every_law(many: tuple[Text, Pairs, int]) -> None:
+    text, built, _length = many
+    a_ids, b_ids = built.a_documents, built.b_documents
+    assert (a_ids[built.labels == NOT_NEXT] != b_ids[built.labels == NOT_NEXT]).all()
+    assert (a_ids[built.labels == IS_NEXT] == b_ids[built.labels == IS_NEXT]).all()
+    places = built.input_ids[built.input_ids >= FIRST]
+    assert np.bincount(places).max() == 1
+    middle = np.flatnonzero(np.diff(built.token_type_ids.astype(int)) == 1)
+    before, after = built.input_ids[middle - 1].astype(int), built.input_ids[middle + 1].astype(int)
+    assert (after == before + 1)[built.labels == IS_NEXT].all() and not (after == before + 1)[built.labels == NOT_NEXT].any()
+    assert np.isin(after - FIRST, text.bucket.sentences).all()
+
+
+def test_short_sequences_are_as_many_as_asked() -> None:
+    """Sentences of one token fill their target exactly, so the target can be read from the pair."""
+    text = _plain([[1] * 400] * 300)
+    none = np.diff(_build(text, 64, short=0).ends)
+    assert (none == 64).mean() > 0.8
+    some = np.diff(_build(text, 64, short=0.5).ends)
+    assert (some < 64).mean() == pytest.approx(0.5, abs=0.1) and some.min() == 5
+
+
+def test_seeds_and_lengths_give_other_pairs() -> None:
+    text = _plain(_sizes(5, 50, 2, 30))
+    first = _build(text, 64).input_ids.tolist()
+    assert _build(text, 64, seed=2).input_ids.tolist() != first
+    assert _build(text, 65).input_ids.tolist() != first
+    assert keys.key(1, "pairs", 61, "w:0") != keys.key(1, "pairs", 62, "w:0")

@@ -1,0 +1,265 @@
+"""Masks that rows are stored with: exact shares, one for each copy of the text, the same bytes however they are made."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import REPOSITORY, Build, Run, digests, leftovers, read_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_resume import kill_in_mid_run
+
+from bertdata import rows as pairs
+from bertdata.build.rows import static_masks
+from bertdata.config import PairsConfig
+from bertdata.errors import UsageError
+from bertdata.rows import masking
+from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.vocab import read as read_vocabulary
+
+VOCABULARY = Vocabulary([*SPECIAL, *(f"w{i}" for i in range(300)), *(f"##x{i}" for i in range(100))], True, True)
+INSIDE = 305  # the first piece that goes on with a word
+MASKS = {"masking": "static", "max_seq_length": 64}
+
+
+def _bucket(documents: int, sentences: int, length: int, seed: int = 0) -> pairs.Bucket:
+    """Documents of words of one to three pieces."""
+    random = np.random.default_rng(seed)
+    count = documents * sentences * length
+    tokens = random.integers(5, INSIDE + 100, count).astype(np.uint16)
+    tokens[::length] = 7  # a sentence begins with a word
+    starts = np.arange(0, count + 1, length)
+    names = [f"w:{i}" for i in range(documents)]
+    return pairs.Bucket(tokens, tokens >= INSIDE, starts, np.arange(0, documents * sentences + 1, sentences), names)
+
+
+def _build(bucket: pairs.Bucket, config: PairsConfig) -> pairs.Pairs:
+    return pairs.build(bucket, config, pairs.SpecialIds(2, 3), "bucket 0 of 1")
+
+
+def _mask(built: pairs.Pairs, config: PairsConfig, split: str = "train", bucket: int = 0) -> dict[str, Any]:
+    return static_masks.mask_rows(built, VOCABULARY, config, split, bucket)[0]
+
+
+def _places(columns: dict[str, Any], row: int) -> np.ndarray:
+    return columns["masked_lm_positions"][columns["masked_lm_ends"][row] : columns["masked_lm_ends"][row + 1]]
+
+
+def _unmasked(columns: dict[str, Any], ends: np.ndarray) -> np.ndarray:
+    ids = columns["input_ids"].copy()
+    counts = np.diff(columns["masked_lm_ends"])
+    ids[np.repeat(ends[:-1], counts) + columns["masked_lm_positions"]] = columns["masked_lm_labels"]
+    return ids
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from([{}, {"whole_word": True}, {"span": True}, {"span": True, "per_piece": True}]),
+    st.sampled_from(["nsp", "sop", "full-sentences"]),
+    st.floats(0.01, 1),
+    st.integers(0, 30),
+    st.integers(0, 9),
+)
+def test_masks_are_undone_by_positions_and_labels(
+    unit: dict[str, bool], objective: str, prob: float, most: int, seed: int
+) -> None:
+    config = PairsConfig(**MASKS, **unit, objective=objective, masked_lm_prob=prob, max_predictions=most, seed=seed)
+    built = _build(_bucket(30, 6, 9, seed), config)
+    columns, counts = static_masks.mask_rows(built, VOCABULARY, config, "train", 0)
+    assert (_unmasked(columns, built.ends) == built.input_ids).all()
+    assert columns["masked_lm_positions"].dtype == np.uint16 and columns["masked_lm_labels"].dtype == np.uint16
+    maskable = built.input_ids >= 5
+    assert counts == {"maskable": maskable.sum(), "masked": len(columns["masked_lm_labels"])}
+    limit = masking.max_predictions_of(config)
+    assert limit == most or most == 0
+    for row, (start, end) in enumerate(zip(built.ends[:-1], built.ends[1:], strict=True)):
+        places, n = _places(columns, row), int(maskable[start:end].sum())
+        assert (np.diff(places.astype(int)) > 0).all() and maskable[start + places.astype(int)].all()
+        assert len(places) <= limit
+        if not config.whole_word:
+            assert len(places) == min(n, limit, max(1, np.rint(n * prob)))
+
+
+def test_shares_over_many_rows() -> None:
+    config = PairsConfig(**MASKS, dupe_factor=5)
+    built = _build(_bucket(300, 20, 30), config)
+    columns = _mask(built, config)
+    counts, sizes = np.diff(columns["masked_lm_ends"]), np.diff(built.ends) - 3
+    assert (counts == np.maximum(1, np.rint(sizes * 0.15))).all(), "without --max-predictions each row has its share"
+    where = np.repeat(built.ends[:-1], counts) + columns["masked_lm_positions"]
+    now, was = columns["input_ids"][where], columns["masked_lm_labels"]
+    assert len(was) > 100_000
+    assert abs((now == 4).mean() - 0.8) < 0.002
+    random = now[(now != 4) & (now != was)]
+    assert abs(len(random) / len(was) - 0.1) < 0.002 and random.min() >= 5
+
+
+def test_equal_rows_of_two_copies_have_other_masks() -> None:
+    """Documents of one chunk that was not exchanged give the same row in each copy."""
+    config = PairsConfig(**MASKS, dupe_factor=5, short_seq_prob=0)
+    built = _build(_bucket(200, 2, 30), config)
+    columns = _mask(built, config)
+    masks: dict[bytes, list[bytes]] = defaultdict(list)
+    for row, (start, end) in enumerate(zip(built.ends[:-1], built.ends[1:], strict=True)):
+        masks[built.input_ids[start:end].tobytes()].append(_places(columns, row).tobytes())
+    repeated = [found for found in masks.values() if len(found) > 1]
+    assert len(repeated) > 100
+    assert all(len(set(found)) == len(found) for found in repeated)
+
+
+def test_masks_go_by_seed_split_bucket_and_row_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = PairsConfig(**MASKS)
+    built = _build(_bucket(40, 5, 20), config)
+    first = _mask(built, config)["masked_lm_positions"]
+    others = [
+        _mask(built, config, "validation"),
+        _mask(built, config, bucket=1),
+        _mask(built, PairsConfig(**MASKS, seed=1)),
+    ]
+    assert all((other["masked_lm_positions"] != first).mean() > 0.5 for other in others)
+    monkeypatch.setattr(static_masks, "_TOKENS", 7 * 64)
+    assert (_mask(built, config)["masked_lm_positions"] == first).all()
+
+
+@pytest.mark.parametrize("per_piece", [False, True])
+def test_words_go_whole(per_piece: bool) -> None:
+    config = PairsConfig(**MASKS, whole_word=True, per_piece=per_piece)
+    built = _build(_bucket(100, 10, 20), config)
+    columns = _mask(built, config)
+    word = np.cumsum(built.input_ids < INSIDE)
+    chosen = np.zeros(len(word), bool)
+    counts = np.diff(columns["masked_lm_ends"])
+    chosen[np.repeat(built.ends[:-1], counts) + columns["masked_lm_positions"]] = True
+    sizes, hit = np.bincount(word), np.bincount(word, chosen)
+    assert set(np.unique(hit[hit > 0] / sizes[hit > 0])) == {1.0}
+    shown = (columns["input_ids"] == 4)[chosen]
+    mixed = np.bincount(word[chosen], shown) % np.maximum(1, np.bincount(word[chosen]))
+    assert mixed.any() == per_piece
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"masking": "dynamic"}, "`masking` dynamic: use one of none, static"),
+        ({"whole_word": True}, "`whole_word` does nothing with `masking` none"),
+        ({"masked_lm_prob": 0.15}, "`masked_lm_prob` does nothing with `masking` none"),
+        ({"max_predictions": 20}, "`max_predictions` does nothing with `masking` none"),
+        ({"masking": "static", "objective": "causal"}, "`masking` static does nothing with `objective` causal"),
+        ({"chinese_words": "jieba", "objective": "causal"}, "`chinese_words` does nothing with `objective` causal"),
+        ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` does nothing to masks of pieces"),
+        ({"masking": "static", "whole_word": True, "span": True}, "`whole_word` and `span`: use one of them"),
+        ({"masking": "static", "per_piece": True}, "`per_piece` is for `whole_word` or `span`"),
+        ({"masking": "static", "masked_lm_prob": 0.0}, "`masked_lm_prob`: use a share over 0"),
+        ({"masking": "static", "masked_lm_prob": float("nan")}, "`masked_lm_prob`: use a share over 0"),
+        ({"masking": "static", "max_predictions": 129}, "`max_predictions`: use 1 to `max_seq_length`"),
+        ({"chinese_words": "thulac"}, "`chinese_words` thulac: use one of none, jieba"),
+    ],
+)
+def test_nonsense_is_refused(values: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        PairsConfig(**values)
+
+
+def test_a_manifest_names_what_masks_are_only_where_there_are_some() -> None:
+    assert "masked_lm_prob" not in PairsConfig().identity()
+    assert PairsConfig(masking="static").identity()["masked_lm_prob"] == 0.15
+    assert PairsConfig(masking="static") == PairsConfig(masking="static", masked_lm_prob=0.15)
+    given = [PairsConfig(masking="static", max_seq_length=n, whole_word=w) for n, w in ((128, False), (512, False), (128, True))]
+    assert [masking.max_predictions_of(config) for config in given] == [19, 76, 27]
+
+
+OPTIONS = ("--max-seq-length", 64, "--shards", 6, "--dupe-factor", 2, "--validation-fraction", 0.2)
+STATIC = ("--masking", "static", "--span", "--per-piece")
+
+
+def _make(run: Run, root: Path, output: Path, *options: object) -> Path:
+    run("make-pairs", root / "corpus", "--vocab", root / "vocab", "--output", output, *OPTIONS, *options)
+    return output
+
+
+@pytest.fixture(scope="module")
+def made(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of some text, with masks and without, and what they are made of."""
+    root = tmp_path_factory.mktemp("masks")
+    corpus = build("build-corpus", root / "corpus", "--text", text, "--task-bytes", 1 << 16)
+    vocab = build("train-vocab", root / "vocab", corpus, "--size", 200)
+    build("make-pairs", root / "static", corpus, "--vocab", vocab, *OPTIONS, *STATIC)
+    build("make-pairs", root / "none", corpus, "--vocab", vocab, *OPTIONS)
+    return root
+
+
+def test_static_rows_are_the_others_masked(made: Path) -> None:
+    masked, plain = read_rows(made / "static"), read_rows(made / "none")
+    pieces = read_vocabulary(made / "static").pieces
+    maskable, total, changed = masking.mask_vocabulary(pieces).maskable, 0, 0
+    assert list(masked[0]) == [*plain[0], "masked_lm_positions", "masked_lm_labels"]
+    assert len(masked) == len(plain) > 500
+    for row, other in zip(masked, plain, strict=True):
+        places, answers = row.pop("masked_lm_positions"), row.pop("masked_lm_labels")
+        assert len(places) == len(answers) == max(1, np.rint(0.15 * maskable[other["input_ids"]].sum()))
+        changed += row != other
+        for place, answer in zip(places, answers, strict=True):
+            row["input_ids"][place] = answer
+        assert row == other
+        total += len(places)
+    assert changed > 0.95 * len(plain), "in a short row the one place may have been kept"
+    manifest = json.loads((made / "static" / "manifest.json").read_text())
+    statistics, splits = manifest["statistics"], manifest["splits"]
+    assert statistics["masked"] == total == sum(split["masked"] for split in splits.values())
+    assert statistics["masked_share"] == total / sum(int(maskable[row["input_ids"]].sum()) for row in plain)
+    assert statistics["max_predictions"] == 9
+    assert manifest["config"]["span"] and manifest["config"]["masked_lm_prob"] == 0.15
+    same = ("rows", "tokens", "not_next", "unknown_share")
+    assert {k: statistics[k] for k in same} == {
+        k: json.loads((made / "none" / "manifest.json").read_text())["statistics"][k] for k in same
+    }
+
+
+def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
+    row = read_rows(made / "static")[3]
+    pieces = read_vocabulary(made / "static").pieces
+    shown = run("inspect", made / "static", "--row", 3).stdout
+    assert "masked 1" in shown and "[UNK]" in shown
+    words = " ".join(shown.split())
+    assert f"to predict ({len(row['masked_lm_positions'])}): {row['masked_lm_positions'][0]} " in words
+    assert f" {pieces[row['masked_lm_labels'][-1]]} (" in words
+    body = words.split(" A: ")[1].split(" token_type_ids")[0]
+    assert "[MASK]" not in body, "A and B are shown as they are without the mask"
+    assert "[MASK]" in words.split(" masked: ")[1]
+    assert "have one mask" in run("inspect", made / "static", "--epoch", 1, code=2).stderr
+    card = (made / "static" / "README.md").read_text()
+    assert "Rows are masked: 1" in card and "at most 9 in one" in card
+    assert "Rows are masked" not in (made / "none" / "README.md").read_text()
+
+
+def test_the_benchmark_of_pairs_measures_static_rows_as_the_others(made: Path) -> None:
+    sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+    try:
+        benchmark: Any = importlib.import_module("pairs")
+    finally:
+        sys.path.remove(str(REPOSITORY / "benchmarks"))
+    static, plain = (benchmark.read(made / name) for name in ("static", "none"))
+    assert all((static[i] == plain[i]).all() for i in range(4))
+
+
+@pytest.mark.parametrize("how", [("--workers", 2), ("--shuffle", "engine", "--", "--direct_runner_bundle_repeat=1")])
+def test_same_bytes(run: Run, made: Path, tmp_path: Path, how: tuple[object, ...]) -> None:
+    assert digests(_make(run, made, tmp_path / "again", *STATIC, *how)) == digests(made / "static")
+
+
+def test_killed_and_resumed(run: Run, made: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    inputs = (made / "corpus", "--vocab", made / "vocab")
+    command = ["make-pairs", *inputs, "--output", output, *OPTIONS, *STATIC, "--workers", 1]
+    kill_in_mid_run(output, "pairs", 1, *command)
+    assert not (output / "manifest.json").exists(), "killed too late to prove anything"
+    run(*command)
+    assert digests(output) == digests(made / "static")
+    assert leftovers(output) == []

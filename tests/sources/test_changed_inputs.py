@@ -1,0 +1,191 @@
+"""Inputs that are changed in place, keeping size and time: the digests in a manifest are those of the bytes that were read."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SAMPLE, Build, digests, read_manifest
+
+from bertdata.build import documents as corpus
+from bertdata.build.corpus import documents, extract
+from bertdata.build.corpus.commit import CorpusCommit
+from bertdata.dataset import shards
+from bertdata.dataset.manifest import read
+from bertdata.errors import ResumeError, StorageError, VerificationError
+from bertdata.io import stamp
+from bertdata.io.files import place
+
+DUMP = "xwiki-20260101-pages-articles.xml"
+
+
+def flip(path: Path, at: int = -1000) -> None:
+    """Change a byte of a file where it lies; its size and its time of modification stay."""
+    about = path.stat()
+    with path.open("r+b") as file:
+        file.seek(at, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(at, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """A dump with its checksum beside it."""
+    text = bz2.decompress((SAMPLE / "samplezhwiki-20261101-pages-articles-multistream.xml.bz2").read_bytes())
+    path = tmp_path / "dumps" / DUMP
+    path.parent.mkdir()
+    path.write_bytes(text)
+    (path.parent / "xwiki-20260101-sha1sums.txt").write_text(f"{hashlib.sha1(text).hexdigest()}  {DUMP}\n")
+    return path
+
+
+def stopped(build: Build, output: Path, dump: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends right before it writes its manifest."""
+
+    def stop(self: CorpusCommit, reports: Any) -> None:
+        raise StorageError("stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CorpusCommit, "__call__", stop)
+        with pytest.raises(StorageError, match="stopped"):
+            build("build-corpus", output, "--wikipedia", dump)
+    assert not (output / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("done", ["all", "checksum"])
+def test_resume_looks_at_a_published_checksum_again(
+    build: Build, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: str
+) -> None:
+    output = tmp_path / "corpus"
+    stopped(build, output, dump, monkeypatch)
+    if done == "checksum":  # as if the kill had come earlier
+        for record in output.rglob("extract/*.json"):
+            if '"wikipedia"' in record.read_text():
+                record.unlink()
+    flip(dump)
+    with pytest.raises((ResumeError, VerificationError), match=f"{DUMP} (has changed since|is not what was published)"):
+        build("build-corpus", output, "--wikipedia", dump, "--resume")
+    assert not (output / "manifest.json").exists()
+    flip(dump)
+    how = "--resume" if done == "all" else "--overwrite"  # what was not done then has read the other bytes since
+    build("build-corpus", output, "--wikipedia", dump, how)
+    (entry,) = read_manifest(output)["inputs"]
+    assert entry["checksum"] == f"sha1:{hashlib.sha1(dump.read_bytes()).hexdigest()}"
+    assert entry["sha256"] == hashlib.sha256(dump.read_bytes()).hexdigest()
+
+
+def test_what_was_extracted_is_what_was_published(
+    build: Build, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other bytes lie there while it is extracted, the right ones when its checksum is taken."""
+
+    def other(paths: Any, work: Callable[[], Any]) -> Any:
+        flip(dump)
+        try:
+            return work()
+        finally:
+            flip(dump)
+
+    monkeypatch.setattr(extract, "read_unchanged", other)
+    with pytest.raises(VerificationError, match=rf"{DUMP} has changed during this run: bytes 0-\d+ are not those whose sha1"):
+        build("build-corpus", tmp_path / "corpus", "--wikipedia", dump)
+
+
+def changing(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Change the input after its first record is read, so many times."""
+    real, changes = documents.read, []
+
+    def read(*arguments: Any) -> Iterator[Any]:
+        for number, record in enumerate(real(*arguments)):
+            yield record
+            if not number and len(changes) < times:
+                time.sleep(0.06)  # more than the clock of the file system takes to tick
+                flip(path, -20)
+                changes.append(number)
+
+    monkeypatch.setattr(documents, "read", read)
+    return changes
+
+
+@pytest.fixture
+def story(tmp_path: Path, text: Path) -> Path:
+    path = tmp_path / "story.jsonl"
+    path.write_text("".join(text.read_text(encoding="utf-8").splitlines(True)[:30]))
+    return path
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(
+    build: Build, story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        assert len(changing(story, 1, patch)) == 0
+        made = build("build-corpus", tmp_path / "corpus", "--text", story)
+    assert read(made)["inputs"][0]["sha256"] == hashlib.sha256(story.read_bytes()).hexdigest()
+    assert digests(build("build-corpus", tmp_path / "again", "--text", story)) == digests(made)
+
+
+def test_a_file_that_keeps_changing_is_refused(
+    build: Build, story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = changing(story, 99, monkeypatch)
+    with pytest.raises(VerificationError, match="story.jsonl is changed while it is read: wait until nothing writes there"):
+        build("build-corpus", tmp_path / "corpus", "--text", story)
+    assert len(changes) == 3
+
+
+def test_a_stamp_tells_every_change(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(5000))
+    seen = [stamp.stamp(path)]
+    assert stamp.stamp(path) == seen[0]
+    for change in (lambda: flip(path), lambda: flip(path), lambda: os.utime(path, ns=(0, 0)), lambda: flip(path)):
+        change()
+        assert stamp.stamp(path) not in seen
+        seen.append(stamp.stamp(path))
+
+
+def test_a_stamp_of_a_store(tmp_path: Path) -> None:
+    pytest.importorskip("upath")
+    path = place("memory://stamps/file")
+    path.write_bytes(b"one")
+    before = stamp.stamp(path)
+    assert before and stamp.stamp(path) == before
+    path.write_bytes(b"other")
+    assert stamp.stamp(path) != before
+
+
+def test_a_shard_of_a_corpus_that_is_changed_later(sample_corpus: Path, tmp_path: Path) -> None:
+    """Also a task that begins in the middle of a shard, which no other task of this run may have checked, sees that."""
+    root = Path(shutil.copytree(sample_corpus, tmp_path / "corpus"))
+    os.utime(root / "manifest.json")
+    source = corpus.read(root)
+    (piece,) = corpus.unpack(source.tasks[0].pieces)
+    later = source.tasks[0]._replace(pieces=corpus.pack([piece._replace(start=1, end=1)]))
+    assert list(source.reader().columns(later, "id")) == []
+    flip(root / piece.name)
+    with pytest.raises(VerificationError, match="is not what its manifest says"):
+        list(source.reader().columns(later, "id"))
+
+
+def test_a_shard_of_a_corpus_that_changes_while_it_is_read(
+    sample_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path(shutil.copytree(sample_corpus, tmp_path / "corpus"))
+    source, real = corpus.read(root), shards.read_batches
+
+    def changed(path: Path, *arguments: Any) -> Iterator[Any]:
+        yield from real(path, *arguments)
+        flip(path)
+
+    monkeypatch.setattr(shards, "read_batches", changed)
+    with pytest.raises(VerificationError, match="is not what its manifest says"):
+        list(source.reader().columns(source.tasks[0], "id"))

@@ -1,0 +1,108 @@
+"""`import bertdata`: every public name is there, documented, loaded when asked for; functions print nothing and return values."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+import bertdata
+from bertdata import BertDataError, DataSet, PairsConfig, Progress, VocabConfig
+from bertdata.errors import NoInputError, OutputExistsError, UsageError
+from bertdata.sample import sample
+
+COMMANDS = ("build_corpus", "train_vocab", "make_pairs")
+
+
+def test_every_public_name_is_there() -> None:
+    assert dir(bertdata) == bertdata.__all__ == sorted(bertdata.__all__)
+    for name in bertdata.__all__:
+        assert getattr(bertdata, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = bertdata.nothing
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_a_documented_function(name: str) -> None:
+    function = getattr(bertdata, name)
+    told = inspect.getdoc(function) or ""
+    parameters = inspect.signature(function).parameters.values()
+    assert all(f"{section}:" in told for section in ("Args", "Returns", "Raises", "Example"))
+    assert all(parameter.name in told for parameter in parameters)
+    assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
+    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    assert positional in ([], ["corpus"])
+
+
+def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    seen: list[Progress] = []
+    corpus = bertdata.build_corpus(
+        wikipedia=sample(), books=[sample() / "books"], output=tmp_path / "corpus", workers=1, progress=seen.append
+    )
+    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", config=VocabConfig(size=600), workers=1)
+    found = bertdata.make_pairs(corpus.path, vocab=vocab.path, output=tmp_path / "pairs-{length}", lengths=[64, 128], workers=1)
+    assert [made.path.name for made in found] == ["pairs-64", "pairs-128"]
+    assert [made.kind for made in (corpus, vocab, *found)] == ["documents", "vocabulary", "pairs", "pairs"]
+    assert all(isinstance(made, DataSet) and made.new for made in (corpus, vocab, *found))
+    assert all(path.is_file() for made in found for path in made.shards)
+    assert seen[-1] == Progress("Extract", seen[-1].total, seen[-1].total)
+    for stage in corpus.counts:
+        assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) + sum(stage["rejected"].values())
+    assert not bertdata.verify(corpus.path, workers=1).problems
+    assert capfd.readouterr() == ("", "")
+
+
+def test_errors_name_fields(tmp_path: Path) -> None:
+    with pytest.raises(NoInputError, match="`books`"):
+        bertdata.build_corpus(books=tmp_path / "nothing", output=tmp_path / "corpus")
+    with pytest.raises(UsageError, match="`max_seq_length`: use 16 to 65,536"):
+        PairsConfig(max_seq_length=3)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear all")
+    with pytest.raises(OutputExistsError, match="choose another `output`") as caught:
+        bertdata.build_corpus(books=sample() / "books", output=tmp_path / "mine")
+    assert isinstance(caught.value, BertDataError)
+
+
+def test_small_functions() -> None:
+    assert bertdata.extract_paragraphs("A '''kettle''' sings.[1]\n* a list") == ["A kettle sings.[1]"]
+    assert bertdata.split_sentences("It sings. It boils.", "en") == ["It sings.", "It boils."]
+    known = bertdata.load_templates("en")
+    assert bertdata.extract_paragraphs("It is {{convert|5|km|mi}} long.", templates=known) == [
+        "It is 5 kilometres (3.1 mi) long."
+    ]
+    book = next((sample() / "books").glob("*.txt"))
+    assert len(bertdata.read_book(book)) > 3
+
+
+def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
+    """Two workers are started from a script as it stands: nothing of it runs again in them."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import bertdata\nfrom bertdata.sample import sample\nprint('begin')\n"
+        "made = bertdata.build_corpus(wikipedia=sample(), books=sample() / 'books', output='corpus', workers=2)\n"
+        "print(made.rows)\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split()[0] == "begin"
+    assert done.stdout.count("begin") == 1
+
+
+def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
+    """`python -m bertdata` in a checkout, where no package of this name is installed with its pipelines."""
+    shutil.copytree(REPOSITORY / "bertdata", tmp_path / "bertdata", ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in type(f).__module__ + repr(f)]\n"
+        "sys.argv = ['bertdata', 'build-corpus', '--books', 'bertdata/sample/books', '--output', 'corpus']\n"
+        "from bertdata.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ})
+    assert done.returncode == 2, done.stderr
+    assert "a checkout that is not installed: run pip install --editable" in done.stderr

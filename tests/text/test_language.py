@@ -1,0 +1,119 @@
+"""Languages are told by script, words and letters; what is not known is said to be unknown."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertdata.text.language import UNKNOWN, among, guess, identify, outside
+from bertdata.text.language.common_words import ALIKE, LETTERS, WORDS
+
+TEXTS = {  # our own
+    "en": "The ferry was late again, and nobody in the harbour knew when it would come. We waited with the others under the roof.",
+    "de": "Die Fähre war wieder zu spät, und niemand im Hafen wusste, wann sie kommen würde. Wir warteten mit den anderen.",
+    "fr": "Le bac était encore en retard, et personne dans le port ne savait quand il arriverait. Nous avons attendu avec les autres.",
+    "es": "El barco llegó tarde otra vez y nadie en el puerto sabía cuándo iba a salir. Esperamos con los demás bajo el techo.",
+    "it": "Il traghetto era di nuovo in ritardo e nessuno nel porto sapeva quando sarebbe arrivato. Abbiamo aspettato con gli altri.",
+    "pt": "A barca estava outra vez atrasada, e ninguém no porto sabia quando ela chegaria. Esperámos com os outros, não muito longe.",
+    "nl": "De veerboot was weer te laat, en niemand in de haven wist wanneer hij zou komen. Wij hebben met de anderen gewacht.",
+    "sv": "Färjan var sen igen, och ingen i hamnen visste när den skulle komma. Vi väntade med de andra under taket.",
+    "da": "Færgen var forsinket igen, og ingen i havnen vidste, hvornår den ville komme. Vi ventede sammen med de andre, som også var der.",
+    "fi": "Lautta oli taas myöhässä, eikä kukaan satamassa tiennyt, milloin se tulisi. Me odotimme muiden kanssa, koska satoi.",
+    "pl": "Prom znowu się spóźnił i nikt w porcie nie wiedział, kiedy przypłynie. Czekaliśmy z innymi pod dachem, bo już padało.",
+    "cs": "Přívoz měl zase zpoždění a nikdo v přístavu nevěděl, kdy přijede. Čekali jsme s ostatními pod střechou, protože už pršelo.",
+    "hu": "A komp megint késett, és a kikötőben senki nem tudta, hogy mikor jön. A többiekkel együtt vártunk a tető alatt, mert esett.",
+    "ro": "Feribotul a întârziat din nou și nimeni din port nu știa când va veni. Am așteptat cu ceilalți sub acoperiș, pentru că ploua.",
+    "tr": "Vapur yine gecikti ve limanda kimse ne zaman geleceğini bilmiyordu. Biz de diğerleri ile birlikte çatının altında bekledik.",
+    "id": "Kapal itu terlambat lagi dan tidak ada orang di pelabuhan yang tahu kapan akan datang. Kami menunggu dengan orang lain.",
+    "vi": "Chuyến phà lại đến trễ và không ai ở bến cảng biết khi nào nó sẽ tới. Chúng tôi đã chờ với những người khác dưới mái nhà.",
+    "ru": "Паром опять опоздал, и никто в порту не знал, когда он придёт. Мы ждали вместе с другими под крышей, потому что шёл дождь.",
+    "uk": "Пором знову запізнився, і ніхто в порту не знав, коли він прийде. Ми чекали разом з іншими під дахом, бо йшов дощ.",
+    "bg": "Фериботът отново закъсня и никой на пристанището не знаеше кога ще дойде. Ние чакахме с другите под покрива.",
+    "ar": "تأخرت العبارة مرة أخرى ولم يعرف أحد في الميناء متى تصل. انتظرنا مع الآخرين تحت السقف لأن المطر كان ينزل على المدينة.",
+    "fa": "کشتی دوباره دیر کرد و هیچ کس در بندر نمی‌دانست که چه وقت می‌رسد. ما با دیگران زیر سقف ماندیم چون باران می‌بارید.",
+    "he": "המעבורת איחרה שוב, ואף אחד בנמל לא ידע מתי היא תגיע. חיכינו עם האחרים מתחת לגג כי ירד גשם על העיר.",
+    "hi": "नाव फिर देर से आई और बंदरगाह में किसी को पता नहीं था कि वह कब चलेगी। हम दूसरों के साथ छत के नीचे खड़े रहे।",
+    "el": "Το πλοίο άργησε πάλι και κανείς στο λιμάνι δεν ήξερε πότε θα έρθει. Περιμέναμε μαζί με τους άλλους κάτω από τη στέγη.",
+    "th": "เรือข้ามฟากมาช้าอีกแล้ว และไม่มีใครในท่าเรือรู้ว่าเรือจะมาเมื่อไร เรารออยู่ใต้หลังคากับคนอื่น",
+    "ko": "배가 또 늦었고 항구에서는 아무도 언제 올지 몰랐다. 우리는 다른 사람들과 함께 지붕 아래에서 기다렸다.",
+    "ja": "渡し船はまた遅れていて、港の人は誰もいつ来るのか知らなかった。私たちは屋根の下でほかの人と待っていた。",
+    "zh": "渡船又晚点了，港口里没有人知道它什么时候会来。我们和其他人一起在屋檐下等着，因为下雨了。",
+}
+
+
+SIBLINGS = {"da"}  # a page of it could be another language's
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_few_lines_are_enough(language: str) -> None:
+    assert guess(TEXTS[language]) == language
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_page_leaves_no_doubt(language: str) -> None:
+    assert identify(f"{TEXTS[language]} " * 8) == (language, language not in SIBLINGS)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "12 44 17.5", "…!?", "Nkxq Brwz", "\ud800"])
+def test_what_tells_nothing_is_unknown(text: str) -> None:
+    assert identify(text) == (UNKNOWN, False)
+
+
+def test_the_script_of_most_letters_counts() -> None:
+    assert guess("渡船又晚点了，港口里没有人知道。The ferry.") == "zh"
+    assert guess(TEXTS["en"] + " 港口") == "en"
+    assert guess("「港」 is the sign for a harbour, and のり is what is eaten there with rice.") == "en"
+
+
+def test_long_texts_are_looked_at_in_three_places() -> None:
+    preface, body = TEXTS["en"] * 3, TEXTS["de"] * 400
+    assert guess(preface + body) == "de"
+
+
+def test_codes_are_compared_by_what_texts_can_tell() -> None:
+    assert among("en-US", ("en",))
+    assert among("zh_TW", ("zh-CN",))
+    assert among("hr", ("bs",))
+    assert not among("", ("en",))
+    assert not among(UNKNOWN, ("en", "de"))
+
+
+def test_what_a_source_tells_is_doubted_only_for_languages_that_are_known() -> None:
+    latvian = "Viņš ir no Rīgas un ar to nav nekas, kas par to bija, tas ir tikai gada laikā. " * 4
+    assert identify(latvian) == ("lv", True)
+    assert outside(latvian, "ltg", ("ltg",)) == ""  # Latgalian, which is like Latvian, and not known here
+    assert outside(latvian, "en", ("en",)) == "lv"
+    assert outside(TEXTS["en"], "de", ("en",)) == "de"
+
+
+def test_tables_are_whole() -> None:
+    assert set(LETTERS) - set(WORDS) == set()
+    assert set(ALIKE.values()) - set(WORDS) == {"zh"}
+    for language, words in WORDS.items():
+        assert len(words.split()) >= 35, language
+        assert words == words.lower(), language
+
+
+@given(st.text())
+def test_any_text_has_an_answer(text: str) -> None:
+    language, sure = identify(text)
+    assert language
+    assert not (sure and language == UNKNOWN)
+
+
+@pytest.mark.slow
+def test_real_pages_are_told(shared: Path) -> None:
+    """Pages of four languages: none is taken for another, and 95 of 100 leave no doubt."""
+    with lzma.open(shared / "extraction" / "dev_pages.jsonl.xz", "rt", encoding="utf-8") as file:
+        pages = [json.loads(line) for line in file]
+    told = [(page["language"], identify("\n".join(page["paragraphs"]))) for page in pages if page["paragraphs"]]
+    told = [(language, found) for language, found in told if language in ("en", "it", "ja", "zh")]
+    assert len(told) > 300
+    assert all(found.language == language for language, found in told)
+    assert sum(found.sure for _, found in told) > 0.95 * len(told)

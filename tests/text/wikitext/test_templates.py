@@ -1,0 +1,214 @@
+"""Templates that carry words: the table, what it refuses, what is counted, and the limits on work."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertdata.errors import UsageError
+from bertdata.text.wikitext import Templates, extract_paragraphs, load_templates
+
+ENGLISH = [
+    ("a word set apart", "a {{nowrap|b [[c|d]]}}.", ["a b d."]),
+    ("another name, another case", "{{Template:Nobr|a}} {{ nobr |b}} {{subst:NOBR|c}}", ["a b c"]),
+    ("underscores are spaces", "x{{spaced_ndash}}y", ["x – y"]),
+    ("a measure", "an area of {{convert|5|km2|sqmi}} and", ["an area of 5 square kilometres (1.9 sq mi) and"]),
+    ("a short measure", "{{cvt|10|km|mi}} away", ["10 km (6.2 mi) away"]),
+    ("nested templates", "{{nowrap|{{lang|fr|a {{small|b}}}} c}}", ["a b c"]),
+    ("bars in links and in templates", "{{nowrap|[[a|b]] {{abbr|c|d}}}}", ["b c"]),
+    ("brackets without a partner", "{{nowrap|a [[b|c}} d", ["a b d"]),
+    ("a named argument comes last", "{{nowrap|a|1=b = c}}", ["b = c"]),
+    ("an equals sign in a link is none", "{{nowrap|[[a=b|c]]}}", ["c"]),
+    ("a template that is not known", "a {{nosuch|b {{nowrap|c}}}}, d", ["a, d"]),
+    ("one within one that is known", "a {{nowrap|b {{nosuch}}}} c", ["a b c"]),
+    ("empty brackets", "Rome ({{nosuch}}; {{lang|la|}}) is", ["Rome is"]),
+    ("footnote marks", "a {{sfn|b|1999}}, {{nowrap|c {{efn|d}}}}. e {{better source needed|date=x}}", ["a, c. e"]),
+    ("a mark made by a function", "a {{#tag:ref|b}}.", ["a."]),
+    ("an apostrophe is no markup", "''HMS Hood''{{'}}s crew{{'s}}", ["HMS Hood's crew's"]),
+    ("signs", "a{{snd}}b{{ndash}}c{{nbsp}}d {{!}} {{=}} {{(}}{{)}}", ["a – b–c d | = {}"]),
+    (
+        "a quotation is a paragraph",
+        "He said: {{quote|To be.\n\nOr not.|Hamlet}} And died.",
+        ["He said:", "To be.", "Or not.", "And died."],
+    ),
+    ("what begins with a mark of lists", "a {{IPA|*d}} and\n{{IPA|*e}} f\n* {{IPA|g}}", ["a *d and *e f"]),
+    ("a language", "({{lang-fr|ville}}; {{lang-ru|город|gorod}}; {{lang-de|Stadt|town}})", None),
+    ("a transcription", "Nobel ({{IPAc-en|lang|n|oU|ˈ|b|ɛ|l}} {{respell|noh|BEL}}) {{IPA-sv|nʊˈbɛlː|lang}}", None),
+    (
+        "Japanese and Chinese",
+        "{{nihongo|Tokyo|東京|Tōkyō}}, {{zh|c=北京|p=Běijīng}}",
+        ["Tokyo (東京, Tōkyō), Chinese: 北京; pinyin: Běijīng"],
+    ),
+    ("dates", "{{as of|2012|5}}, {{as of|2012|5|6|lc=y}}, {{birth date|1980|05|20|df=y}}", None),
+    ("an age that has ended", "{{death date and age|2000|1|2|1950|3|4}}", ["January 2, 2000 (aged 49)"]),
+    ("an age that has not", "Ada ({{age|1980|1|2}}) is", ["Ada is"]),
+    ("years", "({{circa|45|120}}; {{reign|96|98}}; {{floruit|90}})", ["(c. 45 – c. 120; r. 96–98; fl. 90)"]),
+    ("numbers", "{{val|1.67|0.02|e=-27|u=kg}}, {{frac|3|1|2}}, {{sfrac|3}}", ["(1.67±0.02)×10−27 kg, 3 1⁄2, 1/3"]),
+    ("formulas", "{{chem|H|2|O}}, {{chem2|C2H_{6} }}, {{math|x < {{mvar|y}}}}", ["H2O, C2H6, x < y"]),
+    ("money", "{{US$|5 million}}, {{currency|3|EUR}}, {{INR|2|c}}", ["US$5 million, €3, ₹2 crore"]),
+    (
+        "ships",
+        "{{HMS|Hood|51}}, {{USS|Iowa|BB-61|2}}, {{sclass|Iowa|battleship}}",
+        ["HMS Hood (51), USS Iowa, Iowa-class battleship"],
+    ),
+    ("countries", "{{flag|France}}{{flagicon|FRA}}, {{GBR}}, {{flag|USA}}", ["France, United Kingdom, United States"]),
+    ("links to other wikis", "{{ill|Foo|de|Bar}}, {{ill|Foo (x)|de|lt=Foo}}", ["Foo, Foo"]),
+    ("parameters on a page", "{{nowrap|{{{1|a}}} {{{2}}}b}}", ["a b"]),
+    ("a table and an infobox", "{{Infobox|a={{nowrap|b}}}}\n{|\n| {{nowrap|c}}\n|}\nd", ["d"]),
+    ("nowiki in an argument", "{{nowrap|a <nowiki>{{b|c}}</nowiki>}}", ["a {{b|c}}"]),
+]
+LONGER = {
+    "a language": ["(French: ville; Russian: город, romanized: gorod; German: Stadt, lit. 'town')"],
+    "a transcription": ["Nobel (English: /noʊˈbɛl/ noh-BEL) Swedish: [nʊˈbɛlː]"],
+    "dates": ["As of May 2012, as of 6 May 2012, 20 May 1980"],
+}
+
+
+@pytest.mark.parametrize(("name", "wikitext", "expected"), ENGLISH, ids=[row[0] for row in ENGLISH])
+def test_english(name: str, wikitext: str, expected: list[str] | None) -> None:
+    found = extract_paragraphs(wikitext, title="Title", language="en", templates=load_templates("en"))
+    assert found == (LONGER[name] if expected is None else expected)
+
+
+def test_without_a_table_all_templates_vanish() -> None:
+    dropped: Counter[str] = Counter()
+    text = "a {{nowrap|b}} {{cn}}, {{formatnum:1234}} {{uc:c}} {{PAGENAME}}"
+    assert extract_paragraphs(text, title="T", language="en", dropped=dropped) == ["a, 1,234 T"]
+    assert dropped == {"nowrap": 1, "uc:": 1}
+
+
+def test_what_is_counted() -> None:
+    dropped: Counter[str] = Counter()
+    text = """a {{Foo_bar|{{Baz}}}} {{foo bar}} {{#invoke:x|y}} {{cn}} {{nowrap|{{qux}}}} {{flagicon|x}} {{convert|a|b}}
+    {{age|1980|1|1}} {{#if:|x}} <ref>{{cite}}</ref><!-- {{note2}} --> {{DEFAULTSORT:b}} {{uc:d}} {{{1}}} {{broken"""
+    extract_paragraphs(text, language="en", templates=load_templates("en"), dropped=dropped)
+    assert dropped == {"foo bar": 2, "#invoke:": 1, "qux": 1, "convert": 1}
+
+
+def show(table: Templates, text: str) -> list[str]:
+    return extract_paragraphs(text, title="T", language="en", templates=table)
+
+
+def test_own_templates() -> None:
+    own = """
+        footnotes = ["my note"]
+        [templates]
+        "Big_city | town" = "{{{1}}}, {{nowrap|a city of {{{2|many}}}}}{{#if:{{{sea|}}}|&#32;by the sea}}"
+        "lang" = "[{{{2}}}]"
+        "cn" = "<nowiki>[?]</nowiki>"
+        "x-*-y" = "{{{*}}}/{{{0}}}"
+        "many" = "{{nihongo|{{{...}}}}}"
+        "silent" = ""
+        """
+    table = load_templates("en", {"own.toml": own})
+    assert show(table, "{{big city|Rome|1=Oslo|sea=y}}; {{Town|Bern|few}}") == [
+        "Oslo, a city of many by the sea; Bern, a city of few"
+    ]
+    assert show(table, "a {{my note|b}}, {{lang|fr|c}} d{{cn}}{{silent}}") == ["a, [c] d[?]"]
+    assert show(table, "{{x-b-y}} {{many|Tokyo|東京}} {{snd}} {{convert|1|km|mi}}") == [
+        "b/x-b-y Tokyo (東京) – 1 kilometre (0.62 mi)"
+    ]
+    assert show(load_templates("en"), "a {{my note|b}} {{lang|fr|c}}") == ["a c"]
+
+
+def test_the_last_file_comes_first() -> None:
+    tables = {"one.toml": '[templates]\na = "1"\nb = "1"', "two.toml": 'footnotes = ["b"]\n[templates]\na = "2"'}
+    assert show(load_templates("en", tables), "{{a}} {{b}}.") == ["2."]
+
+
+FAULTS = [
+    ('[templates]\na = "{{{1}"', "'a'.*braces without a partner"),
+    ('[templates]\na = "{{{1}}} }}"', "'a'.*braces without a partner"),
+    ('[templates]\na = "{{#nosuch:x}}"', "'a'.*unknown function {{#nosuch:}}; there are #convert"),
+    ('[templates]\na = "{{nosuch}}"', "'a'.*calls {{nosuch}}, which is not in the table"),
+    ('[templates]\na = "{{a}}"', "'a'.*calls itself: a > a"),
+    ('[templates]\na = "{{#if:x|{{b|{{c}}}}}}"\nb = "x"\nc = "{{a}}"', "calls itself: a > c > a"),
+    ("[templates]\na = 1", "'a'.*must be a string"),
+    ('[templates]\n"a|b" = "x"', "'a|b'.*no name"),
+    ('[templates]\n"a | A" = "x"', "'a'.*twice"),
+    ('footnotes = "a"', "footnotes must be a list"),
+    ("templates = 1", "must be tables"),
+    ('[template]\na = "x"', "unknown key 'template'"),
+    ("a = ", "Invalid value"),
+    ('[templates]\na = "' + "{{lc:" * 20 + "}}" * 20 + '"', "'a'.*nested deeper"),
+    ("[templates]\n" + "".join(f'a{n} = "{{{{a{n + 1}}}}}"\n' for n in range(30)) + 'a30 = "x"', "nested deeper"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), FAULTS, ids=[row[1][-30:] for row in FAULTS])
+def test_a_file_that_cannot_work_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=f"(?s)own.toml.*{message}"):
+        load_templates("en", {"own.toml": text})
+
+
+def test_every_built_in_table_loads() -> None:
+    tables = Path(load_templates.__code__.co_filename).parent / "tables"
+    languages = {path.stem for path in tables.glob("*.toml")} - {"common"}
+    assert {"en", "ja", "zh", "it", "de", "fr", "es", "ru"} <= languages
+    for language in languages:
+        assert len(load_templates(language).bodies) > len(load_templates("").bodies)
+    assert load_templates("simple").bodies == load_templates("en").bodies
+    assert load_templates("../x") == load_templates("")
+
+
+def seconds(table: Templates, text: str) -> float:
+    best = float("inf")
+    for _ in range(2):
+        start = time.process_time()
+        extract_paragraphs(text, language="en", templates=table)
+        best = min(best, time.process_time() - start)
+    return best
+
+
+HOSTILE = [
+    *(("{{nowrap|", "}}"), ("{{#if:a|", "}}"), ("{{zh|c=", "}}"), ("{{lang|fr|[[a|", "]]}}"), ("{{convert|5|", "}}")),
+    *(("{{#switch:a|a=", "}}"), ("{{nowrap|a}}", ""), ("{{convert|1|km|mi}}", ""), ("{{zh}}", ""), ("{{subst:", "}}")),
+    *(("{{nowrap|{{", ""), ("{{nowrap|[[", ""), ("{{hlist|a|", "}}"), ("{{#expr:1+", "}}"), ("a=|", "")),
+]
+
+
+@pytest.mark.parametrize(("opening", "closing"), HOSTILE, ids=[row[0] for row in HOSTILE])
+def test_work_is_linear(opening: str, closing: str) -> None:
+    table = load_templates("en")
+    times = []
+    for size in (25_000, 200_000):
+        count = size // len(opening + closing)
+        times.append(seconds(table, "{{nowrap|" + opening * count + closing * count + "}}"))
+    assert times[1] < 40 * max(times[0], 0.003)
+
+
+def test_a_body_that_doubles_does_not_blow_up() -> None:
+    lines = "".join(f'a{n} = "{{{{a{n + 1}|{{{{{{1}}}}}}{{{{{{1}}}}}}}}}}" \n' for n in range(10))
+    wide = "".join(f'b{n} = "' + f"{{{{b{n + 1}}}}}" * 50 + '"\n' for n in range(10))
+    own = f'[templates]\n{lines}a10 = "{{{{{{1}}}}}}"\n{wide}b10 = "x"\nc = "{{{{{{1}}}}}}{{{{{{1}}}}}}"'
+    table = load_templates("en", {"own.toml": own})
+    assert seconds(table, "{{a0|" + "x" * 10_000 + "}}" * 5) < 1
+    assert seconds(table, "{{b0}}") < 1
+    assert seconds(table, "{{c|" * 39 + "x" + "}}" * 39) < 1
+    assert len("".join(show(table, "{{c|" * 39 + "x" + "}}" * 39))) < 10_000_000
+
+
+def test_beyond_the_limit_calls_are_counted() -> None:
+    dropped: Counter[str] = Counter()
+    text = "{{nowrap|" + "x" * 100_000 + "}} "
+    extract_paragraphs(text * 3, language="en", templates=load_templates("en"), dropped=dropped)
+    assert not dropped
+    extract_paragraphs("{{convert|5|km}}\n\n" * 100_000, language="en", templates=load_templates("en"), dropped=dropped)
+    assert dropped["convert"] > 50_000
+
+
+NAMES = ["nowrap", "convert", "zh", "lang-fr", "val", "nosuch", "cn", "as_of", "#if:", "#switch:", "lc:", "#expr:", "hlist"]
+PIECES = ["{{", "}}", "{{{", "}}}", "|", "=", "[[", "]]", "-{", "}-", "1", "km", "a", " ", "\n", "<nowiki>", "''", "{{{...}}}"]
+PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, *NAMES]), st.text(max_size=2)), max_size=50).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PAGES)
+def test_nothing_raises(text: str) -> None:
+    dropped: Counter[str] = Counter()
+    for paragraph in extract_paragraphs(text, title="T", language="en", templates=load_templates("en"), dropped=dropped):
+        assert paragraph == paragraph.strip() and "\n" not in paragraph
+    assert all(count > 0 for count in dropped.values())

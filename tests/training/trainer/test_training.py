@@ -1,0 +1,319 @@
+"""The loop: checkpoints that Hugging Face loads, resume to the bit, one gradient however it is cut, and clear refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small import STILL, differ, load, pairs, small, weights
+from tiny import PIECES
+
+from bertdata.config.train import Phase
+from bertdata.errors import BertDataError, OutputExistsError, ResumeError, UsageError, VerificationError
+from bertdata.report.metrics import read_metrics
+from bertdata.training.trainer import train
+
+torch.set_num_threads(1)
+TIMES = ("sequences_per_second", "tokens_per_second", "seconds_left")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pairs(tmp_path_factory.mktemp("pairs"))
+
+
+def metrics(run: Path) -> list[dict[str, Any]]:
+    """The metrics of a run, but for times."""
+    return [
+        {name: value for name, value in record.items() if name not in TIMES} for record in read_metrics(run / "metrics.jsonl")
+    ]
+
+
+class After:
+    """Stop after so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.first = steps, -1
+
+    def __call__(self, done: int, saved: int) -> bool:
+        self.first = done if self.first < 0 else self.first
+        return done - self.first + 1 == self.steps
+
+
+def test_a_run(data: Path, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    seen: list[dict[str, Any]] = []
+    done = train(small(data, 20, save_every=5, keep=2), tmp_path / "run", report=seen.append)
+    assert done.checkpoint == tmp_path / "run" / "checkpoint-20"
+    assert (done.step, done.complete) == (20, True)
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        ".bertdata",
+        "checkpoint-15",
+        "checkpoint-20",
+        "curve.svg",
+        "metrics.jsonl",
+    }
+    trial = seen.pop(0)
+    assert (trial["kind"], trial["step"], trial["of"]) == ("trial", 0, 20) and trial["seconds_left"] > 0
+    assert read_metrics(tmp_path / "run" / "metrics.jsonl") == seen
+    assert [(record["kind"], record["step"]) for record in seen] == [
+        ("train", 5),
+        ("train", 10),
+        ("evaluation", 10),
+        ("train", 15),
+        ("train", 20),
+        ("evaluation", 20),
+    ]
+    assert done.evaluation == seen[-1]
+    assert {"mlm_loss", "mlm_accuracy", "perplexity", "nsp_loss", "nsp_accuracy", "padding_share"} <= seen[-1].keys()
+    assert {"learning_rate", "gradient_norm", "sequences_per_second", "tokens_per_second"} <= seen[-2].keys()
+    assert seen[0]["mlm_loss"] == pytest.approx(math.log(len(PIECES)), abs=0.5)  # knows nothing yet
+    assert seen[0]["perplexity"] == pytest.approx(math.exp(seen[0]["mlm_loss"]))
+
+    model, about = transformers.BertForPreTraining.from_pretrained(done.checkpoint, output_loading_info=True)
+    assert not any(about[name] for name in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(done.checkpoint)
+    text = tokenizer("w1 w2", "w3", return_tensors="pt")
+    with torch.no_grad():
+        theirs = model.eval()(**text)
+        words, relations = load(done.checkpoint).eval()(text.input_ids, text.token_type_ids, text.attention_mask)
+    assert torch.allclose(words, theirs.prediction_logits, atol=1e-5)
+    assert torch.allclose(relations, theirs.seq_relationship_logits, atol=1e-5)
+    assert torch.equal(model.cls.predictions.decoder.weight, model.bert.embeddings.word_embeddings.weight)
+
+
+def test_it_learns(data: Path, tmp_path: Path) -> None:
+    """On a hundred rows again and again the loss of words falls below that of their frequencies."""
+    config = small(data, 150, STILL | {"hidden_size": 64}, batch_size=20, optimizer={"learning_rate": 3e-3, "warmup_steps": 20})
+    train(dataclasses.replace(config, log_every=50, evaluate_every=1000), tmp_path / "run")
+    losses = [record["mlm_loss"] for record in metrics(tmp_path / "run") if record["kind"] == "train"]
+    assert losses[0] > losses[1] > losses[2]
+    assert losses[2] < losses[0] - 0.5
+
+
+@pytest.mark.parametrize("stop", [1, 7, 10, 19])
+def test_resume_is_to_the_bit(data: Path, tmp_path: Path, stop: int) -> None:
+    """With dropout, across an epoch and from one phase to another; the metrics are equal too."""
+    phases = (Phase(shards=(str(data),), steps=16), Phase(shards=(str(data),), steps=8, widths=(64,), accumulation=2))
+    config = small(data, phases=phases, evaluate_every=6)
+    whole = train(config, tmp_path / "whole")
+    first = train(config, tmp_path / "parts", stop=After(stop))
+    assert (first.step, first.complete) == (stop, False)
+    assert first.checkpoint.is_dir()
+    with (tmp_path / "parts" / "metrics.jsonl").open("a") as file:
+        file.write('{"kind": "train", "step": 23, "of": 24, "mlm_loss": 0.0}\n{"kind": "tr')  # of a run that was killed
+    workers = dataclasses.replace(config, workers=1 if stop == 7 else 0)
+    second = train(workers, tmp_path / "parts", resume=True)
+    assert second.complete
+    assert differ(whole.checkpoint, second.checkpoint) == 0
+    assert metrics(tmp_path / "whole") == metrics(tmp_path / "parts")
+    states = [json.loads((path / "state.json").read_text()) for path in (whole.checkpoint, second.checkpoint)]
+    assert states[0] == states[1]
+
+
+def test_a_stop_in_the_midst_of_a_step_ends_with_that_step(data: Path, tmp_path: Path) -> None:
+    """Not with the one after it: of a large model on a CPU each takes minutes."""
+    asked: list[int] = []
+
+    def stop(done: int, saved: int) -> bool:
+        asked.append(done)
+        return asked.count(2) == 2  # it comes after step 3 has begun
+
+    done = train(small(data, 20), tmp_path, stop=stop)
+    assert (done.step, done.complete, done.checkpoint.is_dir()) == (3, False, True)
+
+
+def test_resume_of_a_finished_run_does_nothing(data: Path, tmp_path: Path) -> None:
+    first = train(small(data, 5), tmp_path)
+    before = (first.checkpoint / "model.safetensors").read_bytes()
+    assert train(small(data, 5), tmp_path, resume=True) == first
+    assert (first.checkpoint / "model.safetensors").read_bytes() == before
+
+
+def test_resume_names_what_changed(data: Path, tmp_path: Path) -> None:
+    config = small(data, 6)
+    train(config, tmp_path / "run", stop=After(2))
+    other = pairs(tmp_path / "other", salt=1)
+    phase = config.phases[0]
+    changes: dict[str, dict[str, Any]] = {
+        "seed": {"seed": 2},
+        "batch_size": {"batch_size": 4},
+        "precision": {"precision": "bf16"},
+        "model.hidden_size": {"model": dataclasses.replace(config.model, hidden_size=32)},
+        "optimizer.learning_rate": {"optimizer": dataclasses.replace(config.optimizer, learning_rate=2e-3)},
+        "phases.0.steps": {"phases": (dataclasses.replace(phase, steps=7),)},
+        "phases.0.widths": {"phases": (dataclasses.replace(phase, widths=(64,)),)},
+        "phases.0.shards": {"phases": (dataclasses.replace(phase, shards=(str(other),)),)},
+        "phases.1": {"phases": (phase, phase)},
+    }
+    for name, change in changes.items():
+        with pytest.raises(ResumeError, match=f"what differs: {name}: "):
+            train(dataclasses.replace(config, **change), tmp_path / "run", resume=True)
+    moved = tmp_path / "moved"
+    data_there = dataclasses.replace(phase, shards=(str(pairs(moved)),), accumulation=2)
+    assert train(dataclasses.replace(config, phases=(data_there,), log_every=1, keep=1), tmp_path / "run", resume=True).complete
+
+
+def test_accumulation_is_the_same_gradient(data: Path, tmp_path: Path) -> None:
+    """Rows of a micro-batch have other numbers of masked words than those of another; their means would differ."""
+    one, four = (train(small(data, 20, STILL, accumulation=n), tmp_path / str(n)).checkpoint for n in (1, 4))
+    assert 0 < differ(one, four) < 1e-6
+
+
+def test_seed_and_dropout_matter(data: Path, tmp_path: Path) -> None:
+    runs = [small(data, 4), small(data, 4), small(data, 4, seed=5), small(data, 4, STILL)]
+    found = [train(config, tmp_path / str(index)).checkpoint for index, config in enumerate(runs)]
+    assert differ(found[0], found[1]) == 0
+    assert differ(found[0], found[2]) > 0
+    assert differ(found[0], found[3]) > 0
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision(data: Path, tmp_path: Path, precision: str) -> None:
+    """Weights stay in fp32 and come near those of fp32; a run of fp16 goes on to the bit, its loss's scale too."""
+    full = train(small(data, 10, STILL), tmp_path / "fp32")
+    half = train(small(data, 10, STILL, precision=precision, evaluate_every=5), tmp_path / precision)
+    assert 0 < differ(full.checkpoint, half.checkpoint) < 0.02
+    assert all(values.dtype == torch.float32 for values in weights(half.checkpoint).values())
+    losses = [[r["mlm_loss"] for r in metrics(tmp_path / name) if r["kind"] == "train"] for name in ("fp32", precision)]
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+    parts = small(data, 10, STILL, precision=precision, evaluate_every=5)
+    train(parts, tmp_path / "parts", stop=After(4))
+    assert differ(half.checkpoint, train(parts, tmp_path / "parts", resume=True).checkpoint) == 0
+
+
+def test_without_a_label_words_alone_are_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiny
+
+    columns = tiny.columns_of
+    monkeypatch.setattr(tiny, "columns_of", lambda *args: {k: v for k, v in columns(*args).items() if k != "next_sentence_label"})
+    data = pairs(tmp_path / "rows", objective="full-sentences")
+    first = train(small(data, 1), tmp_path / "run", stop=After(1)).checkpoint
+    last = train(small(data, 8), tmp_path / "longer").checkpoint
+    one, two = weights(first), weights(last)
+    still = [name for name in one if name.startswith(("bert.pooler", "cls.seq_relationship"))]
+    assert len(still) == 4
+    assert all(torch.equal(one[name], two[name]) for name in still)
+    assert not torch.equal(one["cls.predictions.bias"], two["cls.predictions.bias"])
+    assert not any("nsp_loss" in record for record in metrics(tmp_path / "longer"))
+
+
+def test_sop_uses_the_same_head(tmp_path: Path) -> None:
+    data = pairs(tmp_path / "rows", objective="sop")
+    assert "nsp_accuracy" in (train(small(data, 2), tmp_path / "run").evaluation or {})
+
+
+def test_no_validation_split(tmp_path: Path) -> None:
+    from tiny import write_pairs
+
+    data = write_pairs(tmp_path / "rows", {"train": [[20] * 30]})
+    assert train(small(data, 2), tmp_path / "run").evaluation is None
+
+
+def test_a_loss_that_is_not_finite_stops_with_its_rows(data: Path, tmp_path: Path) -> None:
+    config = small(data, 20, save_every=1, optimizer={"learning_rate": 1e36, "warmup_steps": 2, "clip_norm": 0})
+    with pytest.raises(BertDataError, match=r"step \d+: the loss or its gradient is not finite; its rows are \d+, ") as failed:
+        train(config, tmp_path)
+    assert failed.value.exit_code == 1
+    error = read_metrics(tmp_path / "metrics.jsonl")[-1]
+    assert error["kind"] == "error"
+    assert len(set(error["rows"])) == 8
+    last = tmp_path / f"checkpoint-{error['step']}"  # as many steps went well
+    assert all(bool(torch.isfinite(values).all()) for name, values in weights(last).items() if "optimizer" not in name)
+
+
+def test_refusals(data: Path, tmp_path: Path) -> None:
+    causal, longer = pairs(tmp_path / "causal", objective="causal"), pairs(tmp_path / "longer", width=128)
+    swapped = pairs(tmp_path / "swapped", objective="sop")
+    refused: dict[str, Any] = {
+        "objective causal": small(causal),
+        "longer than model.max_position_embeddings, 64": small(longer),
+        "less than the 1005 pieces": small(data, model={"vocab_size": 100}),
+        "no multiple of 1 processes x accumulation 3|must divide": {"accumulation": 3},
+        "another vocabulary or objective": small(
+            data, phases=(Phase(shards=(str(data),), steps=1), Phase(shards=(str(swapped),), steps=1))
+        ),
+    }
+    for message, config in refused.items():
+        with pytest.raises(UsageError, match=message):
+            train(small(data, **config) if isinstance(config, dict) else config, tmp_path / "run")
+    with pytest.raises(UsageError, match="no local directory to train in"):
+        train(small(data))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    with pytest.raises(OutputExistsError, match=r"thesis\.txt"):
+        train(small(data, 1), tmp_path / "full", overwrite=True)
+    assert (tmp_path / "full" / "thesis.txt").exists()
+
+
+def test_what_is_wrong_removes_no_earlier_run(data: Path, tmp_path: Path) -> None:
+    train(small(data, 2), tmp_path / "run")
+    static = pairs(tmp_path / "static", masking="static")
+    for message, config in {
+        "unit 'words': use one of piece, word, span": small(data, unit="words"),
+        "is masked already: masked_lm_prob does nothing": small(static, masked_lm_prob=0.2),
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            train(config, tmp_path / "run", overwrite=True)
+    assert (tmp_path / "run" / "checkpoint-2").exists()
+
+
+def test_an_earlier_run_is_kept_unless_told(data: Path, tmp_path: Path) -> None:
+    train(small(data, 2), tmp_path)
+    with pytest.raises(OutputExistsError, match="`resume`, or replace it with `overwrite`"):
+        train(small(data, 1), tmp_path)
+    assert train(small(data, 1), tmp_path, overwrite=True).step == 1
+    assert not (tmp_path / "checkpoint-2").exists()
+
+
+def test_a_damaged_checkpoint_is_named(data: Path, tmp_path: Path) -> None:
+    done = train(small(data, 4), tmp_path, stop=After(2))
+    path = done.checkpoint / "optimizer.safetensors"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(VerificationError, match=r"optimizer\.safetensors is missing or damaged"):
+        train(small(data, 4), tmp_path, resume=True)
+
+
+def test_a_larger_vocabulary_than_the_shards(data: Path, tmp_path: Path) -> None:
+    done = train(small(data, 1, {"vocab_size": 1024}), tmp_path)
+    assert len(weights(done.checkpoint)["cls.predictions.bias"]) == 1024
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # by torch's own compiler
+def test_compiled(data: Path, tmp_path: Path) -> None:
+    """The graph that torch makes trains the same model."""
+    phase = Phase(shards=(str(data),), steps=3, widths=(64,))
+    model = {**STILL, "num_hidden_layers": 1}
+    one, two = (
+        train(small(data, phases=(phase,), model=model, compile=on), tmp_path / str(on)).checkpoint for on in (False, True)
+    )
+    assert differ(one, two) < 1e-5
+
+
+def test_tensorboard(data: Path, tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    train(small(data, 10, tensorboard=True), tmp_path)
+    found = events.EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert {"train/mlm_loss", "evaluation/nsp_accuracy"} <= set(found.Tags()["tensors"] + found.Tags()["scalars"])
+
+
+def test_torch_is_named_where_it_is_missing(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(f'batch_size = 8\nphases = [{{ shards = "{data}", steps = 1 }}]')
+    code = (
+        "import sys; sys.modules['torch'] = None\nfrom bertdata.cli import main; sys.argv[1:] = ['train', *sys.argv[1:]]; main()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "run.toml")]
+    planned = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True)
+    assert "100 rows" in planned.stdout
+    failed = subprocess.run([*command, "--output", str(tmp_path / "run")], capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "pip install 'bertdata[train]'" in failed.stderr
+    assert not (tmp_path / "run").exists()
