@@ -20,7 +20,7 @@ from ..dataset.run import STATE, count_done, is_complete, is_done, opened
 from ..errors import BertDataError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
-from ..io.process import lasting_imports
+from ..io.process import imports_frozen
 
 __all__ = ["PlannedRun", "Progress", "RunOptions", "Step", "complete_already", "given_digest", "paths_of", "run"]
 
@@ -170,7 +170,7 @@ def _pipelines() -> Callable[[], Any]:
         )
 
     def engine() -> Any:
-        with lasting_imports():
+        with imports_frozen():
             from bertdata.pipelines.engines import engine
         return engine
 

@@ -23,6 +23,7 @@ from ..errors import OutputExistsError, ResumeError, StorageError
 from ..io.fence import TOKEN
 from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
 from ..io.lock import hold, holder, lock, refuse_held
+from ..io.process import release_memory
 from ..io.storage import storage_errors
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
 
@@ -235,6 +236,7 @@ def perform(
             raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
     check_begun(root)
     report = work()
+    release_memory()
     write_json(path, {"task": task, "report": report}, PRIVATE)
     return report
 

@@ -26,6 +26,7 @@ __all__ = ["Job", "hold", "holder", "lock", "refuse_held"]
 
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the locks on a disk that this process holds
+_forking = threading.Lock()  # no fork comes between a descriptor's opening and its entry in _held
 _RENEWED, _PATIENCE = 5, 20  # seconds: how often a key is renewed, and for how long unchanged its holder counts as dead
 _WAITING = (
     f"bertdata: {{directory}} is locked by {{holder}}: waiting {_PATIENCE} seconds to see whether that run is alive; if it was "
@@ -94,7 +95,8 @@ def _flocked(path: Path, holder: str) -> Iterator[None]:
 
     with storage_errors(f"cannot lock {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE))
+        with _forking:
+            _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE))
     try:
         if not stat.S_ISREG((found := os.fstat(descriptor)).st_mode) or found.st_nlink > 1:
             raise StorageError(f"{path} is no lock that bertdata has made: look who has put it there, and remove it")
@@ -115,9 +117,10 @@ def _let_go() -> None:
     """Close the parent's locks in a forked child: it shares them, and would hold them on after the parent has ended."""
     while _held:
         os.close(_held.pop())
+    _forking.release()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_let_go)
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
-"""This process: its cores, imports that last as long as it does, its end where it is a child, and its meeting places."""
+"""This process: its cores, large imports, memory it has freed, its end where it is a child, and its meeting places."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import ipaddress
 import os
@@ -10,11 +11,11 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOR_PARENT", "cores", "descendants", "end", "end_with_parent", "lasting_imports", "loopback_store"]
+__all__ = ["FOR_PARENT", "cores", "descendants", "end", "end_with_parent", "imports_frozen", "loopback_store", "release_memory"]
 
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 _LOOK = 0.5  # seconds between two looks at whether the parent is alive
@@ -26,7 +27,7 @@ def cores() -> int:
 
 
 @contextlib.contextmanager
-def lasting_imports() -> Iterator[None]:
+def imports_frozen() -> Iterator[None]:
     """Import something large: nothing looks for garbage among its objects, neither meanwhile nor later.
 
     Of Beam these are a million, and looking through them takes .3 s while it is imported and .5 s when the process ends.
@@ -61,6 +62,25 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="end with parent", daemon=True).start()
+
+
+def release_memory() -> None:
+    """Return memory that is free to the system: what one large record took is not kept beside what the next one takes.
+
+    glibc keeps freed blocks below used ones, up to 50 MB after a Parquet file of 30,000 columns; malloc_trim(3) takes about 1 ms.
+    Where the C library has no such function, as on macOS, Arrow's pool alone is released.
+    """
+    if arrow := sys.modules.get("pyarrow"):
+        arrow.default_memory_pool().release_unused()
+    if trim := _malloc_trim():
+        trim(0)
+
+
+@functools.cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    import ctypes
+
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def descendants() -> list[int]:

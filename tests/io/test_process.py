@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,3 +103,66 @@ def test_a_process_that_has_no_parent_of_ours_goes_on() -> None:
     before = signal.getsignal(signal.SIGINT)
     end_with_parent()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_fork_while_a_lock_is_opened_takes_no_lock_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fork comes between the opening of the file and its entry among the locks that a child closes."""
+    opened, really = threading.Event(), os.open
+
+    def slow(*arguments: Any, **options: Any) -> int:
+        descriptor = really(*arguments, **options)
+        opened.set()
+        time.sleep(0.5)
+        return descriptor
+
+    ended = threading.Event()
+
+    def hold() -> None:
+        with lock(tmp_path / ".bertdata" / "lock"):
+            ended.wait(30)
+
+    monkeypatch.setattr(os, "open", slow)
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert opened.wait(30)
+    ready, end = os.pipe()
+    if not (child := os.fork()):
+        os.write(end, b".")
+        while True:
+            time.sleep(1)
+    try:
+        monkeypatch.undo()
+        assert os.read(ready, 1)
+        ended.set()
+        holder.join()
+        with lock(tmp_path / ".bertdata" / "lock"):  # free, although the child lives
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(ready)
+        os.close(end)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not hasattr(os, "confstr"), reason="malloc_trim is glibc's")
+def test_freed_memory_is_returned() -> None:
+    """Small blocks of 200 MB, freed below a block that stays: without malloc_trim the process keeps them."""
+    script = """
+import sys
+from bertdata.io.process import release_memory
+def used(): return int(open("/proc/self/status").read().split("VmRSS:")[1].split()[0]) >> 10
+import ctypes
+libc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p; libc.free.argtypes = [ctypes.c_void_p]
+before = used()
+blocks = [libc.malloc(60_000) for _ in range(3500)]
+for block in blocks: ctypes.memset(block, 1, 60_000)
+full = used()
+for block in blocks[:-1]: libc.free(block)
+kept = used()
+release_memory()
+print(before, full, kept, used())
+"""
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    before, full, kept, after = map(int, told.split())
+    assert full > before + 180 and kept > before + 150, told
+    assert after < before + 20, told

@@ -16,7 +16,7 @@ __all__ = ["Guarded", "TooManyRows"]
 
 _LONGEST_HEADER = 16 << 20  # bytes, Arrow's own limit
 _DICTIONARY = 2  # type of a page that holds the values that others name by number
-_HELD = 32 << 20  # bytes that the rows of a batch may have if each names the longest value of a dictionary
+_HELD = 16 << 20  # bytes that the rows of a batch may have if each names the longest value of a dictionary
 _I32, _STRUCT = 5, 12  # types of Thrift's compact protocol
 _DEEPEST = 16
 _TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header

@@ -95,7 +95,7 @@ class _File(NamedTuple):
         file = stack.enter_context(_opened(piece.path))
         names = [name for name in dict.fromkeys(columns.used) if is_used(file.schema_arrow, name)]
         most = {columns.text: max(max_bytes, _LONGEST_PAGE)}
-        used = [_Column(stack, piece.path, file.metadata, name, most.get(name, _LONGEST_PAGE)) for name in names]
+        used = [_Column(stack, piece.path, file, name, most.get(name, _LONGEST_PAGE)) for name in names]
         return cls(piece.path, file.metadata, used, Allowance(piece.end - piece.start))
 
     def refused(self) -> ValueError | None:
@@ -106,12 +106,12 @@ class _File(NamedTuple):
 class _Column:
     """A column, read through a file of its own; the strings of lists come as numbers of values, so that none is repeated."""
 
-    def __init__(self, stack: contextlib.ExitStack, path: str, metadata: Any, name: str, most: int) -> None:
+    def __init__(self, stack: contextlib.ExitStack, path: str, file: pq.ParquetFile, name: str, most: int) -> None:
         self._name = name
-        paths = (metadata.schema.column(number).path for number in range(len(metadata.schema)))
-        lists = [path for path in paths if path.startswith(f"{name}.")]
+        # not by `metadata.schema`: the two hold each other, and so 50 MB of 30,000 columns until Python looks for garbage
+        lists = [".".join(path) for path in file.reader.column_paths if path[0] == name and path[1:]]
         self.guard = Guarded(stack.enter_context(opened(path)), most, lists=bool(lists))
-        self._file = pq.ParquetFile(cast("Any", self.guard), metadata=metadata, read_dictionary=lists, **_OPTIONS)
+        self._file = pq.ParquetFile(cast("Any", self.guard), metadata=file.metadata, read_dictionary=lists, **_OPTIONS)
 
     def batches(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """Read the column of a row group, so many rows at a time."""
