@@ -47,6 +47,10 @@ def write_pairs(
     for split, parts in lengths.items():
         for index, part in enumerate(parts):
             columns = columns_of(part, sum(map(len, parts[:index])), salt, words)
+            if made.masking == "static":  # of no token
+                none = np.array([], np.uint16)
+                ends = np.zeros(len(part) + 1, np.int64)
+                columns |= {"masked_lm_positions": none, "masked_lm_labels": none, "masked_lm_ends": ends}
             schema = shards.pair_schema(len(PIECES), columns)
             name = shards.name(split, index, len(parts), made.format)
             entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)], made.format))

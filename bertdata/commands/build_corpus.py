@@ -10,6 +10,7 @@ from typing import Any
 from ..build.corpus.plan import packages, plan
 from ..build.corpus.sources import SOURCES, source
 from ..config import CorpusConfig, read_small
+from ..credentials import conceal
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
@@ -93,7 +94,7 @@ def plan_corpus(
     given = {"wikipedia": paths_of(wikipedia), "books": paths_of(books), "text": paths_of(text)}
     for name, paths in own:
         given[name] = (*given.get(name, ()), *paths)
-    known = given_digest("build-corpus", given, settings.identity())
+    known = given_digest("build-corpus", {kind: [*map(conceal, paths)] for kind, paths in given.items()}, settings.identity())
     try:
         cut = plan(settings, files := _files(given))
     except (StorageError, TransferError) as error:

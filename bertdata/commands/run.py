@@ -123,6 +123,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
     if planned.unreached is not None:
         if options.overwrite:
             raise planned.unreached
+        options.warn(planned.summary)
         return [DataSet.read(directory, new=False) for directory in planned.directories]
     pipelines = _pipelines()
     from bertdata.pipelines.engines import processes

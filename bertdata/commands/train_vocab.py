@@ -57,13 +57,13 @@ def train_vocab(
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> PlannedRun:
     """Return what `train_vocab` would do; nothing is written."""
-    directory, settings = place(str(output)), config or VocabConfig()
+    directory, corpus, settings = place(str(output)), place(str(corpus)), config or VocabConfig()
     given = given_digest("train-vocab", str(corpus), settings.identity())
     try:
-        source = read(place(str(corpus)))
+        source = read(corpus)
     except (StorageError, TransferError) as error:
         return complete_already([directory], given, error)
-    refuse_to_replace([place(str(corpus))], [directory])
+    refuse_to_replace([corpus], [directory])
     identity = {"command": "train-vocab", "config": settings.identity(), "inputs": source.identity(), "versions": versions()}
 
     def chain(roots: list[Path | None]) -> Any:

@@ -86,8 +86,11 @@ def _malloc_trim() -> Callable[[int], int] | None:
 def descendants() -> list[int]:
     """Return descriptors (pidfd_open(2)) of the processes that this one has started, and of theirs; none but on Linux.
 
-    A descriptor stays that of its process, also where this ends and its number goes to another.
+    A descriptor stays that of its process, also where this ends and its number goes to another.  The tracker of resources of
+    `multiprocessing` is left out: it ends by itself, and would be started again by what is freed at the end.
     """
+    import multiprocessing.resource_tracker as tracking
+
     if not hasattr(os, "pidfd_open"):
         return []
     children: dict[int, list[int]] = {}
@@ -95,6 +98,8 @@ def descendants() -> list[int]:
         with contextlib.suppress(OSError):  # ended meanwhile
             children.setdefault(int(path.read_bytes().rpartition(b")")[2].split()[1]), []).append(int(path.parent.name))
     found = list(children.get(os.getpid(), ()))
+    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in found:
+        found.remove(tracker)
     for number in found:
         found += children.get(number, ())
     descriptors: list[int] = []

@@ -95,14 +95,18 @@ def _obey_parent(worker: int) -> None:
 
     A SIGTERM from elsewhere, as a scheduler sends it to all processes, is left to the parent, which may have to save first.
     """
-    end_with_parent()
     parent = parent_process()
-    if parent is None or not hasattr(signal, "sigwaitinfo"):  # macOS does not tell who sends a signal
+    if parent is None:
         return
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    if not hasattr(signal, "sigwaitinfo"):  # macOS does not tell who sends a signal
+        end_with_parent()
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # first: a thread takes the mask of the one that starts it
+    end_with_parent()
+    sender = parent.pid
 
     def wait() -> None:
-        while signal.sigwaitinfo([signal.SIGTERM]).si_pid != parent.pid:
+        while signal.sigwaitinfo([signal.SIGTERM]).si_pid != sender:
             pass
         os._exit(0)
 

@@ -129,8 +129,8 @@ def test_what_is_done_is_done_where_the_store_cannot_be_reached(
     assert "Could not connect" in run(*words, code=4, **away).stderr
     run(*words, **server)
     before = digests(tmp_path / "out")
-    said = run(*words, **away).stdout
-    assert "is complete already: nothing to do" in said and "Could not connect" in said
+    again = run(*words, **away)
+    assert "is complete already: nothing to do" in again.stdout and "Could not connect" in again.stderr
     assert "Could not connect" in run(*words, "--dedup", "none", code=4, **away).stderr
     assert "Could not connect" in run(*words, "--overwrite", code=4, **away).stderr
     assert digests(tmp_path / "out") == before

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import math
 import re
+import signal
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -36,6 +38,7 @@ BOUNDED = {  # patterns that see no more than so many characters, and why
 CLOSED = {  # patterns that see only strings with this end, and why
     ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),
 }
+LONGEST = 3.0  # seconds: a linear pattern takes hundredths, one that backtracks may take years
 AT_ONCE = 0.005  # seconds for a string of that length
 BUILT = {  # patterns made when the program runs: the source of the call, and an example
     ("bertdata.text.wikitext.variants", '"|".join((re.escape(word) for word in longest_first))'): "aaaa|aaa|aa|b c|a",
@@ -121,14 +124,31 @@ def collect(module: ModuleType) -> list[Found]:
     return found
 
 
+class _TooLong(Exception):
+    """A call has taken LONGEST."""
+
+
+def _interrupt(*_: object) -> None:
+    raise _TooLong
+
+
 def seconds(pattern: re.Pattern[Any], method: str, text: Any) -> float:
-    """Return the processor time of one call, or of finding all matches."""
+    """Return the processor time of one call, or of finding all matches; infinity where that is over LONGEST."""
+    before = signal.signal(signal.SIGALRM, _interrupt)
     start = time.process_time()
-    if method in ANCHORED:
-        getattr(pattern, method)(text)
-    else:
-        deque(pattern.finditer(text), 0)
-    return time.process_time() - start
+    try:
+        signal.setitimer(signal.ITIMER_REAL, LONGEST)  # `re` looks for signals while it matches
+        if method in ANCHORED:
+            getattr(pattern, method)(text)
+        else:
+            deque(pattern.finditer(text), 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return time.process_time() - start
+    except _TooLong:
+        return math.inf
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def made(pattern: re.Pattern[Any], parts: tuple[str, str, str], size: int) -> Any:
@@ -140,12 +160,16 @@ def made(pattern: re.Pattern[Any], parts: tuple[str, str, str], size: int) -> An
 
 def is_superlinear(pattern: re.Pattern[Any], method: str, parts: tuple[str, str, str]) -> bool:
     """Tell whether the time grows faster than the string; other work on the machine may spoil a measurement, not three."""
-    if seconds(pattern, method, made(pattern, parts, SMALL)) < QUICK * SMALL:
+    if (first := seconds(pattern, method, made(pattern, parts, SMALL))) < QUICK * SMALL:
         return False
+    if first == math.inf:
+        return True
     strings = [made(pattern, parts, size) for size in (SMALL, MIDDLE, LARGE)]
     for small, large in ((0, 1), (1, 2), (0, 1), (1, 2)):
         growth = GROWTH * 0.75 * len(strings[large]) / len(strings[small])
-        if seconds(pattern, method, strings[large]) < growth * min(seconds(pattern, method, strings[small]) for _ in range(3)):
+        if (longer := seconds(pattern, method, strings[large])) == math.inf:
+            return True
+        if longer < growth * min(seconds(pattern, method, strings[small]) for _ in range(3)):
             return False
     return True
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines import train_vocab
 from conftest import Build, Run, read_manifest, read_rows
 from test_tokens import CHARACTERS, by_library, split
 from tokenizers import Tokenizer
 from tokenizers.normalizers import BertNormalizer
 
+from bertdata.build import vocab as building
 from bertdata.config import VocabConfig
 from bertdata.report import vocabulary as report
 from bertdata.tokens import encoder as tokens
@@ -51,7 +51,7 @@ def blank(strip_accents: bool, lowercase: bool = True) -> Tokenizer:
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(report).failed == doctest.testmod(train_vocab).failed == 0
+    assert doctest.testmod(report).failed == doctest.testmod(building).failed == 0
 
 
 # --- words and ids ---
@@ -125,15 +125,15 @@ def test_accents_come_off_counted_words_as_they_come_off_text(lowercase: bool) -
     ],
 )
 def test_the_languages_of_all_documents_decide(languages: dict[str, int], strip: bool, why: str) -> None:
-    assert train_vocab._accents(VocabConfig(), Counter(languages)) == (strip, why)
+    assert building._accents(VocabConfig(), Counter(languages)) == (strip, why)
 
 
 @pytest.mark.parametrize("strip", [True, False])
 def test_what_is_asked_for_is_done(strip: bool) -> None:
     told = "taken off: as was asked for" if strip else "kept: as was asked for"
     for languages in ({"en": 3}, {"hi": 3}):
-        assert train_vocab._accents(VocabConfig(strip_accents=strip), Counter(languages)) == (strip, told)
-    assert train_vocab._accents(VocabConfig(lowercase=False), Counter(en=3)) == (False, "kept: as case is")
+        assert building._accents(VocabConfig(strip_accents=strip), Counter(languages)) == (strip, told)
+    assert building._accents(VocabConfig(lowercase=False), Counter(en=3)) == (False, "kept: as case is")
 
 
 @pytest.fixture(scope="module")

@@ -47,8 +47,8 @@ CASED = VocabConfig(size=400, lowercase=False, strip_accents=False)
 
 TRAIN = """
 import json, random, sys
-from bertdata import vocab
 from bertdata.config import VocabConfig
+from bertdata.tokens import vocab
 words = list(json.load(sys.stdin).items())
 random.Random(sys.argv[1]).shuffle(words)
 pieces = vocab.train(dict(words), VocabConfig(size=400)).pieces

@@ -95,7 +95,7 @@ def test_widths_are_static_shapes(shards: Shards) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("world", [2, 4, 8])
 def test_a_world_shares_each_global_batch(shards: Shards, world: int, unit: str) -> None:
-    options: dict[str, Any] = {"steps": 30, "start_step": 3, "unit": unit}
+    options: dict[str, Any] = {"steps": 30, "start_step": 3, "masks": loader.MaskConfig(unit=unit)}
     whole = list(loader.batches(shards, 16, **options))
     ranks = [loader.batches(shards, 16, rank=rank, world_size=world, **options) for rank in range(world)]
     joined = [{name: torch.cat([part[name] for part in parts]) for name in parts[0]} for parts in zip(*ranks, strict=True)]

@@ -71,7 +71,8 @@ def test_tiny() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("batch = 3\n" + PHASE, "there is no key batch: use some of phases, model, optimizer, batch_size"),
+        ("batch = 3\n" + PHASE, "there is no key batch: did you mean 'batch_size'?"),
+        ("sharks = 3\n" + PHASE, "there is no key sharks: use some of phases, model, optimizer, batch_size"),
         (PHASE + "step = 1", "there is no key phases.step:"),
         (PHASE + "[model]\nlayers = 2", "there is no key model.layers:"),
         ("batch_size = 1.5\n" + PHASE, "batch_size is 1.5: give a whole number"),
