@@ -86,7 +86,7 @@ def test_a_page_that_only_the_older_dump_has_stays_whole(build: Build, tmp_path:
     "name, revised, seconds",
     [
         ("enwiki-19700102.xml", "", 0),  # no date of this century or the last of the web
-        ("enwiki-20221399.xml", "2022-07-20T00:00:01Z", 0),
+        ("enwiki-20221399.xml", "2022-07-20T00:00:01Z", 1658275201),  # no such month
         ("dump.xml", "2022-07-20T00:00:01", 0),
         ("dump.xml", "9999-12-31T23:59:59Z", (1 << 32) - 2),
         ("dump.xml", "1500-01-01T00:00:00Z", 0),

@@ -13,13 +13,12 @@ _LAST = (1 << 32) - 2  # seconds that the files of a run have room for: until 21
 
 
 def dump_date(name: str) -> str:
-    """Return the date in a file's name; nothing where there is none.
+    """Return the first date in a file's name; nothing where there is none.
 
-    >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("dump.xml")
-    ('20220720', '')
+    >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("20221399.xml"), dump_date("dump.xml")
+    ('20220720', '', '')
     """
-    found = _DATE.search(name)
-    return found.group(1) if found else ""
+    return next((digits for digits in _DATE.findall(name) if _seconds(_iso(digits)) is not None), "")
 
 
 def as_of(name: str, revised: str) -> int:
@@ -29,9 +28,17 @@ def as_of(name: str, revised: str) -> int:
     (1658275200, 1658275201, 0)
     """
     date = dump_date(name)
-    written = f"{date[:4]}-{date[4:6]}-{date[6:]}" if date else revised[:-1] if _TIME.fullmatch(revised) else ""
+    time = _iso(date) if date else revised[:-1] if _TIME.fullmatch(revised) else ""
+    return min(_LAST, max(0, _seconds(time) or 0))
+
+
+def _iso(digits: str) -> str:
+    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
+
+
+def _seconds(time: str) -> int | None:
+    """Return a time as seconds since 1970; None for what is no time, as in a thirteenth month."""
     try:
-        found = datetime.fromisoformat(written)
-    except ValueError:  # a thirteenth month, or nothing
-        return 0
-    return min(_LAST, max(0, int(found.replace(tzinfo=timezone.utc).timestamp())))
+        return int(datetime.fromisoformat(time).replace(tzinfo=timezone.utc).timestamp())
+    except ValueError:
+        return None
