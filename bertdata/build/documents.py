@@ -15,7 +15,7 @@ from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
 from ..io.files import digest, is_local, place
 from ..io.stamp import stamp
-from ..records import Piece, Task, pack, unpack
+from ..records import FileRange, Task, pack, unpack
 
 __all__ = ["Corpus", "Reader", "read", "refuse_to_replace"]
 
@@ -39,16 +39,16 @@ class Reader(NamedTuple):
         while it was read; raise VerificationError for one that is not as it was.
         """
         format, digests = _known(self)
-        for piece in unpack(task.pieces):
-            path = place(piece.path)
+        for part in unpack(task.parts):
+            path = place(part.path)
             before = stamp(path)
-            if piece.start == 0 or self._is_later(before):
-                _check(path, digests[piece.name])
-            batches = shards.read_batches(path, format, piece.start, piece.end)
-            for part in _slices(batch.select(names) for batch in batches):
-                yield part.columns
+            if part.start == 0 or self._is_later(before):
+                _check(path, digests[part.name])
+            batches = shards.read_batches(path, format, part.start, part.end)
+            for cut in _slices(batch.select(names) for batch in batches):
+                yield cut.columns
             if stamp(path) != before:
-                _check(path, digests[piece.name])
+                _check(path, digests[part.name])
 
     def _is_later(self, changed: tuple[Any, ...]) -> bool:
         """Tell whether a file was changed later than the manifest was written; of one in a store that is not known."""
@@ -133,7 +133,7 @@ def read(directory: Path) -> Corpus:
         path = directory / shard["name"]
         count = math.ceil(shard["batches"] / _BATCHES)
         for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
-            tasks.append(Task(len(tasks), "documents", pack([Piece(shard["name"], str(path.resolve()), start, end)])))
+            tasks.append(Task(len(tasks), "documents", pack([FileRange(shard["name"], str(path.resolve()), start, end)])))
     return Corpus(made, tasks, sum(shard["text_bytes"] for shard in made["shards"]), source)
 
 

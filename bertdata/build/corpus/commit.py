@@ -140,28 +140,28 @@ def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _check_published(reports: list[dict[str, Any]]) -> None:
-    """Raise VerificationError where a piece was read whose bytes are not those whose published checksum was found right."""
+    """Raise VerificationError where a part was read whose bytes are not those whose published checksum was found right."""
     read = {
-        (piece["name"], piece["start"], piece["end"]): piece["sha256"]
+        (part["name"], part["start"], part["end"]): part["sha256"]
         for report in reports
         if report["kind"] == "wikipedia"
-        for piece in report["inputs"]
+        for part in report["inputs"]
     }
     for report in reports:
-        for piece in report["inputs"] if report["kind"] == CHECKSUM else ():
-            if read[piece["name"], piece["start"], piece["end"]] != piece["sha256"]:
+        for part in report["inputs"] if report["kind"] == CHECKSUM else ():
+            if read[part["name"], part["start"], part["end"]] != part["sha256"]:
                 raise VerificationError(
-                    f"{piece['path']} has changed during this run: bytes {piece['start']}-{piece['end']} are not those whose "
+                    f"{part['path']} has changed during this run: bytes {part['start']}-{part['end']} are not those whose "
                     f"{report['checksum'].partition(':')[0]} was found right: fetch it again, then start again with `overwrite`"
                 )
 
 
 def _with_digests(entries: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add each file's SHA-256; of a file read in pieces, that of its pieces' digests, in order, as text; of a trial none."""
+    """Add each file's SHA-256; of a file read in parts, that of its parts' digests, in order, as text; of a trial none."""
     found = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
     for report in reports:
-        for piece in report["inputs"]:
-            found[report["kind"], piece["name"]].append((piece["start"], piece["sha256"]))
+        for part in report["inputs"]:
+            found[report["kind"], part["name"]].append((part["start"], part["sha256"]))
     whole = []
     for entry in entries:
         digests = [digest for _, digest in sorted(found[entry["source"], entry["name"]])]

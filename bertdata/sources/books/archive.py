@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
 from ...io.files import opened
-from ...records import Drop, Piece, Reject
+from ...records import Drop, FileRange, Reject
 from .. import ARCHIVES
 from ..compressed import Stream
 
@@ -52,7 +52,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
-def read_archive(piece: Piece, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
+def read_archive(piece: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
     """Read the members of a piece whose names end with one of `suffixes`.
 
     Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``; other files are dropped.
@@ -93,13 +93,13 @@ class _Break(NamedTuple):
     truncated: bool
 
 
-def _refuse(piece: Piece, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
+def _refuse(piece: FileRange, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
     reason = "truncated" if truncated else "damaged"
     yield Reject(f"books:{piece.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
 
 
 def _read(
-    file: IO[bytes], mode: str, piece: Piece, suffixes: tuple[str, ...], max_bytes: int
+    file: IO[bytes], mode: str, piece: FileRange, suffixes: tuple[str, ...], max_bytes: int
 ) -> Iterator[Member | Drop | Reject | _Break]:
     at = piece.start
     try:
@@ -116,7 +116,7 @@ def _read(
 
 
 def _member(
-    archive: tarfile.TarFile, about: tarfile.TarInfo, piece: Piece, suffixes: tuple[str, ...], max_bytes: int
+    archive: tarfile.TarFile, about: tarfile.TarInfo, piece: FileRange, suffixes: tuple[str, ...], max_bytes: int
 ) -> Member | Drop | Reject | None:
     """Read a member; a directory is none."""
     name = about.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

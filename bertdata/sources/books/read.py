@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 from ...errors import UsageError
 from ...io.files import opened
 from ...io.storage import storage_errors
-from ...records import Drop, Piece, Reject
+from ...records import Drop, FileRange, Reject
 from ..encodings import decode_or_reject
 from ..lines import count_lines, unify_newlines
 from ..ranges import split_lines
@@ -55,7 +55,7 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
 
 
 def read_books(
-    pieces: Iterable[Piece],
+    pieces: Iterable[FileRange],
     *,
     columns: Columns | None = None,
     sentences: int = 1000,
@@ -87,7 +87,7 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "") -> l
     raise UsageError(f"{path} is {found.reason}: {found.where}: give a book as .txt or .epub")
 
 
-def _read(piece: Piece, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
+def _read(piece: FileRange, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
     if piece.end == 0:
         yield Reject(_id(piece.name), "empty", f"{piece.name}: 0 bytes")
     elif is_table(piece.name):

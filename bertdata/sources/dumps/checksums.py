@@ -9,7 +9,7 @@ from pathlib import Path
 from ...credentials import is_signed
 from ...errors import VerificationError
 from ...io.files import opened, place
-from ...records import Piece
+from ...records import FileRange
 
 __all__ = ["check", "published"]
 
@@ -34,17 +34,17 @@ def published(path: str) -> str:
     return next((f"{algorithm}:{found[algorithm]}" for algorithm in _ALGORITHMS if algorithm in found), "")
 
 
-def check(pieces: list[Piece], checksum: str) -> list[str]:
-    """Hash a file, which these pieces cover; raise VerificationError unless it has this checksum, one that `published` returned.
+def check(parts: list[FileRange], checksum: str) -> list[str]:
+    """Hash a file, which these parts cover; raise VerificationError unless it has this checksum, one that `published` returned.
 
-    Return the SHA-256 of each piece, so that whoever reads a piece can tell whether these were the bytes.
+    Return the SHA-256 of each part, so that whoever reads a part can tell whether these were the bytes.
     """
     algorithm, _, expected = checksum.partition(":")
-    path, whole = pieces[0].path, hashlib.new(algorithm, usedforsecurity=False)
+    path, whole = parts[0].path, hashlib.new(algorithm, usedforsecurity=False)
     digests = []
     with opened(path) as file:
-        for piece in pieces:
-            own, left = hashlib.sha256(usedforsecurity=False), piece.end - piece.start
+        for part in parts:
+            own, left = hashlib.sha256(usedforsecurity=False), part.end - part.start
             while left and (block := file.read(min(_BLOCK, left))):
                 whole.update(block)
                 own.update(block)
