@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
-from ..io.files import digest, is_local, place
+from ..io.files import digest, is_local, to_path
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
@@ -40,7 +40,7 @@ class Reader(NamedTuple):
         """
         format, digests = _known(self)
         for part in unpack(task.parts):
-            path = place(part.path)
+            path = to_path(part.path)
             before = stamp(path)
             if part.start == 0 or self._is_later(before):
                 _check(path, digests[part.name])
@@ -52,15 +52,15 @@ class Reader(NamedTuple):
 
     def _is_later(self, changed: tuple[Any, ...]) -> bool:
         """Tell whether a file was changed later than the manifest was written; of one in a store that is not known."""
-        path = place(self.directory) / manifest.NAME
+        path = to_path(self.directory) / manifest.NAME
         return is_local(path) and changed > stamp(path)
 
     def manifest(self) -> dict[str, Any]:
         """Read the manifest; raise VerificationError where it is another one by now."""
-        path = place(self.directory) / manifest.NAME
+        path = to_path(self.directory) / manifest.NAME
         if digest(path) != self.sha256:
             raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
-        return manifest.read(place(self.directory), "documents")
+        return manifest.read(to_path(self.directory), "documents")
 
     def inputs(self) -> list[dict[str, Any]]:
         """Describe the shards as the inputs of what is made from them."""

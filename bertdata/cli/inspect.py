@@ -14,14 +14,14 @@ from ..errors import UsageError
 from ..io.terminal import clean
 from ..report.words import describe
 from .options import Command
-from .paths import place
+from .paths import to_path
 from .run import echo
 
 __all__ = ["command", "show"]
 
 
 @click.command("inspect", cls=Command)
-@click.argument("directory", type=place)
+@click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")

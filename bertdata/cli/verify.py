@@ -14,7 +14,7 @@ from ..io.terminal import clean
 from ..report.words import count, size
 from .bars import of_bytes
 from .options import Command, in_options
-from .paths import place
+from .paths import to_path
 from .run import echo
 
 __all__ = ["command"]
@@ -23,7 +23,7 @@ _LINES = 50  # about damaged files of one data set; the others are counted
 
 
 @click.command("verify", cls=Command)
-@click.argument("directories", nargs=-1, required=True, type=place, metavar="DIRECTORY...")
+@click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
 @click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one a core, fewer for little]")
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Read each DIRECTORY again, all of it: documents, a vocabulary or pairs.

@@ -14,7 +14,7 @@ from ..credentials import conceal
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import digest, place
+from ..io.files import digest, to_path
 from ..io.functions import load, name_of, source_digest
 from ..records import Document
 from ..report.words import count, size
@@ -87,7 +87,7 @@ def plan_corpus(
     config: CorpusConfig | None = None,
 ) -> PlannedRun:
     """Cut the input into tasks, and return what `build_corpus` would do; nothing is written."""
-    directory = place(str(output))
+    directory = to_path(str(output))
     own = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in own]}
     settings = _with_functions(config or CorpusConfig(), names)
@@ -160,7 +160,7 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
 def excluded(paths: Paths) -> tuple[tuple[str, str, str], ...]:
     """Name evaluation sets for `CorpusConfig.exclude`: name, path and SHA-256 of each; raise UsageError for an unreadable one."""
     found = []
-    for path in map(place, paths_of(paths)):
+    for path in map(to_path, paths_of(paths)):
         try:
             found.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
         except StorageError as error:

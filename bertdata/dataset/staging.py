@@ -157,7 +157,7 @@ def discard(path: Path, *owners: int) -> None:
 
 @contextlib.contextmanager
 def commit(root: Path) -> Iterator[bool]:
-    """Hold the place where a run builds, for a block that writes its manifest if True is yielded, and put it in place after it.
+    """Hold the directory of a build, for a block that writes its manifest if True is yielded, and put it in place after it.
 
     An engine may commit twice, even at a time: the second one waits for the first.  What is built under its final names, as in a
     store, needs nothing of this.
@@ -240,7 +240,7 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
 
 
 def _finish(directory: Path, *owners: int) -> None:
-    """Move the new data to its place; what still stands there is of the same data set."""
+    """Move the new data to its final path; what still stands there is of the same data set."""
     state = directory / STATE
     new = state / _NEW
     remove_temporary(new)  # of workers that were killed, on an engine that goes on without them

@@ -244,4 +244,4 @@ def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(reached, "hf", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=r"hf://datasets/ada/books: .*pip install 'bertdata\[hub\]'"):
-        files.place("hf://datasets/ada/books")
+        files.to_path("hf://datasets/ada/books")

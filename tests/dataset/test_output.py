@@ -13,7 +13,7 @@ from bertdata.dataset import run as output
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, is_complete, opened, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.io.files import TEMPORARY, digest, place, read_json, write_json, write_text
+from bertdata.io.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
 from bertdata.io.lock import Job, hold, lock
 
 IDENTITY: dict[str, Any] = {
@@ -303,7 +303,7 @@ def test_a_lock_in_a_store_is_waited_for_and_the_wait_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], alive: bool
 ) -> None:
     pytest.importorskip("upath")
-    path: Any = place(f"memory://locks/{alive}/corpus/.bertdata/lock")
+    path: Any = to_path(f"memory://locks/{alive}/corpus/.bertdata/lock")
     path.fs.pipe_file(path.path, b"process 7 on elsewhere, 0badcafe")
     waited = []
 

@@ -23,7 +23,7 @@ TASK = Task(0, "text", "[]")
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    return files.place(f"memory://late-{tmp_path.name}/out")
+    return files.to_path(f"memory://late-{tmp_path.name}/out")
 
 
 def begin(directory: Path, seed: int, **how: bool) -> Path:

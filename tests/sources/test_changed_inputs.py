@@ -21,7 +21,7 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
 from bertdata.errors import ResumeError, StorageError, VerificationError
 from bertdata.io import stamp
-from bertdata.io.files import place
+from bertdata.io.files import to_path
 
 DUMP = "xwiki-20260101-pages-articles.xml"
 
@@ -155,7 +155,7 @@ def test_a_stamp_tells_every_change(tmp_path: Path) -> None:
 
 def test_a_stamp_of_a_store(tmp_path: Path) -> None:
     pytest.importorskip("upath")
-    path = place("memory://stamps/file")
+    path = to_path("memory://stamps/file")
     path.write_bytes(b"one")
     before = stamp.stamp(path)
     assert before and stamp.stamp(path) == before

@@ -148,9 +148,9 @@ def test_every_form_is_read_from_a_store_as_from_a_disk(shelf: Path) -> None:
     for path in shelf.iterdir():
         store.pipe(f"/forms/{path.name}", path.read_bytes())
         found = []
-        for place in (str(path), f"memory://forms/{path.name}"):
-            ranges = split(place, size(place), 1000, Columns())
-            found.append((ranges, list(read_books([FileRange(path.name, place, *each) for each in ranges], max_bytes=1 << 20))))
+        for name in (str(path), f"memory://forms/{path.name}"):
+            ranges = split(name, size(name), 1000, Columns())
+            found.append((ranges, list(read_books([FileRange(path.name, name, *each) for each in ranges], max_bytes=1 << 20))))
         assert found[0] == found[1] and found[0][1]
         assert not any(isinstance(item, Reject) for item in found[0][1])
 

@@ -241,7 +241,7 @@ def test_a_table_of_books_is_cleaned(tmp_path: Path) -> None:
 
 
 def test_a_row_without_the_id_that_was_asked_for_is_refused(tmp_path: Path) -> None:
-    """An id that is a place in the file, where another was asked for, would be found nowhere again."""
+    """An id that is a position in the file, where another was asked for, would be found nowhere again."""
     path = tmp_path / "a.jsonl"
     rows = [{"text": "Tea.", "key": 7}, {"text": "Cake."}, {"text": "Jam.", "key": ""}, {"text": "Salt.", "key": None}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -601,7 +601,7 @@ def test_streams_that_cut_through_pages_and_tags(tmp_path: Path, streams: list[b
 
 @pytest.mark.parametrize("tag", ["<page>", "</page>", "<sitename>", "</siteinfo>", "</mediawiki>", "<title>", "<id>"])
 def test_a_stream_that_cuts_a_tag(tmp_path: Path, tag: str) -> None:
-    """Two streams of one task each, cut at every place of the tag's first and second occurrence."""
+    """Two streams of one task each, cut at every byte of the tag's first and second occurrence."""
     whole = "".join([_head(), _page(1), _page(2), _page(3), TAIL])
     for found in list(re.finditer(tag, whole))[:2]:
         for at in range(found.start(), found.end() + 1):
@@ -648,7 +648,7 @@ def test_how_dumps_are_cut(tmp_path: Path) -> None:
         assert how_cut(str(path), [start for start, _ in split(str(path), 1)]) == how
 
 
-PLACES = {int(page[1]): page.span() for page in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
+SPANS = {int(page[1]): page.span() for page in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
 
 
 @pytest.mark.parametrize("target", [1, 1 << 30])
@@ -664,7 +664,7 @@ def test_a_damaged_block_of_a_single_stream_costs_its_pages(tmp_path: Path, numb
     data = bytearray(SINGLE)
     data[(start + end) // 2] ^= 0x04
     pages, rejects = _read(_single(tmp_path, bytes(data)), target)
-    kept = [page for page, (begin, stop) in PLACES.items() if stop <= before or begin >= before + texts[start]]
+    kept = [page for page, (begin, stop) in SPANS.items() if stop <= before or begin >= before + texts[start]]
     assert _ids(pages) == [f"xxwiki:{page}" for page in kept] and 40 < len(kept) < 60
     assert {(r.reason, r.where) for r in rejects} == {("damaged-stream", f"bytes {start}-{end} of a.xml.bz2")}
     assert sum(reject.lost for reject in rejects) == end - start and len(rejects) <= 2

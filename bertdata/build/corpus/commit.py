@@ -14,7 +14,7 @@ from ...config import CorpusConfig
 from ...dataset import manifest
 from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
-from ...io.files import opened, place
+from ...io.files import opened, to_path
 from ...report import card
 from ...tally import Tally
 from ..selection.rewrite import put_in_place
@@ -38,10 +38,10 @@ class CorpusCommit:
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
-        return [place(self.root)]
+        return [to_path(self.root)]
 
     def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = place(self.root)
+        root = to_path(self.root)
         _check_published(reports)
         indexes = [report for report in reports if report["kind"] == INDEX]
         reports = [report for report in reports if not is_check(report["kind"])]
@@ -70,7 +70,7 @@ class CorpusCommit:
 
     def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
-        root, name = place(self.root), "rejects/missing-pages.jsonl"
+        root, name = to_path(self.root), "rejects/missing-pages.jsonl"
         rejects = missing.find(indexes, reports)
         for reject in rejects:
             tally.entered += reject["pages"]
@@ -109,7 +109,7 @@ class CorpusCommit:
         names = [f["name"] for report in reports for f in report["files"] if "rejects/" in f["name"] and f["rows"]]
         if not names:
             return ""
-        with opened(place(self.root) / names[0]) as file:
+        with opened(to_path(self.root) / names[0]) as file:
             first = json.loads(file.readline())
         return f"; the first: {first['where']}" if first.get("where") else ""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...config import CorpusConfig
 from ...dataset import shards
-from ...io.files import digest, place
+from ...io.files import digest, to_path
 from ...io.stamp import read_unchanged
 from ...io.storage import storage_errors
 from ...records import Document, Drop, FileRange, Task, unpack
@@ -55,7 +55,7 @@ class Extract:
         name = shards.name("train", task.number, self.count, self.config.format)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        root, number = place(self.root), f"{task.number:05d}-of-{self.count:05d}"
+        root, number = to_path(self.root), f"{task.number:05d}-of-{self.count:05d}"
         with Listing(root, f"rejects/{number}.jsonl") as rejects, Listing(root, f"dropped/{number}.jsonl") as drops:
             ledger = Ledger(Tally(source(task.kind).stage), rejects, drops, most, facts)
             batches = ledger.batches(documents.read(task.kind, parts, self.config, ledger.templates))

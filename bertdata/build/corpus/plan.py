@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
 from ...errors import NoInputError
-from ...io.files import place
+from ...io.files import to_path
 from ...io.storage import storage_errors
 from ...records import FileRange, Task, pack
 from ...sources import dumps
@@ -70,13 +70,13 @@ def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
     for kind, files in sources.items():
         for _, path in files:
             with storage_errors(f"cannot read {path}"):
-                total += place(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
+                total += to_path(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
     return max(min(max(total // _FEW, _LEAST), _MEANT), total // _MANY)
 
 
 def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[FileRange]:
     with storage_errors(f"cannot read {path}"):
-        ranges = source(kind).ranges(path, place(path).stat().st_size, target, config)
+        ranges = source(kind).ranges(path, to_path(path).stat().st_size, target, config)
     return [FileRange(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 

@@ -191,7 +191,7 @@ def _inner_bytes() -> dict[bytes, tuple[int, int]]:
 
 
 _INNER = _inner_bytes()
-_PAIRS = np.zeros(1 << 16, bool)  # the pairs of bytes at an even place one of which each mark has
+_PAIRS = np.zeros(1 << 16, bool)  # the pairs of bytes at an even offset one of which each mark has
 _PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER for at in (0, 1)]] = True
 
 

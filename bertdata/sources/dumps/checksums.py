@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...credentials import is_signed
 from ...errors import VerificationError
-from ...io.files import opened, place
+from ...io.files import opened, to_path
 from ...records import FileRange
 
 __all__ = ["check", "published"]
@@ -25,7 +25,7 @@ def published(path: str) -> str:
     found: dict[str, str] = {}
     if is_signed(path):  # what lies beside it is signed by itself, if at all
         return ""
-    for sums in sorted(place(path).parent.iterdir(), key=lambda beside: beside.name):
+    for sums in sorted(to_path(path).parent.iterdir(), key=lambda beside: beside.name):
         if (kind := _SUMS.fullmatch(sums.name)) and sums.is_file() and sums.stat().st_size <= _MOST:
             algorithm = kind.group(1).lower()
             for line in sums.read_text(encoding="utf-8-sig", errors="replace").splitlines():

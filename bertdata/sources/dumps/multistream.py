@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...credentials import is_signed
 from ...errors import VerificationError
-from ...io.files import opened, place, size
+from ...io.files import opened, size, to_path
 from ..compressed import Damage, blocks
 
 __all__ = ["Index", "find_index", "read_index"]
@@ -47,7 +47,7 @@ def find_index(path: str) -> str:
     if not name or is_signed(path):
         return ""
     plain = f"{name[1]}-index{name[2]}.txt{name[3]}"
-    candidates = (place(path).with_name(name) for name in (f"{plain}.bz2", plain))
+    candidates = (to_path(path).with_name(name) for name in (f"{plain}.bz2", plain))
     return next((str(candidate) for candidate in candidates if candidate.is_file()), "")
 
 

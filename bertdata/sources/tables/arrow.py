@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...io.files import is_local, opened, place
+from ...io.files import is_local, opened, to_path
 from ...io.storage import storage_errors
 from ...records import FileRange, Reject
 from .batches import read_batch
@@ -105,7 +105,7 @@ def _has_dictionary(kind: pa.DataType) -> bool:
 def _opened(path: str) -> Any:
     """Open a file; one that is here is mapped, so that no batch is held in memory of its own."""
     with storage_errors(f"cannot read {path}"):
-        return pa.memory_map(str(place(path))) if is_local(path) else pa.PythonFile(opened(path), "r")
+        return pa.memory_map(str(to_path(path))) if is_local(path) else pa.PythonFile(opened(path), "r")
 
 
 def _messages(file: Any, start: int) -> Iterator[_Message]:

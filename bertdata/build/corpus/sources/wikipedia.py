@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
-from ....io.files import place
+from ....io.files import to_path
 from ....io.storage import storage_errors
 from ....records import Document, Drop, FileRange, Page, Reject
 from ....sources import SUFFIXES, dumps
@@ -43,8 +43,8 @@ def _checks(parts: list[FileRange]) -> Iterator[Check]:
         if checksum := checksums.published(path):
             yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", parts)
         if index := multistream.find_index(path):
-            own = place(index).name
-            yield Check({"index": own}, INDEX, [FileRange(f"{name} {own}", index, 0, place(index).stat().st_size), whole])
+            own = to_path(index).name
+            yield Check({"index": own}, INDEX, [FileRange(f"{name} {own}", index, 0, to_path(index).stat().st_size), whole])
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, dropped: Counter[str]) -> Iterator[Record]:
