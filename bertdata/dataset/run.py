@@ -22,7 +22,7 @@ from typing import Any
 from ..errors import OutputExistsError, ResumeError, StorageError
 from ..io.fence import TOKEN
 from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
-from ..io.lock import hold, holder, lock, refuse_held
+from ..io.lock import holder, lock, refuse_held, release
 from ..io.process import release_memory
 from ..io.storage import storage_errors
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
@@ -203,7 +203,7 @@ def tidy(directory: Path) -> None:
         with contextlib.suppress(OSError):  # an engine may commit twice at a time
             remove(directory / STATE / name)
     with contextlib.suppress(OSError):
-        hold(directory / STATE, None)
+        release(directory / STATE)
 
 
 def count_done(directory: Path, step: str) -> int:

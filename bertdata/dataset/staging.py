@@ -27,7 +27,7 @@ from typing import Any
 
 from ..errors import BertDataError, OutputExistsError, OutputLockedError, VerificationError
 from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, remove, remove_temporary, sync_directory, write_json
-from ..io.lock import hold, lock
+from ..io.lock import lock, release
 from ..io.storage import storage_errors
 
 __all__ = [
@@ -247,7 +247,7 @@ def _finish(directory: Path, *owners: int) -> None:
     _move(new, directory, DATA)
     _move(new / STATE, state, (_RUN,))
     _move(new, directory, (MANIFEST,))
-    hold(state, None)
+    release(state)
     discard(state / _OLD, *owners)
     discard(new, *owners)
 

@@ -22,7 +22,7 @@ from ..errors import OutputLockedError, StorageError
 from .files import OBJECT_STORES, PRIVATE, is_local, read_json, remove, write_text
 from .storage import storage_errors
 
-__all__ = ["Job", "hold", "holder", "lock", "refuse_held"]
+__all__ = ["Job", "hold", "holder", "lock", "refuse_held", "release"]
 
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the locks on a disk that this process holds
@@ -45,12 +45,14 @@ class Job(NamedTuple):
         return f"job {self.id} of {self.runner} ({self.where})" if self.id else f"a job of {self.runner} ({self.where})"
 
 
-def hold(state: Path, job: Job | None) -> None:
-    """Hold the directory that this state is of for a job, or for none."""
-    if job is None:
-        remove(state / _JOB)
-    else:
-        write_text(state / _JOB, json.dumps(job._asdict()) + "\n", PRIVATE)
+def hold(state: Path, job: Job) -> None:
+    """Hold the directory that this state is of for a job, until `release`."""
+    write_text(state / _JOB, json.dumps(job._asdict()) + "\n", PRIVATE)
+
+
+def release(state: Path) -> None:
+    """Hold the directory that this state is of for no job."""
+    remove(state / _JOB)
 
 
 def holder(state: Path) -> Job | None:

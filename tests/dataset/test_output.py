@@ -14,7 +14,7 @@ from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, is_complete, opened, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
 from bertdata.io.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
-from bertdata.io.lock import Job, hold, lock
+from bertdata.io.lock import Job, hold, lock, release
 
 IDENTITY: dict[str, Any] = {
     "command": "build-corpus",
@@ -212,6 +212,9 @@ def test_a_run_that_has_done_nothing_leaves_nothing(directory: Path) -> None:
     for how in ({}, {"overwrite": True}):
         with pytest.raises(OutputLockedError, match="job 7 of PortableRunner"), opened(directory, OTHER, **how):
             pass
+    release(directory / STATE)
+    with opened(directory, IDENTITY) as again:
+        assert again == root
 
 
 def test_overwrite_builds_apart_and_replaces_when_whole(directory: Path) -> None:
