@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
-from ..dataset.run import STATE, count_done, is_complete, is_done, opened
+from ..dataset.run import STATE, building, count_done, is_complete, is_done
 from ..errors import BertDataError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
@@ -141,7 +141,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         return []
     with contextlib.ExitStack() as stack:
         roots = [
-            stack.enter_context(opened(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
+            stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
         ]
         todo = [None if is_complete(root) else root for root in roots]

@@ -36,7 +36,7 @@ __all__ = [
     "is_complete",
     "is_done",
     "leftovers",
-    "opened",
+    "building",
     "perform",
     "tidy",
 ]
@@ -47,7 +47,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 
 @contextlib.contextmanager
-def opened(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
     """Yield where to build, locked, with what an earlier run of this identity has done; put it in place when the block ends well.
 
     Where this data set is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one

@@ -42,7 +42,7 @@ __all__ = [
     "is_private",
     "json_text",
     "move",
-    "opened",
+    "open_file",
     "to_path",
     "read_json",
     "read_state",
@@ -113,7 +113,7 @@ def is_private(path: str | Path) -> bool:
     return not is_local(path) and to_path(path).protocol == "memory"  # type: ignore[attr-defined]
 
 
-def opened(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
+def open_file(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
     """Open a file for reading; a request to a store asks for `ahead` bytes at least, which are kept for the next read.
 
     A disk or a store that does not give the file, or fails while it is read, is a StorageError: no reader takes that for a
@@ -270,7 +270,7 @@ def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: 
     """Hash the bytes ``[start, end)`` of a file, with SHA-256 unless told otherwise; the whole file by default."""
     hashed = hashlib.new(algorithm, usedforsecurity=False)
     left = sys.maxsize if end is None else end - start
-    with opened(path) as file:
+    with open_file(path) as file:
         file.seek(start)
         while left > 0 and (block := file.read(min(_BLOCK, left))):
             hashed.update(block)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
-from ..io.files import opened
+from ..io.files import open_file
 
 __all__ = ["explain"]
 
@@ -104,7 +104,7 @@ def _rows(batch: pa.RecordBatch, name: str) -> list[int]:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with opened(path) as file:
+    with open_file(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)

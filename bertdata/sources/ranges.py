@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from ..io.files import opened
+from ..io.files import open_file
 from ..records import FileRange, Reject
 
 __all__ = ["check_end", "read_lines", "skip_line", "split_lines"]
@@ -65,7 +65,7 @@ def split_lines(path: str, size: int, target: int, *, at_blank: bool = False) ->
         raise ValueError(f"target must be at least 1 byte, not {target}")
     ranges: list[tuple[int, int]] = []
     start = 0
-    with opened(path) as file:
+    with open_file(path) as file:
         while start < size:
             end = min(size, start + target)
             if end < size:

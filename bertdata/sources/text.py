@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ..io.files import opened, size
+from ..io.files import open_file, size
 from ..records import FileRange, Reject
 from .encodings import decode_or_reject
 from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
@@ -70,7 +70,7 @@ def _document(id: str, title: str, language: str, url: str, text: str) -> Text |
 
 def _whole_file(part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
     id = f"text:{part.name}"
-    with opened(part.path) as file:
+    with open_file(part.path) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {max_bytes}")
@@ -80,7 +80,7 @@ def _whole_file(part: FileRange, encoding: str, max_bytes: int) -> Text | Reject
 
 def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
     """Read the documents of a file that holds many, each line a paragraph."""
-    with opened(part.path) as file:
+    with open_file(part.path) as file:
         file.seek(part.start)
         lines: list[bytes] = []
         begin = held = 0

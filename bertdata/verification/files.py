@@ -15,7 +15,7 @@ from typing import Any
 from ..dataset.manifest import CARD, NAME, check_inside, listed
 from ..dataset.run import STATE
 from ..errors import VerificationError
-from ..io.files import TEMPORARY, is_local, opened, to_path
+from ..io.files import TEMPORARY, is_local, open_file, to_path
 from ..io.storage import storage_errors
 
 __all__ = ["CheckFailed", "compare", "fetched"]
@@ -109,7 +109,7 @@ def fetched(directory: str, entry: dict[str, Any]) -> Iterator[Path]:
         if not is_local(path):
             here = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")), path.name)
             copy = stack.enter_context(open(here, "wb"))
-        with opened(path) as file:
+        with open_file(path) as file:
             while block := file.read(_BLOCK):
                 hashed.update(block)
                 if copy is not None:

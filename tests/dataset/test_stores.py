@@ -13,7 +13,7 @@ import pytest
 from conftest import SAMPLE, Build, digests, read_manifest
 
 from bertdata.dataset.manifest import NAME
-from bertdata.dataset.run import STATE, count_done, is_complete, opened, perform
+from bertdata.dataset.run import STATE, building, count_done, is_complete, perform
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
 from bertdata.io import files
@@ -130,7 +130,7 @@ def test_a_file_of_a_store_that_renames_is_never_half_under_its_name(store: Any,
 
 def test_two_readers_of_a_file_do_not_share_a_position(store: Any) -> None:
     store.pipe_file("/bucket/file", b"0123456789")
-    with files.opened("memory://bucket/file") as one, files.opened("memory://bucket/file") as two:
+    with files.open_file("memory://bucket/file") as one, files.open_file("memory://bucket/file") as two:
         assert (one.read(3), two.read(2), one.read(3), two.seek(-1, 2), two.read()) == (b"012", b"01", b"345", 9, b"9")
 
 
@@ -209,7 +209,7 @@ def test_of_two_that_begin_at_once_one_gets_the_lock(store: Any, monkeypatch: py
 
 
 def _finish(directory: Path, text: str = "first", **how: bool) -> None:
-    with opened(directory, {**IDENTITY, "text": text}, **how) as root:
+    with building(directory, {**IDENTITY, "text": text}, **how) as root:
         if is_complete(root):
             return
         files.write_text(root / "data" / f"{text}.arrow", text)
@@ -226,7 +226,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
     with pytest.raises(OutputExistsError, match="text: 'first' then, 'second' now"):
         _finish(directory, "second")
     assert set(_stored(store, "bucket/corpus")) == {"data/first.arrow", NAME}
-    with pytest.raises(RuntimeError), opened(directory, {**IDENTITY, "text": "second"}, overwrite=True):
+    with pytest.raises(RuntimeError), building(directory, {**IDENTITY, "text": "second"}, overwrite=True):
         assert not _stored(store, "bucket/corpus")  # the old one is gone from here on
         raise RuntimeError
     assert not is_complete(directory)
@@ -250,7 +250,7 @@ def test_tasks_are_done_once_in_a_store(store: Any) -> None:
         files.write_text(directory / "data" / "a", "text")
         return {"files": [files.file_entry(directory, "data/a")]}
 
-    with opened(directory, IDENTITY):
+    with building(directory, IDENTITY):
         first = perform(directory, "extract", 0, ["task"], work)
         assert perform(directory, "extract", 0, ["task"], work) == first and len(done) == 1
         assert count_done(directory, "extract") == 1 and count_done(directory, "other") == 0

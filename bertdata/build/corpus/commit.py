@@ -14,7 +14,7 @@ from ...config import CorpusConfig
 from ...dataset import manifest
 from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
-from ...io.files import opened, to_path
+from ...io.files import open_file, to_path
 from ...report import card
 from ...tally import Tally
 from ..selection.rewrite import put_in_place
@@ -109,7 +109,7 @@ class CorpusCommit:
         names = [f["name"] for report in reports for f in report["files"] if "rejects/" in f["name"] and f["rows"]]
         if not names:
             return ""
-        with opened(to_path(self.root) / names[0]) as file:
+        with open_file(to_path(self.root) / names[0]) as file:
             first = json.loads(file.readline())
         return f"; the first: {first['where']}" if first.get("where") else ""
 

@@ -11,7 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
-from ...io.files import opened
+from ...io.files import open_file
 from ...records import Drop, FileRange, Reject
 from .. import ARCHIVES
 from ..compressed import Stream
@@ -43,7 +43,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
         return [(0, size)]
     starts = [0]
     try:
-        with opened(path) as file:
+        with open_file(path) as file:
             for _, about in _members(_File(file, forward=False)):
                 if about.offset - starts[-1] >= target:
                     starts.append(about.offset)
@@ -58,7 +58,7 @@ def read_archive(piece: FileRange, suffixes: tuple[str, ...], max_bytes: int) ->
     Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``; other files are dropped.
     """
     if piece.name.lower().endswith(".tar"):
-        with opened(piece.path) as file:
+        with open_file(piece.path) as file:
             file.seek(piece.start)
             for found in _read(file, "r:", piece, suffixes, max_bytes):
                 if isinstance(found, _Break):

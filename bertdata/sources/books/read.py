@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from ...errors import UsageError
-from ...io.files import opened
+from ...io.files import open_file
 from ...io.storage import storage_errors
 from ...records import Drop, FileRange, Reject
 from ..encodings import decode_or_reject
@@ -78,7 +78,7 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "") -> l
     verse: ``keep``, ``drop`` or ``auto``, as in `clean`.  encoding: of a text file; ``""`` to tell it from its bytes.
     Raise UsageError for a file that is no text or no EPUB, StorageError for one that cannot be opened.
     """
-    with storage_errors(f"cannot read {path}"), opened(str(path)) as file:
+    with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
         found = _from_file(Path(path).name, file, Reading(verse, encoding), _LARGEST)
     if isinstance(found, Book):
         return found.paragraphs
@@ -109,7 +109,7 @@ def _read(piece: FileRange, columns: Columns, sentences: int, reading: Reading, 
             else:
                 yield Book(f"books:{piece.name}:{found[0]}", "", "", found[1], sentences=True)
     else:
-        with opened(piece.path) as file:
+        with open_file(piece.path) as file:
             yield _from_file(piece.name, file, reading, max_bytes)
 
 

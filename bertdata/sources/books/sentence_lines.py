@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...io.files import opened
+from ...io.files import open_file
 from ...records import FileRange, Reject
 from ..ranges import check_end, read_lines
 
@@ -34,7 +34,7 @@ def read_sentences(piece: FileRange, count: int, max_bytes: int) -> Iterator[tup
     Reasons to reject a line: ``bad-utf-8``, ``binary``, ``too-large``; the file: ``truncated``.
     """
     begin, sentences = piece.start, list[str]()
-    with opened(piece.path) as file:
+    with open_file(piece.path) as file:
         file.seek(piece.start)
         for start, line in read_lines(file, piece.end - piece.start, max_bytes):
             found = _sentence(line, piece, piece.start + start, max_bytes)

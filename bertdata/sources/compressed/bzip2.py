@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from ...io.files import is_local, opened, size
+from ...io.files import is_local, open_file, size
 from ...io.process import cores
 
 __all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
@@ -111,7 +111,7 @@ def block_starts(path: str, target: int) -> list[int]:
     threads = max(1, min(len(spans), _AT_ONCE, cores() if is_local(path) else _AT_ONCE))
 
     def look(number: int) -> set[int]:
-        with opened(path, ahead=_NEAR) as file:
+        with open_file(path, ahead=_NEAR) as file:
             return {start for at in spans[number::threads] for start in _starts(file, at, min(at + spans.step, end), target)}
 
     with ThreadPoolExecutor(threads) as pool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...credentials import is_signed
 from ...errors import VerificationError
-from ...io.files import opened, to_path
+from ...io.files import open_file, to_path
 from ...records import FileRange
 
 __all__ = ["check", "published"]
@@ -42,7 +42,7 @@ def check(parts: list[FileRange], checksum: str) -> list[str]:
     algorithm, _, expected = checksum.partition(":")
     path, whole = parts[0].path, hashlib.new(algorithm, usedforsecurity=False)
     digests = []
-    with opened(path) as file:
+    with open_file(path) as file:
         for part in parts:
             own, left = hashlib.sha256(usedforsecurity=False), part.end - part.start
             while left and (block := file.read(min(_BLOCK, left))):

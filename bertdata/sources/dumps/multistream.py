@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...credentials import is_signed
 from ...errors import VerificationError
-from ...io.files import opened, size, to_path
+from ...io.files import open_file, size, to_path
 from ..compressed import Damage, blocks
 
 __all__ = ["Index", "find_index", "read_index"]
@@ -58,7 +58,7 @@ def read_index(index: str, dump: str) -> Index:
     """
     end = size(dump)
     pages = beyond = astray = first_beyond = 0
-    with opened(dump) as file:
+    with open_file(dump) as file:
         for offset, count in _offsets(index):
             pages += count
             if offset + _START > end:

@@ -44,13 +44,13 @@ def how_cut(path: str, starts: list[int]) -> str:
         return "whole"
     if Path(path).suffix.lower() != ".bz2":
         return "pages"
-    with files.opened(path, ahead=3) as file:
+    with files.open_file(path, ahead=3) as file:
         return "streams" if all(file.seek(start) == start and file.read(3) == b"BZh" for start in starts) else "blocks"
 
 
 def _page_starts(path: str, target: int, size: int) -> list[int]:
     starts, at = [0], target
-    with files.opened(path) as file:
+    with files.open_file(path) as file:
         while at < size:
             file.seek(at)
             data = file.read(CHUNK)

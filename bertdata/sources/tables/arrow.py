@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...io.files import is_local, opened, to_path
+from ...io.files import is_local, open_file, to_path
 from ...io.storage import storage_errors
 from ...records import FileRange, Reject
 from .batches import read_batch
@@ -50,7 +50,7 @@ class _Message(NamedTuple):
 
 def read_schema(path: str) -> pa.Schema:
     """Read the schema; raise `BadMessage` where there is none."""
-    with _opened(path) as file:
+    with _open_arrow(path) as file:
         return _schema(file)
 
 
@@ -59,7 +59,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
 
     A file whose batches share dictionaries is not cut, nor one from where it is broken on.
     """
-    with _opened(path) as file:
+    with _open_arrow(path) as file:
         starts = [0]
         try:
             for message in _messages(file, 0):
@@ -75,7 +75,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
 def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
     """Read the rows of a part's record batches; reasons, beside those of `make_row`: ``damaged``, ``truncated``."""
     at, allowance = part.start, Allowance(part.end - part.start)
-    with _opened(part.path) as file:
+    with _open_arrow(part.path) as file:
         size = min(part.end, file.size())
         try:
             schema = _schema(file)
@@ -102,10 +102,10 @@ def _has_dictionary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(kind))
 
 
-def _opened(path: str) -> Any:
+def _open_arrow(path: str) -> Any:
     """Open a file; one that is here is mapped, so that no batch is held in memory of its own."""
     with storage_errors(f"cannot read {path}"):
-        return pa.memory_map(str(to_path(path))) if is_local(path) else pa.PythonFile(opened(path), "r")
+        return pa.memory_map(str(to_path(path))) if is_local(path) else pa.PythonFile(open_file(path), "r")
 
 
 def _messages(file: Any, start: int) -> Iterator[_Message]:

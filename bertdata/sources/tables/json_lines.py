@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any, cast
 
-from ...io.files import opened
+from ...io.files import open_file
 from ...records import FileRange, Reject
 from ..compressed import Stream
 from ..ranges import check_end, read_lines, skip_line
@@ -29,7 +29,7 @@ def read_json_lines(part: FileRange, source: str, columns: Columns, max_bytes: i
     Reasons, beside those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``.
     """
     if part.name.lower().endswith(".jsonl"):
-        with opened(part.path) as file:
+        with open_file(part.path) as file:
             file.seek(part.start)
             yield from _rows(file, part, source, columns, max_bytes, part.end - part.start)
             yield from check_end(file, part, source)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...io.files import opened, size
+from ...io.files import open_file, size
 from ...records import FileRange, Reject
 from .batches import is_used, read_batch
 from .columns import Columns, Row, RowAddress
@@ -32,14 +32,14 @@ BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  #
 
 def read_schema(path: str) -> pa.Schema:
     """Read the schema; raise one of Arrow's errors or OSError where there is none."""
-    with _opened(path) as file:
+    with _open_parquet(path) as file:
         return file.schema_arrow
 
 
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     """Cut a file of so many bytes into ranges of about `target` bytes that begin where a row group does."""
     try:
-        with _opened(path) as file:
+        with _open_parquet(path) as file:
             groups = _starts(file.metadata, length)
     except BROKEN:
         return [(0, length)]  # who reads it will say what is wrong
@@ -71,8 +71,8 @@ def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int)
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    with opened(path) as source:
+def _open_parquet(path: str) -> Iterator[Any]:
+    with open_file(path) as source:
         end = source.seek(0, os.SEEK_END)
         source.seek(max(0, end - 8))
         footer, magic = int.from_bytes(source.read(4), "little"), source.read(4)
@@ -92,7 +92,7 @@ class _File(NamedTuple):
     @classmethod
     def of(cls, stack: contextlib.ExitStack, part: FileRange, columns: Columns, max_bytes: int) -> _File:
         """Open the columns that are looked at, for as long as the stack lasts."""
-        file = stack.enter_context(_opened(part.path))
+        file = stack.enter_context(_open_parquet(part.path))
         names = [name for name in dict.fromkeys(columns.used) if is_used(file.schema_arrow, name)]
         most = {columns.text: max(max_bytes, _LONGEST_PAGE)}
         used = [_Column(stack, part.path, file, name, most.get(name, _LONGEST_PAGE)) for name in names]
@@ -110,7 +110,7 @@ class _Column:
         self._name = name
         # not by `metadata.schema`: the two hold each other, and so 50 MB of 30,000 columns until Python looks for garbage
         lists = [".".join(path) for path in file.reader.column_paths if path[0] == name and path[1:]]
-        self.guard = Guarded(stack.enter_context(opened(path)), most, lists=bool(lists))
+        self.guard = Guarded(stack.enter_context(open_file(path)), most, lists=bool(lists))
         self._file = pq.ParquetFile(cast("Any", self.guard), metadata=file.metadata, read_dictionary=lists, **_OPTIONS)
 
     def batches(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
