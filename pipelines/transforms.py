@@ -77,8 +77,8 @@ class Writing:
 
     def __call__(self, element: Any) -> Any:
         with self._runs.entered():
-            found = self._function(element)
-            return list(found) if isinstance(found, Iterator) else found
+            result = self._function(element)
+            return list(result) if isinstance(result, Iterator) else result
 
 
 class Perform(beam.DoFn):

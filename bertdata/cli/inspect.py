@@ -79,13 +79,13 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
             echo(table(manifest["coverage"]))
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
-        found = examples.row(directory, manifest, each)
+        row = examples.row(directory, manifest, each)
         echo()
         if kind == "pairs":
             config = manifest["config"]
-            _print(examples.pair_lines(found, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))
+            _print(examples.pair_lines(row, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))
         else:
-            _print(examples.document_lines(found))
+            _print(examples.document_lines(row))
 
 
 def _config(config: dict[str, Any]) -> str:

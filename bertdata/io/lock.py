@@ -57,8 +57,8 @@ def release(state: Path) -> None:
 
 def holder(state: Path) -> Job | None:
     """Return the job that a directory is held for."""
-    found = read_json(state / _JOB)
-    return Job(*(str(found.get(name, "")) for name in Job._fields)) if isinstance(found, dict) else None
+    record = read_json(state / _JOB)
+    return Job(*(str(record.get(name, "")) for name in Job._fields)) if isinstance(record, dict) else None
 
 
 def refuse_held(state: Path) -> None:
@@ -100,7 +100,7 @@ def _flocked(path: Path, holder: str) -> Iterator[None]:
         with _forking:
             _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE))
     try:
-        if not stat.S_ISREG((found := os.fstat(descriptor)).st_mode) or found.st_nlink > 1:
+        if not stat.S_ISREG((status := os.fstat(descriptor)).st_mode) or status.st_nlink > 1:
             raise StorageError(f"{path} is no lock that bertdata has made: look who has put it there, and remove it")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

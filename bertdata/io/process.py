@@ -97,13 +97,13 @@ def descendants() -> list[int]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # ended meanwhile
             children.setdefault(int(path.read_bytes().rpartition(b")")[2].split()[1]), []).append(int(path.parent.name))
-    found = list(children.get(os.getpid(), ()))
-    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in found:
-        found.remove(tracker)
-    for number in found:
-        found += children.get(number, ())
+    pids = list(children.get(os.getpid(), ()))
+    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in pids:
+        pids.remove(tracker)
+    for number in pids:
+        pids += children.get(number, ())
     descriptors: list[int] = []
-    for number in found:
+    for number in pids:
         with contextlib.suppress(OSError):
             descriptors.append(os.pidfd_open(number))
     return descriptors

@@ -48,10 +48,10 @@ def read_unchanged(paths: Iterable[str | Path], work: Callable[[], T]) -> T:
     paths = sorted(set(map(str, paths)))
     before = list(map(stamp, paths))
     for _ in range(_TRIES):
-        found = work()
+        result = work()
         after = list(map(stamp, paths))
         if after == before:
-            return found
+            return result
         changed = next(path for path, one, other in zip(paths, before, after, strict=True) if one != other)
         before = after
     raise VerificationError(

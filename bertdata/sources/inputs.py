@@ -40,7 +40,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
     Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind
     and for one that must be packed anew (``.xml.7z``), unless it is there in another form as well.
     """
-    found: set[str] = set()
+    matched: set[str] = set()
     given: dict[str, str] = {}
     for pattern in patterns:
         if not pattern:
@@ -51,8 +51,8 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
                 f"{option}: two URLs of {public} differ in login or query alone, which name no file: give each file its own name"
             )
         with storage_errors(f"{option} {public}"):
-            found.update(_find(public, suffixes, option))
-    paths = sorted(_once(found))
+            matched.update(_find(public, suffixes, option))
+    paths = sorted(_once(matched))
     if strange := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"
         advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"

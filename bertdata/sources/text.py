@@ -64,8 +64,8 @@ def read_text(
 def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
     if count_lines(text) > MOST_LINES:
         return Reject(id, "too-large", f"{id}: more than {MOST_LINES} lines")
-    found = paragraphs(text)
-    return Text(id, title, language, url, found) if found else Reject(id, "empty", f"{id}: no words")
+    prose = paragraphs(text)
+    return Text(id, title, language, url, prose) if prose else Reject(id, "empty", f"{id}: no words")
 
 
 def _whole_file(part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
@@ -74,8 +74,8 @@ def _whole_file(part: FileRange, encoding: str, max_bytes: int) -> Text | Reject
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {max_bytes}")
-    found = decode_or_reject(data, encoding, id, part.name)
-    return found if isinstance(found, Reject) else _document(id, PurePosixPath(part.name).stem, "", "", found)
+    text = decode_or_reject(data, encoding, id, part.name)
+    return text if isinstance(text, Reject) else _document(id, PurePosixPath(part.name).stem, "", "", text)
 
 
 def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
@@ -111,5 +111,5 @@ def _lines(lines: list[bytes], begin: int, held: int, part: FileRange, encoding:
         return text
     if count_lines(text) > MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {MOST_LINES} lines")
-    found = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
-    return Text(id, "", "", "", found) if found else Reject(id, "empty", f"{where}: no words")
+    stripped = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
+    return Text(id, "", "", "", stripped) if stripped else Reject(id, "empty", f"{where}: no words")

@@ -151,8 +151,8 @@ def _ours(error: BaseException) -> BertDataError:
     while cause is not None:
         if isinstance(cause, BertDataError):
             return type(cause)(str(cause).partition(" [while running")[0])
-        if found := _OURS.findall(str(cause)):
-            name, message = found[-1]  # a traceback tells of the first cause first
+        if matches := _OURS.findall(str(cause)):
+            name, message = matches[-1]  # a traceback tells of the first cause first
             kind = getattr(errors, name, BertDataError)
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
         if isinstance(cause, _UNREACHED):

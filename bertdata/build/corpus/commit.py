@@ -129,14 +129,14 @@ def _most(counters: Iterable[Counter[str]]) -> str:
 
 def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what each source has given: documents, bytes of text and their share; and the paragraphs taken out of them."""
-    found: dict[str, Counter[str]] = {}
+    totals: dict[str, Counter[str]] = {}
     for report in reports:
-        own = found.setdefault(report["kind"], Counter())
+        own = totals.setdefault(report["kind"], Counter())
         own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
         if "trimmed" in report:
             own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
-    total = sum(own["text_bytes"] for own in found.values())
-    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in found.items()}
+    total = sum(own["text_bytes"] for own in totals.values())
+    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in totals.items()}
 
 
 def _check_published(reports: list[dict[str, Any]]) -> None:
@@ -158,13 +158,13 @@ def _check_published(reports: list[dict[str, Any]]) -> None:
 
 def _with_digests(entries: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add each file's SHA-256; of a file read in parts, that of its parts' digests, in order, as text; of a trial none."""
-    found = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
+    digests_by_file = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
     for report in reports:
         for part in report["inputs"]:
-            found[report["kind"], part["name"]].append((part["start"], part["sha256"]))
+            digests_by_file[report["kind"], part["name"]].append((part["start"], part["sha256"]))
     whole = []
     for entry in entries:
-        digests = [digest for _, digest in sorted(found[entry["source"], entry["name"]])]
+        digests = [digest for _, digest in sorted(digests_by_file[entry["source"], entry["name"]])]
         sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
         whole.append({**entry, "sha256": sha256} if digests else entry)
     return whole

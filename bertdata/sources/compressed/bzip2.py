@@ -121,9 +121,9 @@ def block_starts(path: str, target: int) -> list[int]:
 def _starts(file: IO[bytes], at: int, end: int, target: int) -> Iterator[int]:
     """Find the starts of a span `[at, end)`; the first of the file is known."""
     at = at or target
-    while at < end and (found := _next_start(file, at, end)) is not None:
-        yield found
-        at = (found // target + 1) * target
+    while at < end and (start := _next_start(file, at, end)) is not None:
+        yield start
+        at = (start // target + 1) * target
 
 
 def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
@@ -131,8 +131,8 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
     nearest: list[_Segment] = []
     for segment in _segments(file, max(0, at - _HEADER_BYTES)):
         if segment.at > at + _NEAR:
-            if (found := _first_good(nearest)) is not None or segment.at >= end:
-                return found
+            if (start := _first_good(nearest)) is not None or segment.at >= end:
+                return start
             nearest = []
         if segment.mark == _BLOCK and segment.at >= at:
             if segment.opens and _text(segment) is not None:

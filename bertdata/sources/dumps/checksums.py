@@ -22,7 +22,7 @@ _MOST = 16 << 20  # bytes; the file of sums of a whole dump has a few kilobytes
 
 def published(path: str) -> str:
     """Return the checksum that a file in the same directory gives for this one, as ``md5:9e10…``; nothing if none does."""
-    found: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     if is_signed(path):  # what lies beside it is signed by itself, if at all
         return ""
     for sums in sorted(to_path(path).parent.iterdir(), key=lambda beside: beside.name):
@@ -30,8 +30,8 @@ def published(path: str) -> str:
             algorithm = kind.group(1).lower()
             for line in sums.read_text(encoding="utf-8-sig", errors="replace").splitlines():
                 if (entry := _LINE.fullmatch(line.strip())) and entry.group(2) == Path(path).name:
-                    found[algorithm] = entry.group(1).lower()
-    return next((f"{algorithm}:{found[algorithm]}" for algorithm in _ALGORITHMS if algorithm in found), "")
+                    checksums[algorithm] = entry.group(1).lower()
+    return next((f"{algorithm}:{checksums[algorithm]}" for algorithm in _ALGORITHMS if algorithm in checksums), "")
 
 
 def check(parts: list[FileRange], checksum: str) -> list[str]:
@@ -52,9 +52,9 @@ def check(parts: list[FileRange], checksum: str) -> list[str]:
             digests.append(own.hexdigest())
         while block := file.read(_BLOCK):  # it has grown
             whole.update(block)
-    if (found := whole.hexdigest()) != expected:
+    if (actual := whole.hexdigest()) != expected:
         raise VerificationError(
-            f"{path} is not what was published: its {algorithm} is {found}, the file of {algorithm} sums beside it "
+            f"{path} is not what was published: its {algorithm} is {actual}, the file of {algorithm} sums beside it "
             f"says {expected}: fetch it again, or take what there is by moving the file of sums away"
         )
     return digests

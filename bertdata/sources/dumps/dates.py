@@ -18,8 +18,8 @@ def dump_date(name: str) -> str:
     >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("dump.xml")
     ('20220720', '')
     """
-    found = _DATE.search(name)
-    return found.group(1) if found else ""
+    match = _DATE.search(name)
+    return match.group(1) if match else ""
 
 
 def as_of(name: str, revised: str) -> int:
@@ -31,7 +31,7 @@ def as_of(name: str, revised: str) -> int:
     date = dump_date(name)
     written = f"{date[:4]}-{date[4:6]}-{date[6:]}" if date else revised[:-1] if _TIME.fullmatch(revised) else ""
     try:
-        found = datetime.fromisoformat(written)
+        time = datetime.fromisoformat(written)
     except ValueError:  # a thirteenth month, or nothing
         return 0
-    return min(_LAST, max(0, int(found.replace(tzinfo=timezone.utc).timestamp())))
+    return min(_LAST, max(0, int(time.replace(tzinfo=timezone.utc).timestamp())))

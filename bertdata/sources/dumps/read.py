@@ -54,9 +54,9 @@ def _page_starts(path: str, target: int, size: int) -> list[int]:
         while at < size:
             file.seek(at)
             data = file.read(CHUNK)
-            if found := BEGIN.search(data):
-                starts.append(at + found.start())
-                at += found.start() + target
+            if match := BEGIN.search(data):
+                starts.append(at + match.start())
+                at += match.start() + target
             elif len(data) < CHUNK:
                 break
             else:

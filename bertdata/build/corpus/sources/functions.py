@@ -46,11 +46,11 @@ def reader(name: str) -> Source:
     )
 
 
-def _read(found: Any, name: str, part: FileRange, config: CorpusConfig) -> Iterator[Record]:
+def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig) -> Iterator[Record]:
     """Yield the documents of one file; what is no document is a reject, and so is the rest of a file whose reader raises."""
     number = -1
     try:
-        for number, item in enumerate(found):
+        for number, item in enumerate(documents):
             yield _record(item, f"{name}:{part.name}:{number}", name, part, config)
     except (BertDataError, GeneratorExit):
         raise
