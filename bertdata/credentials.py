@@ -161,13 +161,13 @@ def _is_secret(scheme: str, login: str) -> bool:
 
 def _parts(url: str) -> tuple[str, str, str]:
     """Part a URL into what may be seen, its login, and its query with the ? before it."""
-    if not (found := _URL.match(url)):
+    if not (match := _URL.match(url)):
         return url, "", ""
-    scheme, rest, login, query = url[: found.end()], url[found.end() :], "", ""
-    if (found := _LOGIN.match(url, found.end())) and _is_secret(scheme[:-3], found.group()):
-        login, rest = found.group()[:-1], url[found.end() :]
-    if scheme[:-3].lower() in _WEB and (found := _QUERIED.search(rest)):
-        query, rest = rest[found.start() :], rest[: found.start()]
+    scheme, rest, login, query = url[: match.end()], url[match.end() :], "", ""
+    if (match := _LOGIN.match(url, match.end())) and _is_secret(scheme[:-3], match.group()):
+        login, rest = match.group()[:-1], url[match.end() :]
+    if scheme[:-3].lower() in _WEB and (match := _QUERIED.search(rest)):
+        query, rest = rest[match.start() :], rest[: match.start()]
     return f"{scheme}{rest}", login, query
 
 

@@ -1,4 +1,4 @@
-"""The values that travel between stages: pieces of input, documents, drops, rejects and what a task reports."""
+"""The values that travel between stages: parts of input files, documents, drops, rejects and what a task reports."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Document", "Drop", "Page", "Piece", "Reject", "Report", "Task", "pack", "unpack"]
+__all__ = ["Document", "Drop", "Page", "FileRange", "Reject", "Report", "Task", "pack", "unpack"]
 
 
-class Piece(NamedTuple):
+class FileRange(NamedTuple):
     """The bytes ``[start, end)`` of an input file; of a corpus' shard the record batches ``[start, end)``.
 
     `name` is the file's path below the common parent of all inputs of its kind, so that it is the same on every machine;
@@ -23,19 +23,19 @@ class Piece(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What one call of a worker does: `number` names the output, `pieces` are packed by `pack`."""
+    """What one call of a worker does: `number` names the output, `parts` are those of files that it reads, packed by `pack`."""
 
     number: int
     kind: str
-    pieces: str
+    parts: str
 
     def names(self) -> list[list[str | int]]:
-        """Return name, start and end of each piece: what the task is, wherever its files are."""
-        return [[piece.name, piece.start, piece.end] for piece in unpack(self.pieces)]
+        """Return name, start and end of each part of a file: what the task is, wherever its files are."""
+        return [[part.name, part.start, part.end] for part in unpack(self.parts)]
 
     def paths(self) -> dict[str, str]:
         """Return where each of its files is on this machine."""
-        return {piece.name: piece.path for piece in unpack(self.pieces)}
+        return {part.name: part.path for part in unpack(self.parts)}
 
 
 class Report(NamedTuple):
@@ -98,11 +98,11 @@ class Reject(NamedTuple):
     lost: int = 0  # bytes of the input, more than the record's own, that could not be read
 
 
-def pack(pieces: Iterable[Piece]) -> str:
-    """Write pieces as one string, so that a task is made of plain values only."""
-    return json.dumps([list(piece) for piece in pieces], ensure_ascii=False, separators=(",", ":"))
+def pack(parts: Iterable[FileRange]) -> str:
+    """Write parts of files as one string, so that a task is made of plain values only."""
+    return json.dumps([list(part) for part in parts], ensure_ascii=False, separators=(",", ":"))
 
 
-def unpack(pieces: str) -> list[Piece]:
+def unpack(parts: str) -> list[FileRange]:
     """Read what `pack` wrote."""
-    return [Piece(*piece) for piece in json.loads(pieces)]
+    return [FileRange(*part) for part in json.loads(parts)]

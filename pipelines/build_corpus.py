@@ -13,7 +13,7 @@ from bertdata.build.selection import rules
 from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import Decide, MergeLosses, Rule, WriteClaims, bucket_count
 from bertdata.config import CorpusConfig
-from bertdata.io.files import place
+from bertdata.io.files import to_path
 from bertdata.records import Report
 
 from .transforms import Gather, Perform, Tasks, Writing
@@ -57,7 +57,7 @@ class Choose(beam.PTransform):
             buckets = bucket_count(rule, self._bytes)
             label = rule.name.capitalize()
             tasks = tasks | label >> Round(self._root, rule, names[:number], buckets, self._shards)
-        return tasks | "Rewrite" >> beam.Map(Writing(Rewrite(self._root, names, self._format, self._shards), place(self._root)))
+        return tasks | "Rewrite" >> beam.Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
 
 
 class Round(beam.PTransform):
@@ -69,7 +69,7 @@ class Round(beam.PTransform):
         self._write = WriteClaims(root, rule, earlier, buckets, shards)
 
     def expand(self, tasks: beam.PCollection) -> beam.PCollection:
-        root = place(self._root)
+        root = to_path(self._root)
         return (
             tasks
             | "Write claims" >> beam.FlatMap(Writing(self._write, root))

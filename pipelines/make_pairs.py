@@ -13,7 +13,7 @@ from bertdata.build.documents import Corpus
 from bertdata.build.rows import buckets
 from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
-from bertdata.io.files import place
+from bertdata.io.files import to_path
 from bertdata.tokens.vocab import Vocabulary
 
 from .transforms import Gather, Perform, Tasks, Writing
@@ -32,10 +32,10 @@ class MakePairs(beam.PTransform):
         self._buckets, self._shuffle = buckets, shuffle
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        root, config = place(self._outputs[0].root), self._outputs[0].config
+        root, config = to_path(self._outputs[0].root), self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
-        roots = (place(output.root) for output in self._outputs)
+        roots = (to_path(output.root) for output in self._outputs)
         build = BuildBucket(self._vocabulary, self._outputs, layout)
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)

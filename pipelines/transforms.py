@@ -18,7 +18,7 @@ from bertdata.dataset.run import check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
 from bertdata.io.fence import fenced, token
-from bertdata.io.files import is_local, place
+from bertdata.io.files import is_local, to_path
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
@@ -62,10 +62,10 @@ class Runs:
     @contextlib.contextmanager
     def entered(self, *, begun: bool = True) -> Iterator[None]:
         """Raise StorageError where this host does not see a run, unless `begun` is False, OutputLockedError where it is over."""
-        with fenced(*((place(root), known) for root, known in self._tokens if known)):
+        with fenced(*((to_path(root), known) for root, known in self._tokens if known)):
             for root, known in self._tokens if begun else ():
                 if not known:
-                    check_begun(place(root))
+                    check_begun(to_path(root))
             yield
 
 
@@ -77,8 +77,8 @@ class Writing:
 
     def __call__(self, element: Any) -> Any:
         with self._runs.entered():
-            found = self._function(element)
-            return list(found) if isinstance(found, Iterator) else found
+            result = self._function(element)
+            return list(result) if isinstance(result, Iterator) else result
 
 
 class Perform(beam.DoFn):
@@ -97,7 +97,7 @@ class Perform(beam.DoFn):
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
-            report = perform(place(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
+            report = perform(to_path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
         yield Report(task.number, json.dumps(report))
 
 

@@ -32,7 +32,7 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/arc
     "__main__": {"cli", "io"},
 }
 TRAINER = PACKAGE / "training" / "trainer"
-TORCH = {TRAINER, TRAINER.parent / "loader.py", TRAINER.parent / "trial.py"}  # the only places that import torch and safetensors
+TORCH = {TRAINER, TRAINER.parent / "loader.py", TRAINER.parent / "trial.py"}  # the only files that import torch and safetensors
 TRAINER_LINES = 600
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
@@ -160,7 +160,7 @@ def test_nothing_names_this_machine_or_a_registry() -> None:
         if path.suffix in (".bz2", ".png") or not path.is_file():
             continue
         text = path.read_text(encoding="utf-8")
-        assert not any(place in text for place in here), f"{name} names a path of this machine"
+        assert not any(path in text for path in here), f"{name} names a path of this machine"
         assert "pypi" + ".org" not in text, f"{name} names a registry's host"
 
 

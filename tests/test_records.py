@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata import records
-from bertdata.records import Document, Piece, Task, pack, unpack
+from bertdata.records import Document, FileRange, Task, pack, unpack
 
 LAW = settings(deadline=None, max_examples=60)
-PIECES = st.lists(st.builds(Piece, st.text(), st.text(), st.integers(0, 2**62), st.integers(0, 2**62)), max_size=5)
+PARTS = st.lists(st.builds(FileRange, st.text(), st.text(), st.integers(0, 2**62), st.integers(0, 2**62)), max_size=5)
 
 
 def test_doctests() -> None:
@@ -21,20 +21,20 @@ def test_doctests() -> None:
 
 
 @LAW
-@given(PIECES)
-def test_pieces_survive_packing(pieces: list[Piece]) -> None:
-    packed = pack(pieces)
-    assert unpack(packed) == pieces
-    assert all(isinstance(piece, Piece) for piece in unpack(packed))
+@given(PARTS)
+def test_parts_survive_packing(parts: list[FileRange]) -> None:
+    packed = pack(parts)
+    assert unpack(packed) == parts
+    assert all(isinstance(part, FileRange) for part in unpack(packed))
     assert pack(unpack(packed)) == packed
 
 
 @LAW
-@given(PIECES)
-def test_a_task_is_named_by_its_pieces_wherever_they_are(pieces: list[Piece]) -> None:
-    here, there = Task(1, "books", pack(pieces)), Task(1, "books", pack(p._replace(path="/elsewhere") for p in pieces))
+@given(PARTS)
+def test_a_task_is_named_by_its_parts_wherever_they_are(parts: list[FileRange]) -> None:
+    here, there = Task(1, "books", pack(parts)), Task(1, "books", pack(p._replace(path="/elsewhere") for p in parts))
     assert here.names() == there.names() == json.loads(json.dumps(here.names()))
-    assert here.names() == [[p.name, p.start, p.end] for p in pieces]
+    assert here.names() == [[p.name, p.start, p.end] for p in parts]
     assert pickle.loads(pickle.dumps(here)) == here
 
 

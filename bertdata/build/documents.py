@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
-from ..io.files import digest, is_local, place
+from ..io.files import digest, is_local, to_path
 from ..io.stamp import stamp
-from ..records import Piece, Task, pack, unpack
+from ..records import FileRange, Task, pack, unpack
 
 __all__ = ["Corpus", "Reader", "read", "refuse_to_replace"]
 
@@ -39,28 +39,28 @@ class Reader(NamedTuple):
         while it was read; raise VerificationError for one that is not as it was.
         """
         format, digests = _known(self)
-        for piece in unpack(task.pieces):
-            path = place(piece.path)
+        for part in unpack(task.parts):
+            path = to_path(part.path)
             before = stamp(path)
-            if piece.start == 0 or self._is_later(before):
-                _check(path, digests[piece.name])
-            batches = shards.read_batches(path, format, piece.start, piece.end)
-            for part in _slices(batch.select(names) for batch in batches):
-                yield part.columns
+            if part.start == 0 or self._is_later(before):
+                _check(path, digests[part.name])
+            batches = shards.read_batches(path, format, part.start, part.end)
+            for cut in _slices(batch.select(names) for batch in batches):
+                yield cut.columns
             if stamp(path) != before:
-                _check(path, digests[piece.name])
+                _check(path, digests[part.name])
 
     def _is_later(self, changed: tuple[Any, ...]) -> bool:
         """Tell whether a file was changed later than the manifest was written; of one in a store that is not known."""
-        path = place(self.directory) / manifest.NAME
+        path = to_path(self.directory) / manifest.NAME
         return is_local(path) and changed > stamp(path)
 
     def manifest(self) -> dict[str, Any]:
         """Read the manifest; raise VerificationError where it is another one by now."""
-        path = place(self.directory) / manifest.NAME
+        path = to_path(self.directory) / manifest.NAME
         if digest(path) != self.sha256:
             raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
-        return manifest.read(place(self.directory), "documents")
+        return manifest.read(to_path(self.directory), "documents")
 
     def inputs(self) -> list[dict[str, Any]]:
         """Describe the shards as the inputs of what is made from them."""
@@ -133,7 +133,7 @@ def read(directory: Path) -> Corpus:
         path = directory / shard["name"]
         count = math.ceil(shard["batches"] / _BATCHES)
         for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
-            tasks.append(Task(len(tasks), "documents", pack([Piece(shard["name"], str(path.resolve()), start, end)])))
+            tasks.append(Task(len(tasks), "documents", pack([FileRange(shard["name"], str(path.resolve()), start, end)])))
     return Corpus(made, tasks, sum(shard["text_bytes"] for shard in made["shards"]), source)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ..io.files import file_entry, opened, replacing
+from ..io.files import file_entry, open_file, replacing
 
 __all__ = ["Listing"]
 
@@ -33,14 +33,14 @@ class Listing:
 
     def append(self, entry: dict[str, Any]) -> None:
         """Write a line."""
-        self._opened().write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
+        self._open_list().write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
         self.rows += 1
 
     def copy(self, path: Path) -> None:
         """Take over the lines of another list."""
-        with opened(path) as source:
+        with open_file(path) as source:
             while block := source.read(_BLOCK):
-                self._opened().write(block)
+                self._open_list().write(block)
                 self.rows += block.count(b"\n")
 
     def entries(self) -> Iterator[dict[str, Any]]:
@@ -48,7 +48,7 @@ class Listing:
         if self.rows:
             yield {"name": self._name, "rows": self.rows, **file_entry(self._root, self._name)}
 
-    def _opened(self) -> IO[bytes]:
+    def _open_list(self) -> IO[bytes]:
         if self._file is None:
             self._file = self._stack.enter_context(replacing(self._root / self._name))
         return self._file

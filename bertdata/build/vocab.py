@@ -19,7 +19,7 @@ import pyarrow as pa
 from ..config import VocabConfig
 from ..dataset import manifest, shards
 from ..dataset.run import STATE
-from ..io.files import file_entry, place
+from ..io.files import file_entry, to_path
 from ..records import Task
 from ..report.coverage import Coverage
 from ..tally import Tally
@@ -62,7 +62,7 @@ class CountWords:
                 parts[language].update(count_parts(sentences))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
-        file = shards.write(place(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
+        file = shards.write(to_path(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
         return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled, "languages": dict(documents_in)}
 
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
@@ -84,10 +84,10 @@ class Train:
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""
-        return [place(self.root)]
+        return [to_path(self.root)]
 
     def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = place(self.root)
+        root = to_path(self.root)
         tally = Tally("documents")
         languages, words = Counter[str](), Counter[str]()
         files = [root / report["files"][0]["name"] for report in reports]

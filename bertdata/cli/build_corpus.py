@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..report.card import reading_line
 from ..report.words import count, size
 from .options import Command, config_options, sections_of, take
-from .paths import place
+from .paths import to_path
 from .run import build, common_options, conclude, echo, take_options
 
 __all__ = ["command"]
@@ -57,7 +57,7 @@ _SECTIONS["Output"].insert(0, "output")
     metavar="MODULE:FUNCTION",
     help="Function of your own that takes a document and returns None, or the reason to drop it.",
 )
-@click.option("--output", required=True, type=place, metavar="PATH", help="Directory for the corpus.")
+@click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the corpus.")
 @click.option(
     "--templates",
     multiple=True,
@@ -67,7 +67,7 @@ _SECTIONS["Output"].insert(0, "output")
 @click.option(
     "--exclude",
     multiple=True,
-    type=place,
+    type=to_path,
     metavar="FILE",
     help="Drop documents that share 13 words in a row with this evaluation set: .txt, an example a line, or .jsonl.",
 )

@@ -97,13 +97,13 @@ def hub(name: str, config: str, split: str, revision: str, base_url: str, connec
     from ..sources.download.client import Client, user_agent
     from ..sources.download.hub import find_data_set
 
-    found = find_data_set(name, config=config, split=split, revision=revision, endpoint=base_url)
-    client = Client({"User-Agent": user_agent(), **found.headers}, note=_note)
-    if found.is_partial:
+    data_set = find_data_set(name, config=config, split=split, revision=revision, endpoint=base_url)
+    client = Client({"User-Agent": user_agent(), **data_set.headers}, note=_note)
+    if data_set.is_partial:
         _note(f"{name} is converted only in part, its first gigabytes: convert the rest from its own files yourself")
-    _say(f"{found.name} at {found.commit[:12]}", found.files, output, dry_run)
+    _say(f"{data_set.name} at {data_set.commit[:12]}", data_set.files, output, dry_run)
     if not dry_run:
-        _fetch(found.files, output, client, connections)
+        _fetch(data_set.files, output, client, connections)
         echo(f"Go on with: bertdata build-corpus --text '{output}' --output corpus   (--books for a table of books)")
 
 

@@ -14,14 +14,14 @@ from ..errors import UsageError
 from ..io.terminal import clean
 from ..report.words import describe
 from .options import Command
-from .paths import place
+from .paths import to_path
 from .run import echo
 
 __all__ = ["command", "show"]
 
 
 @click.command("inspect", cls=Command)
-@click.argument("directory", type=place)
+@click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
@@ -79,13 +79,13 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
             echo(table(manifest["coverage"]))
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
-        found = examples.row(directory, manifest, each)
+        row = examples.row(directory, manifest, each)
         echo()
         if kind == "pairs":
             config = manifest["config"]
-            _print(examples.pair_lines(found, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))
+            _print(examples.pair_lines(row, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))
         else:
-            _print(examples.document_lines(found))
+            _print(examples.document_lines(row))
 
 
 def _config(config: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from ..config import PairsConfig
 from ..report.card import reading_line
 from ..report.vocabulary import unknown_tokens
 from .options import Command, config_options, sections_of, take
-from .paths import place
+from .paths import to_path
 from .run import build, common_options, conclude, echo, take_options
 
 __all__ = ["command"]
@@ -21,9 +21,13 @@ _SECTIONS["Output"] = ["output", *_SECTIONS["Output"], "shuffle"]
 
 
 @click.command("make-pairs", cls=Command, sections=_SECTIONS)
-@click.argument("corpus", type=place)
+@click.argument("corpus", type=to_path)
 @click.option(
-    "--vocab", required=True, type=place, metavar="PATH", help="Directory of train-vocab, a vocab.txt, or BERT's tokenizer.json."
+    "--vocab",
+    required=True,
+    type=to_path,
+    metavar="PATH",
+    help="Directory of train-vocab, a vocab.txt, or BERT's tokenizer.json.",
 )
 @click.option(
     "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"

@@ -65,9 +65,9 @@ def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> st
     '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'
     """
 
-    def option(found: re.Match[str]) -> str:
-        name = found[1]
-        return names.get(name) or (f"--{name.replace('_', '-')}" if name in _fields() else found[0])
+    def option(match: re.Match[str]) -> str:
+        name = match[1]
+        return names.get(name) or (f"--{name.replace('_', '-')}" if name in _fields() else match[0])
 
     return _FIELD.sub(option, text)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from ..errors import UsageError
 from ..io import files
 
-__all__ = ["place"]
+__all__ = ["to_path"]
 
 
-def place(name: str | Path) -> Path:
+def to_path(name: str | Path) -> Path:
     """Return the path that an argument stands for; raise UsageError for an empty one, which would be the working directory."""
     if name == "":
         raise UsageError("a path is empty, as that of a variable that is not set: give one, or . for this directory")
-    return files.place(name)
+    return files.to_path(name)

@@ -55,11 +55,11 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
         return
     from ..training.trainer import train
 
-    place = _Place(chief)
-    with _named_losses(), signals(place.answer) as received, _progress(config, chief, place) as report:
+    position = _Position(chief)
+    with _named_losses(), signals(position.answer) as received, _progress(config, chief, position) as report:
 
         def stop(done: int, saved: int) -> bool:
-            place.move(done, saved)
+            position.move(done, saved)
             return bool(received)
 
         done = train(config, output, resume=resume, overwrite=overwrite, report=report, stop=stop)
@@ -109,7 +109,7 @@ def _named_losses() -> Iterator[None]:
         raise BertDataError(f"{told}: see what it said, or whether memory ran out, then go on with --resume") from error
 
 
-class _Place:
+class _Position:
     """Where a run is, for the bar and for who stops it: the steps that are done, those that are saved, and how long one takes."""
 
     def __init__(self, chief: bool) -> None:
@@ -149,7 +149,7 @@ def _stopped(done: int) -> str:
 
 
 @contextlib.contextmanager
-def _progress(config: TrainConfig, chief: bool, place: _Place) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Yield what shows a line of metrics: above a bar that is alive on a terminal, else by itself, with the time left."""
     if not chief or sys.stderr is None or not sys.stderr.isatty():
         yield lambda record: echo(_line(record), err=True)
@@ -161,7 +161,7 @@ def _progress(config: TrainConfig, chief: bool, place: _Place) -> Iterator[Calla
     columns = (TextColumn("train"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), *times)
     with Progress(*columns, console=Console(file=unguarded(sys.stderr)), speed_estimate_period=600) as bars:
         bar = bars.add_task("train", total=config.total_steps)
-        place.shown = lambda done: bars.update(bar, completed=done)
+        position.shown = lambda done: bars.update(bar, completed=done)
         yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
 
 

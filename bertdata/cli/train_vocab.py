@@ -11,15 +11,15 @@ from ..config import VocabConfig
 from ..io.files import is_local
 from ..report.vocabulary import unknown
 from .options import Command, config_options, take
-from .paths import place
+from .paths import to_path
 from .run import build, common_options, conclude, echo, take_options
 
 __all__ = ["command"]
 
 
 @click.command("train-vocab", cls=Command)
-@click.argument("corpus", type=place)
-@click.option("--output", required=True, type=place, metavar="PATH", help="Directory for the vocabulary.")
+@click.argument("corpus", type=to_path)
+@click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the vocabulary.")
 @config_options(VocabConfig)
 @common_options
 def command(corpus: Path, output: Path, **values: Any) -> None:

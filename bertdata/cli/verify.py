@@ -14,7 +14,7 @@ from ..io.terminal import clean
 from ..report.words import count, size
 from .bars import of_bytes
 from .options import Command, in_options
-from .paths import place
+from .paths import to_path
 from .run import echo
 
 __all__ = ["command"]
@@ -23,7 +23,7 @@ _LINES = 50  # about damaged files of one data set; the others are counted
 
 
 @click.command("verify", cls=Command)
-@click.argument("directories", nargs=-1, required=True, type=place, metavar="DIRECTORY...")
+@click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
 @click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one a core, fewer for little]")
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Read each DIRECTORY again, all of it: documents, a vocabulary or pairs.
@@ -45,19 +45,20 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
     for directory in directories:
         start = time.monotonic()
         with _progress(directory) as progress:
-            found = verify(directory, workers=workers, progress=progress)
-        for problem in found.problems[:_LINES]:
+            result = verify(directory, workers=workers, progress=progress)
+        for problem in result.problems[:_LINES]:
             echo(f"{directory / problem.name}: {in_options(problem.what)}", err=True)
-        if len(found.problems) > _LINES:
-            echo(f"{directory}: and {count(len(found.problems) - _LINES, 'file')} more", err=True)
-        for note in found.notes:
+        if len(result.problems) > _LINES:
+            echo(f"{directory}: and {count(len(result.problems) - _LINES, 'file')} more", err=True)
+        for note in result.notes:
             echo(f"note: {note}", err=True)
-        if found.problems:
-            damaged.append(f"{directory} ({count(len(found.problems), 'file')})")
+        if result.problems:
+            damaged.append(f"{directory} ({count(len(result.problems), 'file')})")
         else:
-            rate = size(int(found.bytes / max(0.001, time.monotonic() - start)))
-            rows = f", {count(found.rows, 'row')}" if found.kind != "vocabulary" else ""
-            echo(f"{directory}: {found.kind}, {count(found.files, 'file')}{rows}, {size(found.bytes)}: all as written ({rate}/s)")
+            rate = size(int(result.bytes / max(0.001, time.monotonic() - start)))
+            rows = f", {count(result.rows, 'row')}" if result.kind != "vocabulary" else ""
+            checked = f"{count(result.files, 'file')}{rows}, {size(result.bytes)}"
+            echo(f"{directory}: {result.kind}, {checked}: all as written ({rate}/s)")
     if damaged:
         raise VerificationError(f"not as written: {', '.join(damaged)}: restore what is named above, or build it again")
 

@@ -14,7 +14,7 @@ from ..credentials import conceal
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import digest, place
+from ..io.files import digest, to_path
 from ..io.functions import load, name_of, source_digest
 from ..records import Document
 from ..report.words import count, size
@@ -87,7 +87,7 @@ def plan_corpus(
     config: CorpusConfig | None = None,
 ) -> PlannedRun:
     """Cut the input into tasks, and return what `build_corpus` would do; nothing is written."""
-    directory = place(str(output))
+    directory = to_path(str(output))
     own = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in own]}
     settings = _with_functions(config or CorpusConfig(), names)
@@ -112,15 +112,15 @@ def plan_corpus(
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 
-    found = f"{count(len(cut.inputs), 'file')}, {size(sum(entry['bytes'] for entry in cut.inputs))}"
+    told = f"{count(len(cut.inputs), 'file')}, {size(sum(entry['bytes'] for entry in cut.inputs))}"
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
-        reads=tuple(path for found in files.values() for _, path in found),
+        reads=tuple(path for entries in files.values() for _, path in entries),
         tasks=len(cut.tasks),
         steps=(Step("Extract", "extract", len(cut.tasks)),),
         chain=chain,
-        summary=f"build-corpus: {found}, in {count(len(cut.tasks), 'task')} -> {directory}",
+        summary=f"build-corpus: {told}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),
         given=known,
     )
@@ -146,23 +146,23 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
 
     Raise UsageError for one that cannot be read, and for two of one name.
     """
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for path in map(Path, paths_of(paths)):
-        if path.name in found:
+        if path.name in contents:
             raise UsageError(f"`templates` {path}: another file has this name: rename one of them")
         try:
-            found[path.name] = read_small(path).decode("utf-8")
+            contents[path.name] = read_small(path).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"`templates` {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
-    return tuple(found.items())
+    return tuple(contents.items())
 
 
 def excluded(paths: Paths) -> tuple[tuple[str, str, str], ...]:
     """Name evaluation sets for `CorpusConfig.exclude`: name, path and SHA-256 of each; raise UsageError for an unreadable one."""
-    found = []
-    for path in map(place, paths_of(paths)):
+    sets = []
+    for path in map(to_path, paths_of(paths)):
         try:
-            found.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
+            sets.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
         except StorageError as error:
             raise UsageError(f"`exclude`: {error}") from error
-    return tuple(sorted(found))
+    return tuple(sorted(sets))

@@ -14,7 +14,7 @@ from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import place
+from ..io.files import to_path
 from ..report.vocabulary import unsaid
 from ..report.words import count, size
 from ..tokens import segment
@@ -99,7 +99,7 @@ def plan_pairs(
     from ..build.rows.buckets import shard_count
     from ..tokens import vocab as vocabularies
 
-    corpus, vocab, settings = place(str(corpus)), place(str(vocab)), config or PairsConfig()
+    corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), config or PairsConfig()
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
     given = given_digest("make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents, shuffle)
@@ -157,7 +157,7 @@ def _directories(output: str, lengths: list[int]) -> list[Path]:
     ['pairs-128', 'pairs-512']
     """
     if "{length}" in output:
-        return [place(output.replace("{length}", str(length))) for length in lengths]
+        return [to_path(output.replace("{length}", str(length))) for length in lengths]
     if not output.strip("/"):
         raise UsageError("`output`: give a directory")
-    return [place(output)] if len(lengths) == 1 else [place(f"{output.rstrip('/')}-{length}") for length in lengths]
+    return [to_path(output)] if len(lengths) == 1 else [to_path(f"{output.rstrip('/')}-{length}") for length in lengths]

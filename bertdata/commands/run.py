@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
-from ..dataset.run import STATE, count_done, is_complete, is_done, opened
+from ..dataset.run import STATE, building, count_done, is_complete, is_done
 from ..errors import BertDataError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
@@ -141,7 +141,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         return []
     with contextlib.ExitStack() as stack:
         roots = [
-            stack.enter_context(opened(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
+            stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
         ]
         todo = [None if is_complete(root) else root for root in roots]
@@ -152,10 +152,10 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         if first is not None:
             if local:
                 stack.enter_context(processes.started(processes.number(workers, planned.tasks), options.verbose))
-            building = [d for d, root in zip(planned.directories, todo, strict=True) if root is not None]
-            held = functools.partial(_hold, building)
+            states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
+            held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
             with _watched(first, planned.steps if options.wait else (), options.progress):
-                pipelines().run(planned.chain(todo), **how_run, wait=options.wait, hold=held)
+                pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
 
@@ -178,9 +178,14 @@ def _pipelines() -> Callable[[], Any]:
     return engine
 
 
-def _hold(directories: Sequence[Path], job: lock.Job | None) -> None:
-    for directory in directories:
-        lock.hold(directory / STATE, job)
+def _hold(states: Sequence[Path], job: lock.Job) -> None:
+    for state in states:
+        lock.hold(state, job)
+
+
+def _release(states: Sequence[Path]) -> None:
+    for state in states:
+        lock.release(state)
 
 
 def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:

@@ -11,7 +11,7 @@ from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError
-from ..io.files import place
+from ..io.files import to_path
 from ..report.words import count, size
 from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
 
@@ -57,7 +57,7 @@ def train_vocab(
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> PlannedRun:
     """Return what `train_vocab` would do; nothing is written."""
-    directory, corpus, settings = place(str(output)), place(str(corpus)), config or VocabConfig()
+    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), config or VocabConfig()
     given = given_digest("train-vocab", str(corpus), settings.identity())
     try:
         source = read(corpus)

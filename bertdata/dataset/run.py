@@ -22,7 +22,7 @@ from typing import Any
 from ..errors import OutputExistsError, ResumeError, StorageError
 from ..io.fence import TOKEN
 from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
-from ..io.lock import hold, holder, lock, refuse_held
+from ..io.lock import holder, lock, refuse_held, release
 from ..io.process import release_memory
 from ..io.storage import storage_errors
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
@@ -36,7 +36,7 @@ __all__ = [
     "is_complete",
     "is_done",
     "leftovers",
-    "opened",
+    "building",
     "perform",
     "tidy",
 ]
@@ -47,7 +47,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 
 @contextlib.contextmanager
-def opened(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
     """Yield where to build, locked, with what an earlier run of this identity has done; put it in place when the block ends well.
 
     Where this data set is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
@@ -203,7 +203,7 @@ def tidy(directory: Path) -> None:
         with contextlib.suppress(OSError):  # an engine may commit twice at a time
             remove(directory / STATE / name)
     with contextlib.suppress(OSError):
-        hold(directory / STATE, None)
+        release(directory / STATE)
 
 
 def count_done(directory: Path, step: str) -> int:

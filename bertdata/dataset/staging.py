@@ -27,7 +27,7 @@ from typing import Any
 
 from ..errors import BertDataError, OutputExistsError, OutputLockedError, VerificationError
 from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, remove, remove_temporary, sync_directory, write_json
-from ..io.lock import hold, lock
+from ..io.lock import lock, release
 from ..io.storage import storage_errors
 
 __all__ = [
@@ -157,7 +157,7 @@ def discard(path: Path, *owners: int) -> None:
 
 @contextlib.contextmanager
 def commit(root: Path) -> Iterator[bool]:
-    """Hold the place where a run builds, for a block that writes its manifest if True is yielded, and put it in place after it.
+    """Hold the directory of a build, for a block that writes its manifest if True is yielded, and put it in place after it.
 
     An engine may commit twice, even at a time: the second one waits for the first.  What is built under its final names, as in a
     store, needs nothing of this.
@@ -240,14 +240,14 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
 
 
 def _finish(directory: Path, *owners: int) -> None:
-    """Move the new data to its place; what still stands there is of the same data set."""
+    """Move the new data to its final path; what still stands there is of the same data set."""
     state = directory / STATE
     new = state / _NEW
     remove_temporary(new)  # of workers that were killed, on an engine that goes on without them
     _move(new, directory, DATA)
     _move(new / STATE, state, (_RUN,))
     _move(new, directory, (MANIFEST,))
-    hold(state, None)
+    release(state)
     discard(state / _OLD, *owners)
     discard(new, *owners)
 

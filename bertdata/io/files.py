@@ -42,8 +42,8 @@ __all__ = [
     "is_private",
     "json_text",
     "move",
-    "opened",
-    "place",
+    "open_file",
+    "to_path",
     "read_json",
     "read_state",
     "remove",
@@ -67,12 +67,12 @@ _PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # e
 _HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
 
 
-def place(name: str | Path) -> Path:
+def to_path(name: str | Path) -> Path:
     """Return the path that a name stands for; for a URL of a store, an object with the same methods, which shows no secret.
 
     Raise UsageError for a store that no installed package reaches, or that takes no login in its URL.
 
-    >>> place("books/emma.txt"), place("file:///books/emma%20II.txt"), place("./odd://name")
+    >>> to_path("books/emma.txt"), to_path("file:///books/emma%20II.txt"), to_path("./odd://name")
     (PosixPath('books/emma.txt'), PosixPath('/books/emma II.txt'), PosixPath('odd:/name'))
     """
     if not isinstance(name, str):
@@ -105,21 +105,21 @@ def place(name: str | Path) -> Path:
 
 def is_local(path: str | Path) -> bool:
     """Tell whether a path is in this machine's file system, not in a store."""
-    return isinstance(place(path), Path)
+    return isinstance(to_path(path), Path)
 
 
 def is_private(path: str | Path) -> bool:
     """Tell whether a path is in the memory of this process (``memory://``), where no other process can see it."""
-    return not is_local(path) and place(path).protocol == "memory"  # type: ignore[attr-defined]
+    return not is_local(path) and to_path(path).protocol == "memory"  # type: ignore[attr-defined]
 
 
-def opened(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
+def open_file(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
     """Open a file for reading; a request to a store asks for `ahead` bytes at least, which are kept for the next read.
 
     A disk or a store that does not give the file, or fails while it is read, is a StorageError: no reader takes that for a
     broken file.
     """
-    path = place(path)
+    path = to_path(path)
     with storage_errors(f"cannot read {path}"):
         if isinstance(path, Path):
             return io.BufferedReader(_Watched(open(path, "rb", buffering=0, opener=_regular), path))
@@ -166,7 +166,7 @@ class _Watched(io.RawIOBase):
 
 def size(path: str | Path) -> int:
     """Return how many bytes a file has."""
-    return place(path).stat().st_size
+    return to_path(path).stat().st_size
 
 
 @contextlib.contextmanager
@@ -270,7 +270,7 @@ def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: 
     """Hash the bytes ``[start, end)`` of a file, with SHA-256 unless told otherwise; the whole file by default."""
     hashed = hashlib.new(algorithm, usedforsecurity=False)
     left = sys.maxsize if end is None else end - start
-    with opened(path) as file:
+    with open_file(path) as file:
         file.seek(start)
         while left > 0 and (block := file.read(min(_BLOCK, left))):
             hashed.update(block)

@@ -48,14 +48,14 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), function)
+        loaded = getattr(importlib.import_module(module), function)
     except Exception as error:  # also what the module itself raises
         raise UsageError(f"`{field}` {name}: cannot import it ({error}): install it, or run where it is") from error
-    if not callable(found):
+    if not callable(loaded):
         raise UsageError(f"`{field}` {name}: {function} is no function")
     if sha256 and source_digest(name) != sha256:
         raise ResumeError(f"`{field}` {name}: its source has changed since this run was begun: start again with `overwrite`")
-    return found  # type: ignore[no-any-return]
+    return loaded  # type: ignore[no-any-return]
 
 
 def source_digest(name: str) -> str:

@@ -22,7 +22,7 @@ from ..errors import OutputLockedError, StorageError
 from .files import OBJECT_STORES, PRIVATE, is_local, read_json, remove, write_text
 from .storage import storage_errors
 
-__all__ = ["Job", "hold", "holder", "lock", "refuse_held"]
+__all__ = ["Job", "hold", "holder", "lock", "refuse_held", "release"]
 
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the locks on a disk that this process holds
@@ -45,18 +45,20 @@ class Job(NamedTuple):
         return f"job {self.id} of {self.runner} ({self.where})" if self.id else f"a job of {self.runner} ({self.where})"
 
 
-def hold(state: Path, job: Job | None) -> None:
-    """Hold the directory that this state is of for a job, or for none."""
-    if job is None:
-        remove(state / _JOB)
-    else:
-        write_text(state / _JOB, json.dumps(job._asdict()) + "\n", PRIVATE)
+def hold(state: Path, job: Job) -> None:
+    """Hold the directory that this state is of for a job, until `release`."""
+    write_text(state / _JOB, json.dumps(job._asdict()) + "\n", PRIVATE)
+
+
+def release(state: Path) -> None:
+    """Hold the directory that this state is of for no job."""
+    remove(state / _JOB)
 
 
 def holder(state: Path) -> Job | None:
     """Return the job that a directory is held for."""
-    found = read_json(state / _JOB)
-    return Job(*(str(found.get(name, "")) for name in Job._fields)) if isinstance(found, dict) else None
+    record = read_json(state / _JOB)
+    return Job(*(str(record.get(name, "")) for name in Job._fields)) if isinstance(record, dict) else None
 
 
 def refuse_held(state: Path) -> None:
@@ -98,7 +100,7 @@ def _flocked(path: Path, holder: str) -> Iterator[None]:
         with _forking:
             _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE))
     try:
-        if not stat.S_ISREG((found := os.fstat(descriptor)).st_mode) or found.st_nlink > 1:
+        if not stat.S_ISREG((status := os.fstat(descriptor)).st_mode) or status.st_nlink > 1:
             raise StorageError(f"{path} is no lock that bertdata has made: look who has put it there, and remove it")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""This process: its cores, large imports, memory it has freed, its end where it is a child, and its meeting places."""
+"""This process: its cores, large imports, memory it has freed, its end where it is a child, and where its like meet to train."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def descendants() -> list[int]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # ended meanwhile
             children.setdefault(int(path.read_bytes().rpartition(b")")[2].split()[1]), []).append(int(path.parent.name))
-    found = list(children.get(os.getpid(), ()))
-    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in found:
-        found.remove(tracker)
-    for number in found:
-        found += children.get(number, ())
+    pids = list(children.get(os.getpid(), ()))
+    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in pids:
+        pids.remove(tracker)
+    for number in pids:
+        pids += children.get(number, ())
     descriptors: list[int] = []
-    for number in found:
+    for number in pids:
         with contextlib.suppress(OSError):
             descriptors.append(os.pidfd_open(number))
     return descriptors
@@ -130,11 +130,11 @@ def loopback_store(rank: int, size: int) -> dict[str, Any] | None:
         environment.setdefault(name, "lo" if sys.platform == "linux" else "lo0")
     if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return None
-    place: dict[str, Any] = {"host_name": "127.0.0.1", "port": int(environment["MASTER_PORT"]), "world_size": size}
+    arguments: dict[str, Any] = {"host_name": "127.0.0.1", "port": int(environment["MASTER_PORT"]), "world_size": size}
     if rank:
-        return place
-    listening = socket.create_server((place["host_name"], place["port"]))
-    return {**place, "is_master": True, "master_listen_fd": listening.detach()}
+        return arguments
+    listening = socket.create_server((arguments["host_name"], arguments["port"]))
+    return {**arguments, "is_master": True, "master_listen_fd": listening.detach()}
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import VerificationError
-from .files import is_local, place
+from .files import is_local, to_path
 from .storage import storage_errors
 
 __all__ = ["read_unchanged", "stamp"]
@@ -27,7 +27,7 @@ def stamp(path: str | Path) -> tuple[Any, ...]:
     moment is waited for.  What another process changes in a file that it has mapped into its memory comes to light when the
     system writes it to the disk.
     """
-    path = place(path)
+    path = to_path(path)
     with storage_errors(f"cannot read {path}"):
         if not is_local(path):
             about = path.fs.info(path.path)  # type: ignore[attr-defined]
@@ -48,10 +48,10 @@ def read_unchanged(paths: Iterable[str | Path], work: Callable[[], T]) -> T:
     paths = sorted(set(map(str, paths)))
     before = list(map(stamp, paths))
     for _ in range(_TRIES):
-        found = work()
+        result = work()
         after = list(map(stamp, paths))
         if after == before:
-            return found
+            return result
         changed = next(path for path, one, other in zip(paths, before, after, strict=True) if one != other)
         before = after
     raise VerificationError(

@@ -34,10 +34,10 @@ class _Revealing:
         self._session = session
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._session, name)
+        attribute = getattr(self._session, name)
         if name not in ("get", "head", "post", "put", "delete", "request"):
-            return found
-        return lambda *given, **options: found(*given[:-1], _revealed(given[-1]), **options)
+            return attribute
+        return lambda *given, **options: attribute(*given[:-1], _revealed(given[-1]), **options)
 
 
 def _revealed(url: Any) -> Any:

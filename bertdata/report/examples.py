@@ -42,8 +42,8 @@ def row(directory: Path, manifest: dict[str, Any], number: int) -> dict[str, Any
         if left < shard["rows"]:
             for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
                 if left < batch.num_rows:
-                    found: dict[str, Any] = batch.slice(left, 1).to_pylist()[0]
-                    return found
+                    values: dict[str, Any] = batch.slice(left, 1).to_pylist()[0]
+                    return values
                 left -= batch.num_rows
             raise VerificationError(f"{directory / shard['name']} has fewer rows than its manifest says: build it again")
         left -= shard["rows"]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
-from ..io.files import opened
+from ..io.files import open_file
 
 __all__ = ["explain"]
 
@@ -26,25 +26,25 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
 
     Raise UsageError, after lines that say what that may mean, where it knows none.
     """
-    found = 0
+    total = 0
     listed: Counter[str] = Counter()
-    for line in _places(directory, manifest, name):
-        found += 1
-        if found <= _MOST:
+    for line in _locations(directory, manifest, name):
+        total += 1
+        if total <= _MOST:
             yield line
     for kind, told in (("drops", "dropped"), ("rejects", "rejected")):
         for file in manifest.get(kind, []):
             for record in _records(directory / file["name"]):
                 listed[record["reason"]] += 1
                 if _is_named(record["id"], name):
-                    found += 1
+                    total += 1
                     detail = record.get("detail") or record.get("where", "")
-                    if found <= _MOST:
+                    if total <= _MOST:
                         reason = f"{record['reason']}{f' ({detail})' if detail else ''}"
                         yield f"{record['id']} was {told}: {reason}; listed in {file['name']}"
-    if found > _MOST:
-        yield f"and {found - _MOST:,} more of {name}"
-    if not found:
+    if total > _MOST:
+        yield f"and {total - _MOST:,} more of {name}"
+    if not total:
         yield from _why_not(directory, manifest, name, listed)
         raise UsageError(f"--explain {name}: nothing of this id, title or file name is known in {directory}")
 
@@ -79,7 +79,7 @@ def _beginnings(name: str) -> tuple[str, ...]:
     return (f"{name}:", f"{name}/", f"{name.removesuffix('.txt')}:")
 
 
-def _places(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[str]:
+def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[str]:
     before = 0
     for shard in manifest["shards"]:
         row = 0
@@ -104,7 +104,7 @@ def _rows(batch: pa.RecordBatch, name: str) -> list[int]:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with opened(path) as file:
+    with open_file(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)

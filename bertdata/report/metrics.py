@@ -82,7 +82,7 @@ class Metrics:
             except ImportError as error:
                 raise UsageError("tensorboard = true needs TensorBoard: pip install 'bertdata[tensorboard]'") from error
             self._board = Writer(str(output / "tensorboard"))
-        kept = [found for found in read_metrics(self._path) if found["step"] <= step and found["kind"] != "error"]
+        kept = [record for record in read_metrics(self._path) if record["step"] <= step and record["kind"] != "error"]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))
 
     def write(self, record: Record) -> None:

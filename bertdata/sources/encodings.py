@@ -126,8 +126,8 @@ def _sequences(data: bytes) -> tuple[int, int]:
     while start < len(data):
         end = start + _AT_ONCE
         end += len(cast(re.Match[bytes], _CONTINUED.match(data, end))[0])  # no sequence is cut
-        rest, found = _VALID.subn(b"", data[start:end])
-        valid, strays, start = valid + found, strays + _count(rest, _HIGH), end
+        rest, sequences = _VALID.subn(b"", data[start:end])
+        valid, strays, start = valid + sequences, strays + _count(rest, _HIGH), end
     return valid, strays
 
 
@@ -182,8 +182,8 @@ def _legacy(data: bytes, at: int) -> str:
 
 def _declared(data: bytes) -> str:
     """Return the encoding that a header names, unless it is one that is often named wrongly."""
-    found = _DECLARED.search(data[:_HEADER])
-    name = found.group(1).decode("ascii", "replace").lower() if found else ""
+    match = _DECLARED.search(data[:_HEADER])
+    name = match.group(1).decode("ascii", "replace").lower() if match else ""
     ordinary = name.startswith(("iso-8859-1", "iso8859-1", "iso-latin-1", "utf", "us-ascii", "ascii", "unicode"))
     return name if not ordinary or name[-2:] in ("13", "14", "15", "16") else ""
 
@@ -201,9 +201,9 @@ def _letters(encoding: str) -> list[bytes]:
 
 def _paired(data: bytes) -> list[str]:
     """Return the encodings of two bytes a character whose frequent pairs data has."""
-    found: list[str] = []
+    likely: list[str] = []
     for encodings, pair, frequent, share in _BY_PAIRS:
         pairs = pair.findall(data)
         if pairs and sum(map(bool, map(frequent.match, pairs))) >= share * len(pairs):
-            found += encodings
-    return found
+            likely += encodings
+    return likely

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..credentials import conceal
 from ..errors import NoInputError, UsageError
-from ..io.files import place
+from ..io.files import to_path
 from ..io.storage import storage_errors
 
 __all__ = ["find"]
@@ -40,7 +40,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
     Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind
     and for one that must be packed anew (``.xml.7z``), unless it is there in another form as well.
     """
-    found: set[str] = set()
+    matched: set[str] = set()
     given: dict[str, str] = {}
     for pattern in patterns:
         if not pattern:
@@ -51,22 +51,22 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
                 f"{option}: two URLs of {public} differ in login or query alone, which name no file: give each file its own name"
             )
         with storage_errors(f"{option} {public}"):
-            found.update(_find(public, suffixes, option))
-    paths = sorted(_once(found))
+            matched.update(_find(public, suffixes, option))
+    paths = sorted(_once(matched))
     if strange := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"
         advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"
         raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: {advice}")
     ends = [path.rpartition("://") for path in paths]
     if len({store for store, _, _ in ends}) > 1:
-        raise UsageError(f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one place")
+        raise UsageError(f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one disk or store")
     root = os.path.commonpath([os.path.dirname(end) for _, _, end in ends]) if paths else ""
     return sorted((Path(end).relative_to(root).as_posix(), path) for path, (_, _, end) in zip(paths, ends, strict=True))
 
 
 def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
     """List the absolute paths, or the URLs, that one pattern stands for."""
-    path = place(pattern)
+    path = to_path(pattern)
     if isinstance(path, Path):
         path = path.expanduser()
     if path.exists() and not path.is_dir():
@@ -78,7 +78,7 @@ def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
     matches = list_files(path, suffixes)
     for packed in sorted(list_files(path, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
         if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
-            raise _unread(option, place(packed), suffixes)
+            raise _unread(option, to_path(packed), suffixes)
     if not matches:
         raise NoInputError(
             f"{option} {pattern}: no file of this name ({', '.join(suffixes) or 'of any kind'}): check the path, and quote a glob"

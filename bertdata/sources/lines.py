@@ -41,15 +41,15 @@ def paragraphs(text: str) -> list[str]:
     >>> paragraphs("One line\nand another.\n\n  \nNext.\n")
     ['One line and another.', 'Next.']
     """
-    found: list[str] = []
+    joined: list[str] = []
     lines: list[str] = []
     for line in [*unify_newlines(text).split("\n"), ""]:
         if line and not line.isspace():
             lines.append(line)
         elif lines:
-            found.append(join_lines(lines))
+            joined.append(join_lines(lines))
             lines = []
-    return found
+    return joined
 
 
 def join_lines(lines: Iterable[str]) -> str:

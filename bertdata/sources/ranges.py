@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from ..io.files import opened
-from ..records import Piece, Reject
+from ..io.files import open_file
+from ..records import FileRange, Reject
 
 __all__ = ["check_end", "read_lines", "skip_line", "split_lines"]
 
@@ -35,11 +35,11 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
         yield start, None
 
 
-def check_end(file: IO[bytes], piece: Piece, source: str) -> Iterator[Reject]:
-    """Yield a reject, ``truncated``, where a file that was read to its end is shorter than when it was cut into pieces."""
-    if (missing := piece.end - file.tell()) > 0:
-        where = f"{piece.name}: the file ends {missing} bytes too early"
-        yield Reject(f"{source}:{piece.name}:{piece.end - missing}", "truncated", where)
+def check_end(file: IO[bytes], part: FileRange, source: str) -> Iterator[Reject]:
+    """Yield a reject, ``truncated``, where a file that was read to its end is shorter than when it was cut into parts."""
+    if (missing := part.end - file.tell()) > 0:
+        where = f"{part.name}: the file ends {missing} bytes too early"
+        yield Reject(f"{source}:{part.name}:{part.end - missing}", "truncated", where)
 
 
 def skip_line(file: IO[bytes]) -> int:
@@ -65,7 +65,7 @@ def split_lines(path: str, size: int, target: int, *, at_blank: bool = False) ->
         raise ValueError(f"target must be at least 1 byte, not {target}")
     ranges: list[tuple[int, int]] = []
     start = 0
-    with opened(path) as file:
+    with open_file(path) as file:
         while start < size:
             end = min(size, start + target)
             if end < size:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ..io.files import opened, size
-from ..records import Piece, Reject
+from ..io.files import open_file, size
+from ..records import FileRange, Reject
 from .encodings import decode_or_reject
 from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
 from .ranges import check_end, read_lines, split_lines
@@ -37,73 +37,73 @@ def split(path: str, length: int, target: int, columns: Columns, documents: str 
 
 
 def read_text(
-    pieces: Iterable[Piece],
+    parts: Iterable[FileRange],
     *,
     columns: Columns | None = None,
     documents: str = "file",
     encoding: str = "",
     max_bytes: int,
 ) -> Iterator[Text | Reject]:
-    """Read plain and table pieces; what is broken comes out as a Reject, and a disk or store that fails as its error.
+    """Read parts of text files and tables; what is broken comes out as a Reject, and a disk or store that fails as its error.
 
-    A piece is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
+    A part of a file is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table`.
     """
-    for piece in pieces:
-        if piece.end == 0:
-            yield Reject(f"text:{piece.name}", "empty", f"{piece.name}: 0 bytes")
-        elif is_table(piece.name):
-            rows = read_table(piece, "text", columns or Columns(), max_bytes)
+    for part in parts:
+        if part.end == 0:
+            yield Reject(f"text:{part.name}", "empty", f"{part.name}: 0 bytes")
+        elif is_table(part.name):
+            rows = read_table(part, "text", columns or Columns(), max_bytes)
             yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
         elif documents == "blank-lines":
-            yield from _between_blank_lines(piece, encoding, max_bytes)
+            yield from _between_blank_lines(part, encoding, max_bytes)
         else:
-            yield _whole_file(piece, encoding, max_bytes)
+            yield _whole_file(part, encoding, max_bytes)
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
     if count_lines(text) > MOST_LINES:
         return Reject(id, "too-large", f"{id}: more than {MOST_LINES} lines")
-    found = paragraphs(text)
-    return Text(id, title, language, url, found) if found else Reject(id, "empty", f"{id}: no words")
+    prose = paragraphs(text)
+    return Text(id, title, language, url, prose) if prose else Reject(id, "empty", f"{id}: no words")
 
 
-def _whole_file(piece: Piece, encoding: str, max_bytes: int) -> Text | Reject:
-    id = f"text:{piece.name}"
-    with opened(piece.path) as file:
+def _whole_file(part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
+    id = f"text:{part.name}"
+    with open_file(part.path) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        return Reject(id, "too-large", f"{piece.name}: {size(piece.path)} bytes, more than {max_bytes}")
-    found = decode_or_reject(data, encoding, id, piece.name)
-    return found if isinstance(found, Reject) else _document(id, PurePosixPath(piece.name).stem, "", "", found)
+        return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {max_bytes}")
+    text = decode_or_reject(data, encoding, id, part.name)
+    return text if isinstance(text, Reject) else _document(id, PurePosixPath(part.name).stem, "", "", text)
 
 
-def _between_blank_lines(piece: Piece, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
+def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
     """Read the documents of a file that holds many, each line a paragraph."""
-    with opened(piece.path) as file:
-        file.seek(piece.start)
+    with open_file(part.path) as file:
+        file.seek(part.start)
         lines: list[bytes] = []
         begin = held = 0
-        for start, line in read_lines(file, piece.end - piece.start, max_bytes):
-            line = line.removeprefix(codecs.BOM_UTF8) if line and piece.start + start == 0 else line
+        for start, line in read_lines(file, part.end - part.start, max_bytes):
+            line = line.removeprefix(codecs.BOM_UTF8) if line and part.start + start == 0 else line
             if line is not None and not line.strip():
                 if held:
-                    yield _lines(lines, begin, held, piece, encoding, max_bytes)
+                    yield _lines(lines, begin, held, part, encoding, max_bytes)
                 lines, held = [], 0
                 continue
-            begin = begin if held else piece.start + start
+            begin = begin if held else part.start + start
             held += max_bytes + 2 if line is None else len(line) + 1
             if held > max_bytes + 1:
                 lines = []  # it is too large already: no more of it is kept
             elif line is not None:
                 lines.append(line)
         if held:
-            yield _lines(lines, begin, held, piece, encoding, max_bytes)
-        yield from check_end(file, piece, "text")
+            yield _lines(lines, begin, held, part, encoding, max_bytes)
+        yield from check_end(file, part, "text")
 
 
-def _lines(lines: list[bytes], begin: int, held: int, piece: Piece, encoding: str, max_bytes: int) -> Text | Reject:
-    id, where = f"text:{piece.name}:{begin}", f"{piece.name}: byte {begin}"
+def _lines(lines: list[bytes], begin: int, held: int, part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
+    id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
     if held > max_bytes + 1:
         return Reject(id, "too-large", f"{where}: a document of more than {max_bytes} bytes")
     text = decode_or_reject(b"\n".join(lines), encoding, id, where)
@@ -111,5 +111,5 @@ def _lines(lines: list[bytes], begin: int, held: int, piece: Piece, encoding: st
         return text
     if count_lines(text) > MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {MOST_LINES} lines")
-    found = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
-    return Text(id, "", "", "", found) if found else Reject(id, "empty", f"{where}: no words")
+    stripped = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
+    return Text(id, "", "", "", stripped) if stripped else Reject(id, "empty", f"{where}: no words")

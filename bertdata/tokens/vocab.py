@@ -24,7 +24,7 @@ from tokenizers.trainers import WordPieceTrainer
 from .. import keys
 from ..config import VocabConfig, read_small
 from ..errors import EmptyResultError, UsageError
-from ..io.files import place, write_json, write_text
+from ..io.files import to_path, write_json, write_text
 from ..wordpiece import continues_word
 from .tokenizer_json import read_tokenizer
 
@@ -152,7 +152,7 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
     in upper case is a cased one, and accents come off with lower case, as in BERT.  Raise UsageError for a file that can't be
     read or is no vocabulary of BERT, and where one of them is given but said otherwise.
     """
-    file = _file(place(path))
+    file = _file(to_path(path))
     if file.suffix == ".json":
         pieces, *told = read_tokenizer(file)
         _check_pieces(file, pieces, "piece")
@@ -179,7 +179,7 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
 
 def says_accents(path: str | Path) -> bool:
     """Tell whether a vocabulary comes with a file that says what becomes of accents."""
-    file = _file(place(path))
+    file = _file(to_path(path))
     return file.suffix == ".json" or "strip_accents" in _read_settings(file.with_name("tokenizer_config.json"))
 
 

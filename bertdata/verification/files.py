@@ -15,7 +15,7 @@ from typing import Any
 from ..dataset.manifest import CARD, NAME, check_inside, listed
 from ..dataset.run import STATE
 from ..errors import VerificationError
-from ..io.files import TEMPORARY, is_local, opened, place
+from ..io.files import TEMPORARY, is_local, open_file, to_path
 from ..io.storage import storage_errors
 
 __all__ = ["CheckFailed", "compare", "fetched"]
@@ -102,14 +102,14 @@ def fetched(directory: str, entry: dict[str, Any]) -> Iterator[Path]:
 
     Raise CheckFailed where they are not, StorageError where the disk or the store fails.
     """
-    path = place(directory) / entry["name"]
+    path = to_path(directory) / entry["name"]
     with contextlib.ExitStack() as stack:
         hashed = hashlib.sha256(usedforsecurity=False)
         copy, here = None, path
         if not is_local(path):
             here = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")), path.name)
             copy = stack.enter_context(open(here, "wb"))
-        with opened(path) as file:
+        with open_file(path) as file:
             while block := file.read(_BLOCK):
                 hashed.update(block)
                 if copy is not None:

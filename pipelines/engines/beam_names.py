@@ -87,12 +87,12 @@ def _is_there(name: str) -> bool:
     owner, is_assigned, attribute = path.partition("().")
     dotted, has_parameters, parameters = owner.partition("(")
     try:
-        found: Any = importlib.import_module(module)
+        named: Any = importlib.import_module(module)
         for part in dotted.split("."):
-            found = getattr(found, part)
+            named = getattr(named, part)
         if is_assigned:
-            return attribute in found.__init__.__code__.co_names
-        return not has_parameters or _takes(found, parameters.rstrip(")"))
+            return attribute in named.__init__.__code__.co_names
+        return not has_parameters or _takes(named, parameters.rstrip(")"))
     except (ImportError, AttributeError, ValueError):  # ValueError: a function of C whose parameters are not known
         return False
 

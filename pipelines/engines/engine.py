@@ -40,13 +40,14 @@ def run(
     beam_args: Sequence[str] = (),
     verbose: bool = False,
     wait: bool = True,
-    hold: Callable[[Job | None], None] = lambda _: None,
+    hold: Callable[[Job], None] = lambda _: None,
+    release: Callable[[], None] = lambda: None,
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
     """Run a chain of steps to its end; `beam_args` go to Beam unchanged.
 
-    A job that goes on without this process is given to `hold` before it can begin, and None when it is over; it is waited for
-    only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
+    A job that goes on without this process is given to `hold` before it can begin, and `release` is called when it is over; it is
+    waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
     Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
     """
     options, runner = _read(beam_args, workers)
@@ -57,7 +58,7 @@ def run(
         _ = pipeline | chain
         try:
             if jobs.is_elsewhere(runner, options):
-                jobs.submit(lambda: _submit(pipeline), runner, options, hold, wait)
+                jobs.submit(lambda: _submit(pipeline), runner, options, hold, release, wait)
             else:
                 (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
         except Exception as error:
@@ -150,8 +151,8 @@ def _ours(error: BaseException) -> BertDataError:
     while cause is not None:
         if isinstance(cause, BertDataError):
             return type(cause)(str(cause).partition(" [while running")[0])
-        if found := _OURS.findall(str(cause)):
-            name, message = found[-1]  # a traceback tells of the first cause first
+        if matches := _OURS.findall(str(cause)):
+            name, message = matches[-1]  # a traceback tells of the first cause first
             kind = getattr(errors, name, BertDataError)
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
         if isinstance(cause, _UNREACHED):

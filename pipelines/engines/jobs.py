@@ -99,12 +99,17 @@ def _is_dataflow(runner: Any) -> bool:
 
 
 def submit(
-    start: Callable[[], Any], runner: Any, options: PipelineOptions, hold: Callable[[Job | None], None], wait: bool
+    start: Callable[[], Any],
+    runner: Any,
+    options: PipelineOptions,
+    hold: Callable[[Job], None],
+    release: Callable[[], None],
+    wait: bool,
 ) -> None:
     """Give a job to the service that runs it, which `start` does, and with `wait` wait for its end.
 
-    `hold` gets the job before it can begin, again when it has a number, and None when it is over.  A job that this process loses
-    sight of stays held.
+    `hold` gets the job before it can begin, and again when it has a number; `release` is called when it is over.  A directory
+    stays held for a job that this process loses sight of.
     """
     if only_looks(runner, options):
         start()
@@ -113,7 +118,7 @@ def submit(
     try:
         result = start()
     except Exception:
-        hold(None)
+        release()
         raise
     job = _describe(runner, options, result)
     hold(job)
@@ -122,9 +127,9 @@ def submit(
             state = result.wait_until_finish()
         except Exception:
             if _has_ended(result):
-                hold(None)
+                release()
             raise
-        hold(None)
+        release()
         if state != PipelineState.DONE:
             raise BertDataError(f"{job} has ended as {state}: look there for why, then run the same command again")
 

@@ -61,11 +61,11 @@ def _is_safe(path: str) -> bool:
     """Tell whether nobody but this user and root can rename what lies in a directory, or the directory itself."""
     while True:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError:
             return False
-        open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
-        if open_to_others or found.st_uid not in (0, os.geteuid()):
+        open_to_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
+        if open_to_others or status.st_uid not in (0, os.geteuid()):
             return False
         if path == os.path.dirname(path):
             return True

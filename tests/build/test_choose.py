@@ -125,10 +125,10 @@ def without_paragraphs(rows: Rows) -> Rows:
 
 def drawn(rows: Rows, config: ChoiceConfig) -> Rows:
     """Thin sources and draw a sample, by exact fractions."""
-    places = {id(row): place for place, row in enumerate(rows)}
+    positions = {id(row): position for position, row in enumerate(rows)}
 
     def order(row: dict[str, Any]) -> tuple[int, int]:
-        return keys.key(config.seed, "choose", row["id"]), places[id(row)]
+        return keys.key(config.seed, "choose", row["id"]), positions[id(row)]
 
     cuts = dict.fromkeys(("wikipedia", "books", "text"), 1 << 64)
     if config.shares:

@@ -118,7 +118,7 @@ def test_bands_of_equal_places_are_equal() -> None:
     signed = np.random.default_rng(1).integers(0, 256, (2, minhash.VALUES)).astype(np.uint8)
     signed[1, 6:12] = signed[0, 6:12]
     hashes = minhash.band_hashes(signed, 21, 6)
-    assert (hashes[0] == hashes[1]).tolist() == [place == 1 for place in range(21)]
+    assert (hashes[0] == hashes[1]).tolist() == [value == 1 for value in range(21)]
     same = minhash.band_hashes(np.zeros((1, minhash.VALUES), np.uint8), 21, 6)[0]
     assert len({*same.tolist()}) == 21, "a band of one number is not one of another"
 

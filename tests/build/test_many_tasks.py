@@ -16,7 +16,7 @@ from bertdata.build import documents as corpus
 from bertdata.build.corpus import commit, plan
 from bertdata.build.rows import buckets
 from bertdata.dataset import manifest, shards
-from bertdata.records import Piece, Report, Task, unpack
+from bertdata.records import FileRange, Report, Task, unpack
 from bertdata.tokens import vocab
 
 
@@ -27,11 +27,11 @@ def test_references_are_as_many_as_buckets_or_documents_at_the_most(
     """A task names only the buckets that it has documents for; the first one names all, so that each exists."""
     source, layout = corpus.read(sample_corpus), buckets.Layout(1, count, 0.0)
     tokenize = buckets.Tokenize(str(tmp_path), vocab.read(sample_vocab), source.reader(), layout)
-    (piece,) = unpack(source.tasks[0].pieces)
+    (part,) = unpack(source.tasks[0].parts)
     documents = sum(len(ids) for (ids,) in source.reader().columns(source.tasks[0], "id"))
     assert 2 < documents < 500
     for number in (0, 7):
-        report = tokenize(Task(number, "documents", json.dumps([piece])))
+        report = tokenize(Task(number, "documents", json.dumps([part])))
         found = list(buckets.references(Report(number, json.dumps(report))))
         full = [(bucket, ref) for bucket, ref in found if ref[1] >= 0]
         assert len(full) <= min(count, documents)
@@ -79,8 +79,8 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
     manifest.write(tmp_path, corpus_manifest(shards), "# Corpus\n")
     found: dict[str, list[tuple[int, int]]] = {}
     for task in corpus.read(tmp_path).tasks:
-        (piece,) = unpack(task.pieces)
-        found.setdefault(piece.name, []).append((piece.start, piece.end))
+        (part,) = unpack(task.parts)
+        found.setdefault(part.name, []).append((part.start, part.end))
     assert list(found.values()) == [
         [(0, 1)],
         [(0, 8)],
@@ -112,17 +112,17 @@ def test_the_digests_of_many_files_take_a_moment() -> None:
     """A hundred thousand books in a hundred tasks: a second, not the quarter of an hour that looking for each in all takes."""
     names = [f"{number:06d}.txt" for number in range(100_000)]
     entries = [{"name": name, "source": "books"} for name in names]
-    pieces = [{**Piece(name, name, 0, 9)._asdict(), "sha256": name} for name in names]
-    reports = [{"kind": "books", "inputs": pieces[start::100]} for start in range(100)]
+    parts = [{**FileRange(name, name, 0, 9)._asdict(), "sha256": name} for name in names]
+    reports = [{"kind": "books", "inputs": parts[start::100]} for start in range(100)]
     started = time.process_time()
     found = commit._with_digests(entries, reports)
     assert time.process_time() - started < 10
     assert [entry["sha256"] for entry in found] == names
 
 
-def test_the_digest_of_a_file_in_pieces_is_that_of_their_digests() -> None:
-    pieces = [{**Piece("a.bz2", "/a.bz2", start, start + 5)._asdict(), "sha256": str(start)} for start in (10, 0, 5)]
-    reports = [{"kind": "wikipedia", "inputs": [piece]} for piece in pieces]
+def test_the_digest_of_a_file_in_parts_is_that_of_their_digests() -> None:
+    parts = [{**FileRange("a.bz2", "/a.bz2", start, start + 5)._asdict(), "sha256": str(start)} for start in (10, 0, 5)]
+    reports = [{"kind": "wikipedia", "inputs": [part]} for part in parts]
     entries = [{"name": "a.bz2", "source": "wikipedia"}, {"name": "a.bz2", "source": "text"}]
     whole, unread = commit._with_digests(entries, reports)
     assert whole["sha256"] == hashlib.sha256(b"0" + b"5" + b"10").hexdigest()

@@ -96,8 +96,8 @@ def test_errors_name_the_fix(
     (tmp_path / "bad.jsonl").write_text('{"text": "One sentence. Another sentence."}\n{"text": \n')
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "bad.toml").write_text("[build-corpus]\nbucks = 3\n")
-    places = {"tmp": tmp_path, "corpus": sample_corpus, "vocab": sample_vocab}
-    done = run(*(argument.format(**places) for argument in arguments), code=code)
+    paths = {"tmp": tmp_path, "corpus": sample_corpus, "vocab": sample_vocab}
+    done = run(*(argument.format(**paths) for argument in arguments), code=code)
     assert says in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     assert (tmp_path / "own" / "thesis.txt").read_text() == "mine"

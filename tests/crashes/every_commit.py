@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bertdata.dataset.run import opened
+from bertdata.dataset.run import building
 from bertdata.dataset.staging import settle
 from bertdata.errors import OutputExistsError
 from bertdata.io.files import write_json, write_text
@@ -68,7 +68,7 @@ def forked(work: Callable[[], None], directory: Path, number: int) -> bool:
 
 def again(directory: Path, identity: dict[str, Any]) -> None:
     """Give a command again, one that writes the new data set where it is not whole."""
-    with contextlib.suppress(OutputExistsError), opened(directory, identity) as root:
+    with contextlib.suppress(OutputExistsError), building(directory, identity) as root:
         if root != directory:
             write(root, "new")
 
@@ -77,11 +77,11 @@ def try_all(work: Path, replaces: bool) -> dict[str, Any]:
     """Kill at each change of a commit, by a reader where it replaces a data set, else by the same command; tell what is seen."""
     kept, directory, after = (work / name for name in ("kept", "corpus", "after"))
     if replaces:
-        with opened(kept, _OLD) as root:
+        with building(kept, _OLD) as root:
             write(root, "old")
 
     def build() -> None:
-        with opened(kept, _NEW, overwrite=True) as root:
+        with building(kept, _NEW, overwrite=True) as root:
             write(root, "new")
             os.kill(os.getpid(), signal.SIGKILL)  # when it is whole
 

@@ -114,12 +114,12 @@ IN_THE_WAY = {
 }
 
 
-@pytest.mark.parametrize("place", IN_THE_WAY)
-def test_what_stands_in_the_way_is_named_and_stays(build: Build, text: Path, tmp_path: Path, place: str) -> None:
-    output, (code, says) = tmp_path / "out", IN_THE_WAY[place]
-    path = output / place if place else output
+@pytest.mark.parametrize("name", IN_THE_WAY)
+def test_what_stands_in_the_way_is_named_and_stays(build: Build, text: Path, tmp_path: Path, name: str) -> None:
+    output, (code, says) = tmp_path / "out", IN_THE_WAY[name]
+    path = output / name if name else output
     path.parent.mkdir(parents=True, exist_ok=True)
-    if place.endswith("/"):
+    if name.endswith("/"):
         (output / ".bertdata").mkdir(exist_ok=True)
         path.mkdir()
     else:
@@ -127,7 +127,7 @@ def test_what_stands_in_the_way_is_named_and_stays(build: Build, text: Path, tmp
     with pytest.raises(BertDataError, match=says) as caught:
         build("build-corpus", output, "--text", text, "--task-bytes", 1 << 16)
     assert caught.value.exit_code == code
-    assert path.is_dir() if place.endswith("/") else path.read_text() == "mine"
+    assert path.is_dir() if name.endswith("/") else path.read_text() == "mine"
 
 
 def test_a_file_above_the_output(build: Build, text: Path, tmp_path: Path) -> None:
@@ -242,10 +242,10 @@ def test_a_store_that_fails_while_pairs_are_made(parts: Path, build: Any, monkey
     lost = pytest.importorskip("botocore.exceptions").EndpointConnectionError(endpoint_url="http://store")
     for path in (parts / "build-corpus").rglob("*"):
         if path.is_file() and ".bertdata" not in path.parts:
-            target = files.place(f"memory://store/corpus/{path.relative_to(parts / 'build-corpus').as_posix()}")
+            target = files.to_path(f"memory://store/corpus/{path.relative_to(parts / 'build-corpus').as_posix()}")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    corpus, output = files.place("memory://store/corpus"), files.place("memory://store/pairs")
+    corpus, output = files.to_path("memory://store/corpus"), files.to_path("memory://store/pairs")
     real, left = files.digest, [3]
 
     def digest(*arguments: Any) -> str:

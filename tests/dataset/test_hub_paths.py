@@ -196,7 +196,7 @@ def test_files_of_a_branch_have_the_names_that_they_have_there(here: None, branc
     for source in (root, f"{root}/plain", f"{root}/plain/**/*.parquet"):
         found = find([source], [".parquet"], "--text")
         assert found == [(name, f"{root}/plain/{name}") for name in names]
-        with files.opened(found[0][1]) as file:
+        with files.open_file(found[0][1]) as file:
             assert file.read(4) == b"PAR1" and file.seek(-4, io.SEEK_END) and file.read() == b"PAR1"
 
 
@@ -244,4 +244,4 @@ def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(reached, "hf", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=r"hf://datasets/ada/books: .*pip install 'bertdata\[hub\]'"):
-        files.place("hf://datasets/ada/books")
+        files.to_path("hf://datasets/ada/books")

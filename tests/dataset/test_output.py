@@ -11,10 +11,10 @@ import pytest
 
 from bertdata.dataset import run as output
 from bertdata.dataset.manifest import NAME
-from bertdata.dataset.run import STATE, is_complete, opened, perform
+from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.io.files import TEMPORARY, digest, place, read_json, write_json, write_text
-from bertdata.io.lock import Job, hold, lock
+from bertdata.io.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
+from bertdata.io.lock import Job, hold, lock, release
 
 IDENTITY: dict[str, Any] = {
     "command": "build-corpus",
@@ -25,14 +25,14 @@ OTHER = {**IDENTITY, "command": "x"}
 
 
 def _finish(directory: Path, text: str = "first", identity: dict[str, Any] = IDENTITY, **how: bool) -> None:
-    with opened(directory, identity, **how) as root:
+    with building(directory, identity, **how) as root:
         write_text(root / "data" / "train-00000-of-00001.arrow", text)
         write_json(root / NAME, {"text": text})
 
 
 def _begin(directory: Path, name: str = "data/part", identity: dict[str, Any] = IDENTITY, **how: bool) -> Path:
     """Begin a run that ends when it has written a file; return where it builds."""
-    with opened(directory, identity, **how) as root:
+    with building(directory, identity, **how) as root:
         write_text(root / name, "done so far")
         write_text(root / STATE / "tasks" / "extract" / "00000.json", "{}")
     return root
@@ -62,11 +62,11 @@ def _beside(directory: Path) -> list[str]:
 
 
 def test_a_new_directory_is_begun_under_a_lock(directory: Path) -> None:
-    with opened(directory, IDENTITY) as root:
+    with building(directory, IDENTITY) as root:
         assert root.parent == directory / STATE
         assert read_json(root / STATE / "run.json") == IDENTITY
         for how in ({}, {"overwrite": True}):
-            with pytest.raises(OutputLockedError), opened(directory, IDENTITY, **how):
+            with pytest.raises(OutputLockedError), building(directory, IDENTITY, **how):
                 pass
     assert not is_complete(directory)
     _finish(directory)
@@ -86,7 +86,7 @@ def test_what_is_not_ours_is_refused_and_untouched(directory: Path, how: dict[st
     (directory / "thesis.tex").write_text("years of work")
     with (
         pytest.raises(OutputExistsError, match=r"thesis\.tex.*choose another `output`") as caught,
-        opened(directory, IDENTITY, **how),
+        building(directory, IDENTITY, **how),
     ):
         pass
     assert caught.value.exit_code == 5
@@ -98,7 +98,7 @@ def test_what_is_not_ours_is_refused_and_untouched(directory: Path, how: dict[st
 def test_a_data_directory_of_another_tool_is_refused(directory: Path, how: dict[str, bool]) -> None:
     """``data/`` and ``README.md`` are our names too, but no manifest and no state say that we wrote them."""
     write_text(directory / "data" / "measurements.csv", "1,2")
-    with pytest.raises(OutputExistsError, match="no data set of bertdata"), opened(directory, IDENTITY, **how):
+    with pytest.raises(OutputExistsError, match="no data set of bertdata"), building(directory, IDENTITY, **how):
         pass
     assert _content(directory) == {"data/measurements.csv": "1,2"}
 
@@ -106,7 +106,7 @@ def test_a_data_directory_of_another_tool_is_refused(directory: Path, how: dict[
 def test_our_finished_directory_with_a_strange_file_is_refused(directory: Path) -> None:
     _finish(directory)
     (directory / "notes.txt").write_text("mine")
-    with pytest.raises(OutputExistsError, match=r"notes\.txt"), opened(directory, IDENTITY, overwrite=True):
+    with pytest.raises(OutputExistsError, match=r"notes\.txt"), building(directory, IDENTITY, overwrite=True):
         pass
     assert _content(directory) == {**WHOLE, "notes.txt": "mine"}
 
@@ -114,20 +114,20 @@ def test_our_finished_directory_with_a_strange_file_is_refused(directory: Path) 
 def test_a_file_in_its_place_is_refused(directory: Path) -> None:
     directory.write_text("a file")
     for how in ({}, {"overwrite": True}):
-        with pytest.raises(OutputExistsError, match="is a file"), opened(directory, IDENTITY, **how):
+        with pytest.raises(OutputExistsError, match="is a file"), building(directory, IDENTITY, **how):
             pass
     assert directory.read_text() == "a file"
-    with pytest.raises((OutputExistsError, StorageError)), opened(directory / "below", IDENTITY):
+    with pytest.raises((OutputExistsError, StorageError)), building(directory / "below", IDENTITY):
         pass
 
 
 def test_the_same_run_goes_on_and_then_is_done(directory: Path) -> None:
     root = _begin(directory)
-    with opened(directory, {**IDENTITY, "inputs": IDENTITY["inputs"][::-1]}) as again:  # their order does not matter
+    with building(directory, {**IDENTITY, "inputs": IDENTITY["inputs"][::-1]}) as again:  # their order does not matter
         assert again == root and _content(root) == {"data/part": "done so far"}
         assert output.count_done(root, "extract") == 1 and output.count_done(root, "other") == 0
         write_json(root / NAME, {})
-    with opened(directory, IDENTITY) as done:
+    with building(directory, IDENTITY) as done:
         assert done == directory and is_complete(done)
     assert _content(directory) == {"data/part": "done so far", NAME: "{}\n"} and _state(directory) == AT_REST
 
@@ -149,7 +149,7 @@ def test_other_settings_name_the_difference_to_an_unfinished_run_and_its_size(
     write_text(root / "data" / "large", "x" * 2_000_000)
     with (
         pytest.raises(ResumeError, match=rf"{root} \(2\.0 MB\) is an unfinished run.*{named}.*`overwrite`") as caught,
-        opened(directory, {**IDENTITY, **changed}),
+        building(directory, {**IDENTITY, **changed}),
     ):
         pass
     assert caught.value.exit_code == 5
@@ -163,7 +163,7 @@ def test_other_settings_name_the_difference_to_a_finished_data_set(directory: Pa
     _finish(directory)
     with (
         pytest.raises(OutputExistsError, match=f"a finished data set of other settings.*{named}.*`overwrite`") as caught,
-        opened(directory, {**IDENTITY, **changed}),
+        building(directory, {**IDENTITY, **changed}),
     ):
         pass
     assert caught.value.exit_code == 5
@@ -173,7 +173,7 @@ def test_other_settings_name_the_difference_to_a_finished_data_set(directory: Pa
 def test_a_record_that_was_changed_is_of_another_run(directory: Path) -> None:
     root = _begin(directory)
     write_json(root / STATE / "run.json", {**IDENTITY, "command": "x"})
-    with pytest.raises(ResumeError, match="command: 'x' then, 'build-corpus' now"), opened(directory, IDENTITY):
+    with pytest.raises(ResumeError, match="command: 'x' then, 'build-corpus' now"), building(directory, IDENTITY):
         pass
     _finish(directory, overwrite=True)
     assert _content(directory) == WHOLE
@@ -187,7 +187,7 @@ def test_halves_of_files_are_swept(directory: Path) -> None:
         directory / STATE / f"{TEMPORARY}run.json-0",
     ):
         path.write_text("ha")
-    with opened(directory, IDENTITY) as root:
+    with building(directory, IDENTITY) as root:
         assert _content(root) == {"data/part": "done so far"}
         assert _state(directory) == [root.name, "lock"]
 
@@ -196,28 +196,31 @@ def test_what_a_worker_that_came_too_late_has_left_is_removed(directory: Path) -
     """It has made its directory again, in which no run was begun."""
     root = _begin(directory)
     (root / STATE / "run.json").unlink()
-    with opened(directory, OTHER) as other:
+    with building(directory, OTHER) as other:
         assert other != root and not root.exists() and _content(other) == {}
 
 
 def test_a_run_that_has_done_nothing_leaves_nothing(directory: Path) -> None:
-    with pytest.raises(RuntimeError), opened(directory, IDENTITY):
+    with pytest.raises(RuntimeError), building(directory, IDENTITY):
         raise RuntimeError
     assert _state(directory) == ["lock"]
     job = Job("7", "PortableRunner", "localhost:8099")
-    with pytest.raises(RuntimeError), opened(directory, IDENTITY) as root:
+    with pytest.raises(RuntimeError), building(directory, IDENTITY) as root:
         hold(directory / STATE, job)
         raise RuntimeError  # this command loses sight of the job, which goes on
     assert root.exists()
     for how in ({}, {"overwrite": True}):
-        with pytest.raises(OutputLockedError, match="job 7 of PortableRunner"), opened(directory, OTHER, **how):
+        with pytest.raises(OutputLockedError, match="job 7 of PortableRunner"), building(directory, OTHER, **how):
             pass
+    release(directory / STATE)
+    with building(directory, IDENTITY) as again:
+        assert again == root
 
 
 def test_overwrite_builds_apart_and_replaces_when_whole(directory: Path) -> None:
     _finish(directory)
     (directory / "rejects").mkdir()
-    with opened(directory, OTHER, overwrite=True) as root:
+    with building(directory, OTHER, overwrite=True) as root:
         write_text(root / "data" / "new", "second")
         assert _content(directory) == WHOLE
         write_json(root / NAME, {})
@@ -229,15 +232,15 @@ def test_overwrite_builds_apart_and_replaces_when_whole(directory: Path) -> None
 
 def test_overwrite_that_fails_keeps_the_old_and_goes_on(directory: Path) -> None:
     _finish(directory)
-    with pytest.raises(RuntimeError), opened(directory, IDENTITY, overwrite=True) as root:
+    with pytest.raises(RuntimeError), building(directory, IDENTITY, overwrite=True) as root:
         write_text(root / "data" / "new", "second")
         write_text(root / STATE / "tasks" / "extract" / "00000.json", "{}")
         raise RuntimeError
     assert _content(directory) == WHOLE
-    with opened(directory, IDENTITY) as done:
+    with building(directory, IDENTITY) as done:
         assert done == directory, "without --overwrite the finished one is what was asked for"
     assert output.leftovers(directory) == {str(root): sum(p.stat().st_size for p in root.rglob("*") if p.is_file())}
-    with opened(directory, IDENTITY, overwrite=True) as again:
+    with building(directory, IDENTITY, overwrite=True) as again:
         assert again == root and _content(root) == {"data/new": "second"}
         write_json(root / NAME, {})
     assert _content(directory) == {"data/new": "second", NAME: "{}\n"} and output.leftovers(directory) == {}
@@ -254,7 +257,7 @@ def test_data_without_a_manifest_is_replaced_only_when_asked(directory: Path) ->
     (directory / NAME).unlink()
     with (
         pytest.raises(OutputExistsError, match="data without a whole manifest: replace it with `overwrite`"),
-        opened(directory, IDENTITY),
+        building(directory, IDENTITY),
     ):
         pass
     _finish(directory, overwrite=True)
@@ -264,7 +267,7 @@ def test_data_without_a_manifest_is_replaced_only_when_asked(directory: Path) ->
 def test_overwrite_of_a_copy_without_state(directory: Path) -> None:
     """A data set that came by download has a manifest, and no hidden directory."""
     write_json(directory / NAME, {"bertdata": 1})
-    with pytest.raises(OutputExistsError, match="finished"), opened(directory, IDENTITY):
+    with pytest.raises(OutputExistsError, match="finished"), building(directory, IDENTITY):
         pass
     _finish(directory, overwrite=True)
     assert _content(directory) == WHOLE and _beside(directory) == ["corpus"]
@@ -286,14 +289,14 @@ def test_the_current_directory_as_output(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "corpus").mkdir()
     monkeypatch.chdir(tmp_path / "corpus")
     for how in ({}, {"overwrite": True}):
-        with opened(Path("."), IDENTITY, **how) as root:
+        with building(Path("."), IDENTITY, **how) as root:
             write_json(root / NAME, {})
     assert is_complete(tmp_path / "corpus")
 
 
 def test_a_locked_overwrite_keeps_out_a_second(directory: Path) -> None:
     _finish(directory)
-    with lock(directory / STATE / "lock"), pytest.raises(OutputLockedError), opened(directory, IDENTITY, overwrite=True):
+    with lock(directory / STATE / "lock"), pytest.raises(OutputLockedError), building(directory, IDENTITY, overwrite=True):
         pass
     assert _content(directory) == WHOLE
 
@@ -303,7 +306,7 @@ def test_a_lock_in_a_store_is_waited_for_and_the_wait_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], alive: bool
 ) -> None:
     pytest.importorskip("upath")
-    path: Any = place(f"memory://locks/{alive}/corpus/.bertdata/lock")
+    path: Any = to_path(f"memory://locks/{alive}/corpus/.bertdata/lock")
     path.fs.pipe_file(path.path, b"process 7 on elsewhere, 0badcafe")
     waited = []
 

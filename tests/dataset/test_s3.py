@@ -25,7 +25,7 @@ from bertdata.build.corpus.plan import plan
 from bertdata.config import CorpusConfig
 from bertdata.errors import StorageError
 from bertdata.io import files
-from bertdata.records import Page, Piece, Reject
+from bertdata.records import FileRange, Page, Reject
 from bertdata.sources import dumps
 
 pytest.importorskip("upath")
@@ -202,13 +202,13 @@ def test_a_dump_is_read_in_ranges_and_hardly_more_than_once(
     def read(path: str) -> tuple[list[tuple[int, int]], list[list[Page | Reject]], str]:
         ranges = dumps.split(path, target)
         site = dumps.read_site(path)
-        pages = [list(dumps.read_pages(Piece("x", path, start, end), site, 1 << 24)) for start, end in ranges]
+        pages = [list(dumps.read_pages(FileRange("x", path, start, end), site, 1 << 24)) for start, end in ranges]
         return ranges, pages, files.digest(path)
 
     here = read(str(tmp_path / "testwiki.xml.bz2"))
     assert not asked and len(here[0]) == 3 and sum(map(len, here[1])) == 20
     assert read(f"s3://{BUCKET}/in/testwiki.xml.bz2") == here
-    again = sum(asked)  # the cuts, the header, all pieces, and the digest, which is the whole file once more
+    again = sum(asked)  # the cuts, the header, all parts, and the digest, which is the whole file once more
     assert again < 2.9 * len(packed) and len(asked) < 30
 
 

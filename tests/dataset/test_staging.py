@@ -23,7 +23,7 @@ from tiny import write_pairs
 from bertdata import Shards
 from bertdata.dataset import manifest, staging
 from bertdata.dataset.manifest import NAME
-from bertdata.dataset.run import STATE, is_complete, opened
+from bertdata.dataset.run import STATE, building, is_complete
 from bertdata.dataset.staging import commit, settle, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
 from bertdata.io.files import read_json, write_json, write_text
@@ -45,7 +45,7 @@ def _whole(directory: Path, text: str = "first", **how: Any) -> Path:
     class Killed(Exception):
         pass
 
-    with pytest.raises(Killed), opened(directory, IDENTITY, overwrite=True) as root:
+    with pytest.raises(Killed), building(directory, IDENTITY, overwrite=True) as root:
         write_text(root / "data" / "train-00000-of-00001.arrow", text)
         write_text(root / STATE / "tasks" / "extract" / "00000.json", "{}")
         write_json(root / NAME, {"text": text})
@@ -129,7 +129,7 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
     """An engine may work on at tasks of a command that was killed, when the next one has begun with other settings."""
 
     def work(_task: Task) -> dict[str, Any]:
-        with opened(directory, OTHER, overwrite=True) as later:
+        with building(directory, OTHER, overwrite=True) as later:
             write_text(later / "data" / "a", "later")
             write_text(root / "data" / "a", "late")
             write_json(later / NAME, {})
@@ -139,7 +139,7 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
     with pytest.raises(StorageError, match="is not there for a worker on"):
         list(Perform(root, "extract", work).process(Task(1, "text", "[]"))), list(Perform(root, "extract", work).process(TASK))
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
-    with opened(directory, OTHER) as done:
+    with building(directory, OTHER) as done:
         assert done == directory
 
 
@@ -296,7 +296,7 @@ def test_a_directory_that_another_may_have_planted_is_refused_and_stays(
     before = {*directory.rglob("*")} - locks
     with (
         pytest.raises(OutputExistsError, match=f"{says}.*choose another `output`") as caught,
-        opened(directory, IDENTITY, overwrite=overwrite),
+        building(directory, IDENTITY, overwrite=overwrite),
     ):
         raise AssertionError("it was adopted")
     assert caught.value.exit_code == 5
@@ -315,7 +315,10 @@ def test_what_no_run_writes_inside_of_a_build_is_refused(directory: Path, tmp_pa
         os.mkfifo(path)
     else:
         path.symlink_to(tmp_path / "mine" if kind == "folder" else root / "data" / "part")
-    with pytest.raises(OutputExistsError, match=r"data/strange is a link, or no file: .* remove it"), opened(directory, IDENTITY):
+    with (
+        pytest.raises(OutputExistsError, match=r"data/strange is a link, or no file: .* remove it"),
+        building(directory, IDENTITY),
+    ):
         raise AssertionError("it was adopted")
     assert os.path.lexists(path) and (tmp_path / "mine").is_dir()
 
@@ -352,7 +355,7 @@ def test_pipes_in_the_place_of_state_files_make_nobody_wait(directory: Path) -> 
         os.mkfifo(directory / name)
     with pytest.raises(NoInputError):
         manifest.read(directory)
-    with pytest.raises((OutputExistsError, OutputLockedError)), opened(directory, IDENTITY):
+    with pytest.raises((OutputExistsError, OutputLockedError)), building(directory, IDENTITY):
         raise AssertionError("it was adopted")
 
 

@@ -54,10 +54,10 @@ class Cloud:
     @property
     def options(self) -> list[str]:
         """The words after ``--`` that send a job here."""
-        place = ("--project=my-project", "--region=europe-west4", f"--temp_location=gs://{BUCKET}/temp")
+        where = ("--project=my-project", "--region=europe-west4", f"--temp_location=gs://{BUCKET}/temp")
         return [
             "--runner=DataflowRunner",
-            *place,
+            *where,
             "--no_auth",
             f"--dataflow_endpoint={self.dataflow}",
             f"--sdk_container_image={IMAGE}",

@@ -147,10 +147,12 @@ def dask_cluster(root: Path, *, unseen: Path | None = None) -> Iterator[Cluster]
         )
         workers = []
         for number, umask in enumerate(UMASKS):
-            place = root / f"worker-{number}"
-            options = (*quiet, "--no-nanny", "--nthreads", 1, "--local-directory", place)
+            directory = root / f"worker-{number}"
+            options = (*quiet, "--no-nanny", "--nthreads", 1, "--local-directory", directory)
             hidden = unseen if number else None
-            workers.append(local.start(place, python, "-m", "distributed.cli.dask_worker", *options, umask=umask, unseen=hidden))
+            workers.append(
+                local.start(directory, python, "-m", "distributed.cli.dask_worker", *options, umask=umask, unseen=hidden)
+            )
             stack.callback(end, workers[-1])
         for number, worker in enumerate(workers):
             wait_for(root / f"worker-{number}" / "log", "Registered to:", worker)

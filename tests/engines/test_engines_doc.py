@@ -41,17 +41,19 @@ def block_with(text: str) -> str:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def directory(tmp_path: Path) -> Path:
     """A directory with what the commands read: dumps."""
     (tmp_path / "dumps").mkdir()
     shutil.copy(next(SAMPLE.glob("*en*.bz2")), tmp_path / "dumps")
     return tmp_path
 
 
-def sh(script: str, place: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def sh(script: str, directory: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a script as a user would."""
     environment = {**os.environ, "PATH": PATH, **env}
-    return subprocess.run(["sh", "-ec", script], cwd=place, env=environment, capture_output=True, text=True, timeout=2 * SECONDS)
+    return subprocess.run(
+        ["sh", "-ec", script], cwd=directory, env=environment, capture_output=True, text=True, timeout=2 * SECONDS
+    )
 
 
 def test_every_line_of_every_block_has_a_test() -> None:
@@ -74,10 +76,10 @@ def test_every_line_of_every_block_has_a_test() -> None:
             assert "…" not in line, f"a command with a gap cannot be run: {line}"
 
 
-def test_the_local_command(place: Path) -> None:
-    done = sh(block_with("here, a worker for each core"), place)
+def test_the_local_command(directory: Path) -> None:
+    done = sh(block_with("here, a worker for each core"), directory)
     assert done.returncode == 0, done.stderr
-    assert (place / "corpus" / "manifest.json").exists()
+    assert (directory / "corpus" / "manifest.json").exists()
 
 
 def test_beam_takes_the_options_of_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +147,7 @@ def test_the_templates_take_their_parameters() -> None:
 
 
 @contextlib.contextmanager
-def dask_of(block: str, place: Path) -> Iterator[str]:
+def dask_of(block: str, directory: Path) -> Iterator[str]:
     """Run the scheduler and the worker of a block, each in its own shell after the block's exports; yield the other lines."""
     port = str(free_ports(1)[0])
     block = re.sub(r"  +#.*", "", block).replace("scheduler:8786", f"127.0.0.1:{port}").replace("8786", port)
@@ -153,12 +155,14 @@ def dask_of(block: str, place: Path) -> Iterator[str]:
     before = "\n".join(line for line in block.splitlines() if not line.startswith(("dask ", "bertdata ", "openssl ")))
     with contextlib.ExitStack() as stack:
         for server, said in zip(servers, ("Scheduler at:", "Registered to:"), strict=True):
-            log = place / f"{server.split()[1]}.log"
+            log = directory / f"{server.split()[1]}.log"
             script = f"{before}\nexec {server}"
             with log.open("wb") as file:
                 words = [*TIED, "sh", "-ec", script]
                 environment = {**os.environ, "PATH": PATH}
-                process = subprocess.Popen(words, cwd=place, env=environment, stdout=file, stderr=file, start_new_session=True)
+                process = subprocess.Popen(
+                    words, cwd=directory, env=environment, stdout=file, stderr=file, start_new_session=True
+                )
             stack.callback(end, process)
             wait_for(log, said, process)
             if Path("/proc/net/tcp").exists():
@@ -167,32 +171,32 @@ def dask_of(block: str, place: Path) -> Iterator[str]:
 
 
 @pytest.mark.long
-def test_dask(place: Path) -> None:
+def test_dask(directory: Path) -> None:
     """Also with the settings for accidents: a wrong one ends the scheduler."""
     pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
     install = block_with("tcp://scheduler:8786 --dask_partition_size")
     command = next(line for line in install.splitlines() if line.startswith("bertdata "))
-    with dask_of(block_with("NO_WORKERS_TIMEOUT") + command, place) as script:
-        done = sh(script, place)
+    with dask_of(block_with("NO_WORKERS_TIMEOUT") + command, directory) as script:
+        done = sh(script, directory)
     assert done.returncode == 0, done.stderr
-    one = sh(block_with("here, a worker for each core").replace("--output corpus", "--output one"), place)
-    assert one.returncode == 0 and digests(place / "corpus") == digests(place / "one")
+    one = sh(block_with("here, a worker for each core").replace("--output corpus", "--output one"), directory)
+    assert one.returncode == 0 and digests(directory / "corpus") == digests(directory / "one")
 
 
 @pytest.mark.long
-def test_dask_with_tls(place: Path) -> None:
+def test_dask_with_tls(directory: Path) -> None:
     """Who has no certificate is refused."""
     pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed")
     block = block_with("openssl req")
-    assert sh(block.splitlines()[0], place).returncode == 0
-    assert (place / "dask-key.pem").stat().st_mode & 0o077 == 0
-    with dask_of(block, place) as script:
+    assert sh(block.splitlines()[0], directory).returncode == 0
+    assert (directory / "dask-key.pem").stat().st_mode & 0o077 == 0
+    with dask_of(block, directory) as script:
         address = re.findall(r"address=tls://(\S+)", script)[0]
         for scheme in ("tls", "tcp"):
             code = f"import distributed; distributed.Client('{scheme}://{address}', timeout=3)"
-            stranger = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=False)
+            stranger = subprocess.run([sys.executable, "-c", code], cwd=directory, capture_output=True, text=True, check=False)
             assert stranger.returncode != 0
-        done = sh(script, place)
+        done = sh(script, directory)
     assert done.returncode == 0, done.stderr

@@ -37,10 +37,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         processes.append(host.start(root / "master", *own, *master))
         wait_for(root / "master" / "log", "New state: ALIVE", processes[0])
         for number, umask in enumerate(UMASKS):
-            place = root / f"worker-{number}"
-            options = ("--host", "127.0.0.1", "--webui-port", 0, "--cores", 1, "--memory", "1g", "--work-dir", place / "work")
+            directory = root / f"worker-{number}"
+            options = ("--host", "127.0.0.1", "--webui-port", 0, "--cores", 1, "--memory", "1g", "--work-dir", directory / "work")
             worker = (launcher, "org.apache.spark.deploy.worker.Worker", *options, f"spark://127.0.0.1:{port}")
-            processes.append(host.start(place, *own, *worker, umask=umask))
+            processes.append(host.start(directory, *own, *worker, umask=umask))
         for number, process in enumerate(processes[1:]):
             wait_for(root / f"worker-{number}" / "log", "Successfully registered with master", process)
         conf = {"default.parallelism": 4, "ui.enabled": "false", "executor.memory": "1g", "executor.extraJavaOptions": _LIGHT}

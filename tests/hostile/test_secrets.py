@@ -276,12 +276,12 @@ def test_a_token_of_the_hub_that_no_header_takes(closed: Closed, run: Run, tmp_p
 
 def test_keys_of_a_store_in_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("s3fs")
-    path: Any = files.place(f"s3://{USER}:{PASSWORD}@bucket/corpus")
+    path: Any = files.to_path(f"s3://{USER}:{PASSWORD}@bucket/corpus")
     assert str(path) == "s3://bucket/corpus" and PASSWORD not in repr(path) + repr(path / "data")
     assert ((path / "data").fs.key, path.fs.secret) == (USER, PASSWORD)
-    assert files.place(str(path / "data")).fs.secret == PASSWORD  # type: ignore[attr-defined]
+    assert files.to_path(str(path / "data")).fs.secret == PASSWORD  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="takes no login") as caught:
-        files.place(f"memory://{USER}:{PASSWORD}@bucket/corpus")
+        files.to_path(f"memory://{USER}:{PASSWORD}@bucket/corpus")
     assert not leaks(Path("/nothing"), str(caught.value))
 
 

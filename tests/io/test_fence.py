@@ -11,7 +11,7 @@ from bertdata.pipelines import transforms
 from bertdata.pipelines.transforms import Perform, Writing
 
 from bertdata.dataset import run as output
-from bertdata.dataset.run import STATE, opened
+from bertdata.dataset.run import STATE, building
 from bertdata.errors import OutputLockedError
 from bertdata.io import files
 from bertdata.io.fence import TOKEN, admit, fenced, token
@@ -23,12 +23,12 @@ TASK = Task(0, "text", "[]")
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    return files.place(f"memory://late-{tmp_path.name}/out")
+    return files.to_path(f"memory://late-{tmp_path.name}/out")
 
 
 def begin(directory: Path, seed: int, **how: bool) -> Path:
     """Begin a run, as a command does that is killed later; return where it builds."""
-    with opened(directory, {"command": "x", "seed": seed}, **how) as root:
+    with building(directory, {"command": "x", "seed": seed}, **how) as root:
         return root
 
 

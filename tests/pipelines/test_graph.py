@@ -154,7 +154,7 @@ def length(value: Any) -> int:
 def paths(value: Any) -> list[str]:
     """Return the paths that an element names."""
     if isinstance(value, Task):
-        return [piece.path for piece in unpack(value.pieces)]
+        return [part.path for part in unpack(value.parts)]
     return [path for part in value for path in paths(part)] if isinstance(value, tuple) else []
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import book, plain_epub, tar
 
-from bertdata.records import Drop, Piece, Reject
+from bertdata.records import Drop, FileRange, Reject
 from bertdata.sources.books import Book, read_books, split
 from bertdata.sources.books.archive import cut
 from bertdata.sources.tables import Columns
@@ -25,8 +25,8 @@ Found = Book | Drop | Reject
 
 
 def read(path: Path, ranges: list[tuple[int, int]] | None = None, most: int = MOST) -> list[Found]:
-    pieces = [Piece(path.name, str(path), *cut) for cut in ranges or [(0, path.stat().st_size)]]
-    return list(read_books(pieces, max_bytes=most))
+    parts = [FileRange(path.name, str(path), *cut) for cut in ranges or [(0, path.stat().st_size)]]
+    return list(read_books(parts, max_bytes=most))
 
 
 def write(path: Path, data: bytes) -> Path:
@@ -110,7 +110,7 @@ def test_every_member_that_is_no_file_below_the_archive_is_a_reject_by_name(tmp_
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar", "a.tar.gz"]
 
 
-def test_pieces_give_what_the_whole_archive_gives(tmp_path: Path) -> None:
+def test_parts_give_what_the_whole_archive_gives(tmp_path: Path) -> None:
     names = [f"{'long/' * (n % 40)}{n}.txt" for n in range(60)]
     for form in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT):
         path = write(tmp_path / "a.tar", tar([(name, book(n)) for n, name in enumerate(names)], form=form))
@@ -227,7 +227,9 @@ def test_memory_does_not_grow_with_members(tmp_path: Path) -> None:
     tracemalloc.start()
     cut(str(path), path.stat().st_size, 1 << 20)
     assert (
-        sum(isinstance(item, Drop) for item in read_books([Piece("a.tar", str(path), 0, path.stat().st_size)], max_bytes=9999))
+        sum(
+            isinstance(item, Drop) for item in read_books([FileRange("a.tar", str(path), 0, path.stat().st_size)], max_bytes=9999)
+        )
         == 6000
     )
     assert tracemalloc.get_traced_memory()[1] < 2 << 20

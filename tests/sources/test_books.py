@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.records import Piece, Reject
+from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, clean, read_book, read_books
 from bertdata.sources.books.blocks import Block, blocks, is_list, is_table, is_verse, split_unparted
 from bertdata.sources.books.gutenberg import header_field, is_credit, language_code, strip_licence
@@ -44,7 +44,7 @@ def book(body: str, title: str = "The Kettle", language: str = "English") -> str
 def one(tmp_path: Path, data: bytes, name: str = "shelf/kettle.txt", max_bytes: int = 1 << 20) -> Book | Reject:
     path = tmp_path / "file"
     path.write_bytes(data)
-    found = list(read_books([Piece(name, str(path), 0, len(data))], max_bytes=max_bytes))
+    found = list(read_books([FileRange(name, str(path), 0, len(data))], max_bytes=max_bytes))
     assert len(found) == 1
     return found[0]
 

@@ -25,7 +25,7 @@ MARKS = {True: 0x314159265359, False: 0x177245385090}
 
 
 def _read(path: Path, start: int = 0) -> tuple[dict[int, bytes], list[Damage]]:
-    """Read a file: the text of each block by its place, and the damage."""
+    """Read a file: the text of each block by where it begins, and the damage."""
     texts: dict[int, bytes] = {}
     damages: list[Damage] = []
     with open(path, "rb") as file:
@@ -43,7 +43,7 @@ def _write(path: Path, data: bytes) -> Path:
     return path
 
 
-def _places(data: bytes, opens: bool = True) -> list[int]:
+def _marks_at(data: bytes, opens: bool = True) -> list[int]:
     """Find the bits at which marks stand, as text in a text of noughts and ones."""
     return [found.start() for found in re.finditer(f"(?={MARKS[opens]:048b})", "".join(f"{byte:08b}" for byte in data))]
 
@@ -60,7 +60,7 @@ MARKED = st.lists(st.one_of(st.binary(max_size=20), st.sampled_from([mark.to_byt
 @given(parts=MARKED, shift=st.integers(0, 7), known=st.integers(0, 9))
 def test_marks_are_found_at_any_bit(parts: list[bytes], shift: int, known: int) -> None:
     data = (int.from_bytes(b"".join(parts), "big") << shift).to_bytes(len(b"".join(parts)) + 1, "big")
-    expected = sorted(chain(*([(bit, MARKS[opens]) for bit in _places(data, opens)] for opens in (True, False))))
+    expected = sorted(chain(*([(bit, MARKS[opens]) for bit in _marks_at(data, opens)] for opens in (True, False))))
     known = min(known, len(data))
     found = list(bzip2._marks(data, known))
     assert found == [mark for mark in expected if mark[0] >= 8 * known]
@@ -78,34 +78,34 @@ def test_how_much_is_read_at_a_time_does_not_matter(tmp_path: Path, parts: list[
     assert sum(segment.bits for segment in whole) == 8 * len(data)
 
 
-def test_every_block_of_a_single_stream_is_a_place_to_read_from(single: Path) -> None:
+def test_every_block_of_a_single_stream_can_be_read_from(single: Path) -> None:
     texts, damages = _read(single)
     assert damages == [] and b"".join(texts.values()) == TEXT
-    places = sorted(texts)
-    bits = [bit for bit in _places(STREAM) if bit > 32]  # the first block begins where its stream does
-    assert places == [0, *(bit // 8 for bit in bits)] and len(places) == 6
+    starts = sorted(texts)
+    bits = [bit for bit in _marks_at(STREAM) if bit > 32]  # the first block begins where its stream does
+    assert starts == [0, *(bit // 8 for bit in bits)] and len(starts) == 6
     assert {bit % 8 for bit in bits} != {0}, "blocks begin anywhere in a byte"
-    for number, place in enumerate(places):
-        assert _read(single, place) == ({at: texts[at] for at in places[number:]}, [])
+    for number, start in enumerate(starts):
+        assert _read(single, start) == ({at: texts[at] for at in starts[number:]}, [])
 
 
 @pytest.mark.parametrize("span", [1, 60_000, 1 << 22])
 def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest.MonkeyPatch, span: int) -> None:
     """The first block from each multiple of the target on, whatever is looked at by one thread."""
     monkeypatch.setattr(bzip2, "_SPAN", span)
-    places = sorted(_read(single)[0])
+    starts = sorted(_read(single)[0])
     for target in (100, 50_000, 70_000, 120_000, len(STREAM)):
-        firsts = [[place for place in places if place >= at][:1] for at in range(0, len(STREAM), target)]
-        assert block_starts(str(single), target) == sorted({place for first in firsts for place in first})
+        firsts = [[start for start in starts if start >= at][:1] for at in range(0, len(STREAM), target)]
+        assert block_starts(str(single), target) == sorted({start for first in firsts for start in first})
     if span > 1:  # or each byte is a span of its own
-        assert block_starts(str(single), 1) == places
+        assert block_starts(str(single), 1) == starts
 
 
 def test_a_store_is_asked_by_several_threads_and_gives_the_same_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("upath")
     monkeypatch.setattr(bzip2, "_SPAN", 10_000)
     monkeypatch.setattr(bzip2, "_NEAR", 1000)
-    path, store = _write(tmp_path / "a.bz2", STREAM * 4), files.place("memory://cuts/a.bz2")
+    path, store = _write(tmp_path / "a.bz2", STREAM * 4), files.to_path("memory://cuts/a.bz2")
     store.write_bytes(path.read_bytes())
     threads: set[int] = set()
     kept = bzip2._next_start
@@ -130,12 +130,12 @@ def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: 
 
 
 def _inner() -> list[int]:
-    return [bit // 8 for bit in _places(STREAM) if bit > 32]
+    return [bit // 8 for bit in _marks_at(STREAM) if bit > 32]
 
 
 @pytest.mark.parametrize("step", [-9, -5, -4, -3, -1, 0, 1])
-def test_a_header_across_the_place_where_a_search_begins(tmp_path: Path, step: int) -> None:
-    """The place of a block must not depend on where the search for it began: two tasks would read it, or none."""
+def test_a_header_across_the_offset_where_a_search_begins(tmp_path: Path, step: int) -> None:
+    """The offset of a block must not depend on where the search for it began: two tasks would read it, or none."""
     small = bz2.compress(b"small")
     path = _write(tmp_path / "a.bz2", small + small + small)
     starts = block_starts(str(path), len(small) + step)
@@ -144,13 +144,13 @@ def test_a_header_across_the_place_where_a_search_begins(tmp_path: Path, step: i
 
 
 @pytest.mark.parametrize("number", range(6))
-@pytest.mark.parametrize("place", [10, 1000, -1000, -20])
-def test_a_damaged_block_costs_itself(tmp_path: Path, single: Path, number: int, place: int) -> None:
+@pytest.mark.parametrize("offset", [10, 1000, -1000, -20])
+def test_a_damaged_block_costs_itself(tmp_path: Path, single: Path, number: int, offset: int) -> None:
     whole, _ = _read(single)
-    places = [*whole, len(STREAM)]
-    start, end = places[number], places[number + 1]
+    starts = [*whole, len(STREAM)]
+    start, end = starts[number], starts[number + 1]
     data = bytearray(STREAM)
-    data[start + place if place > 0 else end + place] ^= 0x21
+    data[start + offset if offset > 0 else end + offset] ^= 0x21
     texts, damages = _read(_write(tmp_path / "a.bz2", bytes(data)))
     assert [damage[:2] for damage in damages] == [(start, end)]
     assert texts == {**whole, start: b""}
@@ -158,27 +158,27 @@ def test_a_damaged_block_costs_itself(tmp_path: Path, single: Path, number: int,
 
 def test_damaged_neighbours_are_one_damage(tmp_path: Path, single: Path) -> None:
     whole, _ = _read(single)
-    places = list(whole)
+    starts = list(whole)
     data = bytearray(STREAM)
-    data[places[1] + 100 : places[3] + 100] = bytes(places[3] - places[1])
+    data[starts[1] + 100 : starts[3] + 100] = bytes(starts[3] - starts[1])
     texts, damages = _read(_write(tmp_path / "a.bz2", bytes(data)))
-    assert damages == [Damage(places[1], places[4], "damaged-stream")]
-    assert {at: text for at, text in texts.items() if text} == {at: whole[at] for at in (0, places[4], places[5])}
+    assert damages == [Damage(starts[1], starts[4], "damaged-stream")]
+    assert {at: text for at, text in texts.items() if text} == {at: whole[at] for at in (0, starts[4], starts[5])}
 
 
 def test_a_single_stream_cut_short(tmp_path: Path, single: Path) -> None:
     whole, _ = _read(single)
-    places = list(whole)
-    texts, damages = _read(_write(tmp_path / "a.bz2", STREAM[: places[3] + 1000]))
-    assert damages == [Damage(places[3], places[3] + 1000, "truncated-stream")]
-    assert b"".join(texts.values()) == b"".join(whole[at] for at in places[:3])
+    starts = list(whole)
+    texts, damages = _read(_write(tmp_path / "a.bz2", STREAM[: starts[3] + 1000]))
+    assert damages == [Damage(starts[3], starts[3] + 1000, "truncated-stream")]
+    assert b"".join(texts.values()) == b"".join(whole[at] for at in starts[:3])
 
 
 @pytest.mark.parametrize("mark", [True, False])
 def test_a_mark_that_stands_in_a_block_by_chance(single: Path, monkeypatch: pytest.MonkeyPatch, mark: bool) -> None:
-    """Of 2^48 places one looks like a mark: the text of the block tells, and nothing is lost."""
+    """Of 2^48 offsets one looks like a mark: the text of the block tells, and nothing is lost."""
     honest = bzip2._marks
-    chance = _places(STREAM)[2] + 300_001
+    chance = _marks_at(STREAM)[2] + 300_001
 
     def marks(data: bytes, known: int):  # type: ignore[no-untyped-def]
         here = [(chance, MARKS[mark])] if 8 * known <= chance < 8 * len(data) and data.startswith(STREAM[:50]) else []

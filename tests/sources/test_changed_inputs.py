@@ -21,7 +21,7 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
 from bertdata.errors import ResumeError, StorageError, VerificationError
 from bertdata.io import stamp
-from bertdata.io.files import place
+from bertdata.io.files import to_path
 
 DUMP = "xwiki-20260101-pages-articles.xml"
 
@@ -155,7 +155,7 @@ def test_a_stamp_tells_every_change(tmp_path: Path) -> None:
 
 def test_a_stamp_of_a_store(tmp_path: Path) -> None:
     pytest.importorskip("upath")
-    path = place("memory://stamps/file")
+    path = to_path("memory://stamps/file")
     path.write_bytes(b"one")
     before = stamp.stamp(path)
     assert before and stamp.stamp(path) == before
@@ -168,10 +168,10 @@ def test_a_shard_of_a_corpus_that_is_changed_later(sample_corpus: Path, tmp_path
     root = Path(shutil.copytree(sample_corpus, tmp_path / "corpus"))
     os.utime(root / "manifest.json")
     source = corpus.read(root)
-    (piece,) = corpus.unpack(source.tasks[0].pieces)
-    later = source.tasks[0]._replace(pieces=corpus.pack([piece._replace(start=1, end=1)]))
+    (part,) = corpus.unpack(source.tasks[0].parts)
+    later = source.tasks[0]._replace(parts=corpus.pack([part._replace(start=1, end=1)]))
     assert list(source.reader().columns(later, "id")) == []
-    flip(root / piece.name)
+    flip(root / part.name)
     with pytest.raises(VerificationError, match="is not what its manifest says"):
         list(source.reader().columns(later, "id"))
 

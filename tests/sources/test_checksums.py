@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertdata.errors import VerificationError
-from bertdata.records import Piece
+from bertdata.records import FileRange
 from bertdata.sources.dumps.checksums import check, published
 
 TEXT = b"what was published"
@@ -28,7 +28,7 @@ def test_sums_by_any_name(dump: Path, name: str, line: str) -> None:
     other = f"{'0' * 32}  other-{dump.name}\n"
     (dump.parent / name).write_text(line.format(MD5.upper(), dump.name) + "\n" + other)
     assert published(str(dump)) == f"md5:{MD5}"
-    check([Piece(dump.name, str(dump), 0, len(TEXT))], f"md5:{MD5}")
+    check([FileRange(dump.name, str(dump), 0, len(TEXT))], f"md5:{MD5}")
 
 
 def test_the_strongest_counts(dump: Path) -> None:
@@ -57,14 +57,18 @@ def test_what_says_nothing_of_the_dump(dump: Path, name: str, text: str) -> None
 
 def test_another_sum_is_an_error_that_names_the_file_and_what_to_do(dump: Path) -> None:
     with pytest.raises(VerificationError, match=rf"{dump.name} is not what was published: its md5 is {MD5}.*fetch it again"):
-        check([Piece(dump.name, str(dump), 0, len(TEXT))], f"md5:{'0' * 32}")
+        check([FileRange(dump.name, str(dump), 0, len(TEXT))], f"md5:{'0' * 32}")
 
 
-def test_the_digests_of_pieces(dump: Path) -> None:
+def test_the_digests_of_parts(dump: Path) -> None:
     """Those that a file had when it was cut; one that has grown is another file."""
-    pieces = [Piece(dump.name, str(dump), 0, 5), Piece(dump.name, str(dump), 5, 5), Piece(dump.name, str(dump), 5, len(TEXT))]
+    parts = [
+        FileRange(dump.name, str(dump), 0, 5),
+        FileRange(dump.name, str(dump), 5, 5),
+        FileRange(dump.name, str(dump), 5, len(TEXT)),
+    ]
     wanted = [hashlib.sha256(part).hexdigest() for part in (TEXT[:5], b"", TEXT[5:])]
-    assert check(pieces, f"md5:{MD5}") == check(pieces, f"sha1:{SHA1}") == wanted
+    assert check(parts, f"md5:{MD5}") == check(parts, f"sha1:{SHA1}") == wanted
     dump.write_bytes(TEXT + b"!")
     with pytest.raises(VerificationError, match="is not what was published"):
-        check(pieces, f"md5:{MD5}")
+        check(parts, f"md5:{MD5}")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import CONTAINER, SENTENCES, XHTML, epub, package, page, plain_epub
 
-from bertdata.records import Piece, Reject
+from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, read_books
 from bertdata.sources.books.epub import Unreadable, read_epub
 from bertdata.sources.books.markup import Tag, attributes, tags_and_text
@@ -39,7 +39,7 @@ def prose(body: str) -> list[str]:
 def read(tmp_path: Path, data: bytes, name: str = "shelf/kettle.epub", most: int = MOST) -> Book | Reject:
     path = tmp_path / "file.epub"
     path.write_bytes(data)
-    (found,) = read_books([Piece(name, str(path), 0, len(data))], max_bytes=most)
+    (found,) = read_books([FileRange(name, str(path), 0, len(data))], max_bytes=most)
     assert isinstance(found, Book | Reject)
     return found
 

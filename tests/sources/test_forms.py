@@ -14,7 +14,7 @@ from conftest import Build, Run, digests, read_manifest, read_rows
 from made import SENTENCES, book, epub, page, plain_epub, table, tar, write_arrow, write_parquet
 
 from bertdata.io.files import size
-from bertdata.records import Piece, Reject
+from bertdata.records import FileRange, Reject
 from bertdata.sources import ranges
 from bertdata.sources.books import Book, markup, read_books, sentence_lines, split, xhtml
 from bertdata.sources.tables import Columns, batches, columns
@@ -33,8 +33,8 @@ def lines_file(tmp_path: Path, text: bytes | None = None) -> Path:
 
 
 def read(path: Path, ranges: list[tuple[int, int]], count: int, most: int = 1000) -> list[Book | Reject]:
-    pieces = [Piece(path.name, str(path), *each) for each in ranges]
-    return list(read_books(pieces, sentences=count, max_bytes=most))  # type: ignore[arg-type]
+    parts = [FileRange(path.name, str(path), *each) for each in ranges]
+    return list(read_books(parts, sentences=count, max_bytes=most))  # type: ignore[arg-type]
 
 
 def test_lines_become_documents_of_a_stated_size(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_text_with_a_paragraph_a_line(tmp_path: Path, gap: str) -> None:
     body = [*FRONT, "Chapter One", *LONG[:4], "* * *", *LONG[4:6], *spoken, "Chapter Two: The Lamps", *LONG[6:], "~~~~"]
     path = tmp_path / "kettle.epub.txt"
     path.write_text(gap.join(body))
-    (found,) = read_books([Piece(path.name, str(path), 0, path.stat().st_size)], max_bytes=1 << 20)
+    (found,) = read_books([FileRange(path.name, str(path), 0, path.stat().st_size)], max_bytes=1 << 20)
     assert found == Book("books:kettle.epub.txt", "kettle", "", [*LONG[:6], *spoken, *LONG[6:]])
 
 
@@ -148,9 +148,9 @@ def test_every_form_is_read_from_a_store_as_from_a_disk(shelf: Path) -> None:
     for path in shelf.iterdir():
         store.pipe(f"/forms/{path.name}", path.read_bytes())
         found = []
-        for place in (str(path), f"memory://forms/{path.name}"):
-            ranges = split(place, size(place), 1000, Columns())
-            found.append((ranges, list(read_books([Piece(path.name, place, *each) for each in ranges], max_bytes=1 << 20))))
+        for name in (str(path), f"memory://forms/{path.name}"):
+            ranges = split(name, size(name), 1000, Columns())
+            found.append((ranges, list(read_books([FileRange(path.name, name, *each) for each in ranges], max_bytes=1 << 20))))
         assert found[0] == found[1] and found[0][1]
         assert not any(isinstance(item, Reject) for item in found[0][1])
 

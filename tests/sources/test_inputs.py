@@ -65,9 +65,9 @@ def test_each_file_once_and_in_order_however_it_is_named(books: Path, monkeypatc
 
 
 def test_names_do_not_depend_on_the_place(tmp_path: Path) -> None:
-    for place in ("here", "there/deeper"):
-        _tree(tmp_path / place, "a/x.txt", "b/x.txt")
-    here, there = (find([str(tmp_path / place)], TXT, "--books") for place in ("here", "there/deeper"))
+    for name in ("here", "there/deeper"):
+        _tree(tmp_path / name, "a/x.txt", "b/x.txt")
+    here, there = (find([str(tmp_path / name)], TXT, "--books") for name in ("here", "there/deeper"))
     assert _names(here) == _names(there) == ["a/x.txt", "b/x.txt"]
     assert _names(find([str(tmp_path / "here" / "a" / "x.txt")], TXT, "--books")) == ["x.txt"]
 

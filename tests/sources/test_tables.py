@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from made import SENTENCES, table, write_arrow, write_parquet
 
 from bertdata.errors import UsageError
-from bertdata.records import Piece, Reject
+from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, read_books
 from bertdata.sources.tables import Columns, Row, is_table, read_table, split_table
 
@@ -36,7 +36,7 @@ def read(
     path: Path, columns: Columns = KEYED, target: int = 1 << 30, most: int = 1 << 20, cuts: list[tuple[int, int]] | None = None
 ) -> list[Row | Reject]:
     ranges = cuts or split_table(str(path), path.stat().st_size, target, columns)
-    return [row for each in ranges for row in read_table(Piece(path.name, str(path), *each), "text", columns, most)]
+    return [row for each in ranges for row in read_table(FileRange(path.name, str(path), *each), "text", columns, most)]
 
 
 def texts(found: list[Row | Reject]) -> list[str]:
@@ -57,7 +57,7 @@ def test_rows_come_with_their_columns_in_order(tmp_path: Path, form: str, kind: 
 
 
 @pytest.mark.parametrize("form", WRITERS)
-def test_pieces_give_what_the_whole_table_gives_and_ids_stay_apart(tmp_path: Path, form: str) -> None:
+def test_parts_give_what_the_whole_table_gives_and_ids_stay_apart(tmp_path: Path, form: str) -> None:
     path = path_of(tmp_path, form)
     WRITERS[form](path, table(500), 20)
     size = path.stat().st_size
@@ -236,17 +236,17 @@ def test_a_table_of_books_is_cleaned(tmp_path: Path) -> None:
     body = f"Chapter One\n\n\n{SENTENCES[0]}\n\n[Illustration]\n\n{SENTENCES[1]}\n"
     data = pa.table({"title": ["The Kettle"], "text": [body], "language": ["de"], "url": ["http://a"]})
     path = write_parquet(tmp_path / "a.parquet", data, 9)
-    found = list(read_books([Piece("a.parquet", str(path), 0, path.stat().st_size)], max_bytes=1 << 20))
+    found = list(read_books([FileRange("a.parquet", str(path), 0, path.stat().st_size)], max_bytes=1 << 20))
     assert found == [Book("books:a.parquet:0:0", "The Kettle", "de", SENTENCES[:2], "http://a")]
 
 
 def test_a_row_without_the_id_that_was_asked_for_is_refused(tmp_path: Path) -> None:
-    """An id that is a place in the file, where another was asked for, would be found nowhere again."""
+    """An id that is a position in the file, where another was asked for, would be found nowhere again."""
     path = tmp_path / "a.jsonl"
     rows = [{"text": "Tea.", "key": 7}, {"text": "Cake."}, {"text": "Jam.", "key": ""}, {"text": "Salt.", "key": None}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    piece = Piece("a.jsonl", str(path), 0, path.stat().st_size)
-    found = list(read_table(piece, "text", Columns(id="key"), 1000))
+    part = FileRange("a.jsonl", str(path), 0, path.stat().st_size)
+    found = list(read_table(part, "text", Columns(id="key"), 1000))
     assert [one.id for one in found if isinstance(one, Row)] == ["text:a.jsonl:7"]
     assert [one.reason for one in found if isinstance(one, Reject)] == ["no-id"] * 3
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertdata import keys
-from bertdata.records import Piece, Reject
+from bertdata.records import FileRange, Reject
 from bertdata.sources.lines import join_lines, paragraphs
 from bertdata.sources.ranges import read_lines, split_lines
 from bertdata.sources.tables import Columns
@@ -24,8 +24,8 @@ from bertdata.sources.text import Text, read_text, split
 
 
 def read(path: Path, name: str, start: int = 0, end: int | None = None, **options: object) -> list[Text | Reject]:
-    piece = Piece(name, str(path), start, path.stat().st_size if end is None else end)
-    return list(read_text([piece], **{"max_bytes": 1000, **options}))  # type: ignore[arg-type]
+    part = FileRange(name, str(path), start, path.stat().st_size if end is None else end)
+    return list(read_text([part], **{"max_bytes": 1000, **options}))  # type: ignore[arg-type]
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -238,8 +238,8 @@ def test_documents_are_the_same_however_a_file_is_cut(
     ranges = split(str(path), size, target, Columns(), "blank-lines")
     assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])][: len(ranges)]
     assert (ranges[-1][1] if ranges else 0) == size
-    pieces = [Piece("a.txt", str(path), *each) for each in ranges]
-    found = list(read_text(pieces, documents="blank-lines", max_bytes=60))
+    parts = [FileRange("a.txt", str(path), *each) for each in ranges]
+    found = list(read_text(parts, documents="blank-lines", max_bytes=60))
     assert found == (read(path, "a.txt", documents="blank-lines", max_bytes=60) if size else [])
     texts = [item for item in found if isinstance(item, Text)]
     kept = [paragraph for text in texts for paragraph in text.paragraphs]
@@ -279,11 +279,11 @@ def test_a_range_needs_a_size() -> None:
         split_lines("none", 0, 0)
 
 
-def test_pieces_give_what_the_whole_file_gives(tmp_path: Path) -> None:
+def test_parts_give_what_the_whole_file_gives(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", *({"text": f"Tea {n}." * n} for n in range(50)), b"x" * 5000, {"text": "Last."})
-    pieces = [Piece("a.jsonl", str(path), *cut) for cut in split_lines(str(path), path.stat().st_size, 700)]
-    assert len(pieces) > 5
-    assert list(read_text(pieces, max_bytes=1000)) == read(path, "a.jsonl")
+    parts = [FileRange("a.jsonl", str(path), *cut) for cut in split_lines(str(path), path.stat().st_size, 700)]
+    assert len(parts) > 5
+    assert list(read_text(parts, max_bytes=1000)) == read(path, "a.jsonl")
 
 
 def test_a_long_line_is_skipped_in_bounded_memory(tmp_path: Path) -> None:

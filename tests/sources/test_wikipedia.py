@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.records import Page, Piece, Reject
+from bertdata.records import FileRange, Page, Reject
 from bertdata.sources.compressed import Block, blocks
 from bertdata.sources.dumps import Site, how_cut, read_pages, read_site, split
 from bertdata.sources.dumps import pages as pages_module
@@ -69,7 +69,7 @@ def _tasks(path: Path, target: int = 1 << 30, most: int = 1 << 20) -> list[list[
     site, ranges = read_site(str(path)), split(str(path), target)
     size = path.stat().st_size
     assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])] and ranges[-1][1] == size
-    return [list(read_pages(Piece(path.name, str(path), start, end), site, most)) for start, end in ranges]
+    return [list(read_pages(FileRange(path.name, str(path), start, end), site, most)) for start, end in ranges]
 
 
 def _read(path: Path, target: int = 1 << 30, most: int = 1 << 20) -> tuple[list[Page], list[Reject]]:
@@ -396,12 +396,12 @@ def test_a_dump_cut_in_a_too_large_page_is_named_too(tmp_path: Path) -> None:
 
 MEASURE = """
 import resource, sys
-from bertdata.records import Piece
+from bertdata.records import FileRange
 from bertdata.sources.dumps import read_pages, read_site, split
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 path = sys.argv[1]
 site = read_site(path)
-found = [item for start, end in split(path, 1 << 20) for item in read_pages(Piece('a', path, start, end), site, 1 << 20)]
+found = [item for start, end in split(path, 1 << 20) for item in read_pages(FileRange('a', path, start, end), site, 1 << 20)]
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, [(i.id, getattr(i, 'reason', '')) for i in found])
 """
 
@@ -449,7 +449,7 @@ def texts_in_blocks(draw: st.DrawFn) -> tuple[bytes, list[int]]:
 
 
 def _cut(text: bytes, cuts: list[int], border: int = 1 << 30, at_start: bool = True) -> list[Cut]:
-    """Feed a text in blocks, as a piece that ends at `border`, which is one of the cuts."""
+    """Feed a text in blocks, as a part that ends at `border`, which is one of the cuts."""
     cutter, found = PageCutter(1 << 20, at_start), []
     for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         if begin >= border:
@@ -493,7 +493,7 @@ def test_tags_in_comments_are_none(text: str, cuts: list[int]) -> None:
 
 @settings(LAW, max_examples=300)
 @given(texts_in_blocks(), st.integers(0, 10))
-def test_two_pieces_cut_each_page_once(case: tuple[bytes, list[int]], index: int) -> None:
+def test_two_parts_cut_each_page_once(case: tuple[bytes, list[int]], index: int) -> None:
     """What lacks its ``<page>`` is cut once or, where the border lies in it, not at all."""
     text, cuts = case
     border = [*cuts, len(text)][min(index, len(cuts))]
@@ -601,7 +601,7 @@ def test_streams_that_cut_through_pages_and_tags(tmp_path: Path, streams: list[b
 
 @pytest.mark.parametrize("tag", ["<page>", "</page>", "<sitename>", "</siteinfo>", "</mediawiki>", "<title>", "<id>"])
 def test_a_stream_that_cuts_a_tag(tmp_path: Path, tag: str) -> None:
-    """Two streams of one task each, cut at every place of the tag's first and second occurrence."""
+    """Two streams of one task each, cut at every byte of the tag's first and second occurrence."""
     whole = "".join([_head(), _page(1), _page(2), _page(3), TAIL])
     for found in list(re.finditer(tag, whole))[:2]:
         for at in range(found.start(), found.end() + 1):
@@ -648,7 +648,7 @@ def test_how_dumps_are_cut(tmp_path: Path) -> None:
         assert how_cut(str(path), [start for start, _ in split(str(path), 1)]) == how
 
 
-PLACES = {int(page[1]): page.span() for page in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
+SPANS = {int(page[1]): page.span() for page in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
 
 
 @pytest.mark.parametrize("target", [1, 1 << 30])
@@ -664,7 +664,7 @@ def test_a_damaged_block_of_a_single_stream_costs_its_pages(tmp_path: Path, numb
     data = bytearray(SINGLE)
     data[(start + end) // 2] ^= 0x04
     pages, rejects = _read(_single(tmp_path, bytes(data)), target)
-    kept = [page for page, (begin, stop) in PLACES.items() if stop <= before or begin >= before + texts[start]]
+    kept = [page for page, (begin, stop) in SPANS.items() if stop <= before or begin >= before + texts[start]]
     assert _ids(pages) == [f"xxwiki:{page}" for page in kept] and 40 < len(kept) < 60
     assert {(r.reason, r.where) for r in rejects} == {("damaged-stream", f"bytes {start}-{end} of a.xml.bz2")}
     assert sum(reject.lost for reject in rejects) == end - start and len(rejects) <= 2

@@ -22,7 +22,7 @@ from bertdata.cli import cli
 from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, NoInputError, StorageError, VerificationError
 from bertdata.io import files
-from bertdata.io.files import file_entry, place
+from bertdata.io.files import file_entry, to_path
 from bertdata.io.storage import storage_errors
 from bertdata.verification import verify
 
@@ -184,7 +184,7 @@ def test_a_data_set_in_a_store(build: Build, text: Path, run: Run) -> None:
     import fsspec
 
     memory: Any = fsspec.filesystem("memory", use_listings_cache=False)
-    corpus = place("memory://verify/corpus")
+    corpus = to_path("memory://verify/corpus")
     try:
         build("build-corpus", corpus, "--text", text)  # type: ignore[arg-type]
         found = verify(corpus, workers=4)

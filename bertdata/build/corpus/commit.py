@@ -14,7 +14,7 @@ from ...config import CorpusConfig
 from ...dataset import manifest
 from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
-from ...io.files import opened, place
+from ...io.files import open_file, to_path
 from ...report import card
 from ...tally import Tally
 from ..selection.rewrite import put_in_place
@@ -38,10 +38,10 @@ class CorpusCommit:
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
-        return [place(self.root)]
+        return [to_path(self.root)]
 
     def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = place(self.root)
+        root = to_path(self.root)
         _check_published(reports)
         indexes = [report for report in reports if report["kind"] == INDEX]
         reports = [report for report in reports if not is_check(report["kind"])]
@@ -70,7 +70,7 @@ class CorpusCommit:
 
     def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
-        root, name = place(self.root), "rejects/missing-pages.jsonl"
+        root, name = to_path(self.root), "rejects/missing-pages.jsonl"
         rejects = missing.find(indexes, reports)
         for reject in rejects:
             tally.entered += reject["pages"]
@@ -109,7 +109,7 @@ class CorpusCommit:
         names = [f["name"] for report in reports for f in report["files"] if "rejects/" in f["name"] and f["rows"]]
         if not names:
             return ""
-        with opened(place(self.root) / names[0]) as file:
+        with open_file(to_path(self.root) / names[0]) as file:
             first = json.loads(file.readline())
         return f"; the first: {first['where']}" if first.get("where") else ""
 
@@ -129,42 +129,42 @@ def _most(counters: Iterable[Counter[str]]) -> str:
 
 def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what each source has given: documents, bytes of text and their share; and the paragraphs taken out of them."""
-    found: dict[str, Counter[str]] = {}
+    totals: dict[str, Counter[str]] = {}
     for report in reports:
-        own = found.setdefault(report["kind"], Counter())
+        own = totals.setdefault(report["kind"], Counter())
         own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
         if "trimmed" in report:
             own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
-    total = sum(own["text_bytes"] for own in found.values())
-    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in found.items()}
+    total = sum(own["text_bytes"] for own in totals.values())
+    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in totals.items()}
 
 
 def _check_published(reports: list[dict[str, Any]]) -> None:
-    """Raise VerificationError where a piece was read whose bytes are not those whose published checksum was found right."""
+    """Raise VerificationError where a part was read whose bytes are not those whose published checksum was found right."""
     read = {
-        (piece["name"], piece["start"], piece["end"]): piece["sha256"]
+        (part["name"], part["start"], part["end"]): part["sha256"]
         for report in reports
         if report["kind"] == "wikipedia"
-        for piece in report["inputs"]
+        for part in report["inputs"]
     }
     for report in reports:
-        for piece in report["inputs"] if report["kind"] == CHECKSUM else ():
-            if read[piece["name"], piece["start"], piece["end"]] != piece["sha256"]:
+        for part in report["inputs"] if report["kind"] == CHECKSUM else ():
+            if read[part["name"], part["start"], part["end"]] != part["sha256"]:
                 raise VerificationError(
-                    f"{piece['path']} has changed during this run: bytes {piece['start']}-{piece['end']} are not those whose "
+                    f"{part['path']} has changed during this run: bytes {part['start']}-{part['end']} are not those whose "
                     f"{report['checksum'].partition(':')[0]} was found right: fetch it again, then start again with `overwrite`"
                 )
 
 
 def _with_digests(entries: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add each file's SHA-256; of a file read in pieces, that of its pieces' digests, in order, as text; of a trial none."""
-    found = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
+    """Add each file's SHA-256; of a file read in parts, that of its parts' digests, in order, as text; of a trial none."""
+    digests_by_file = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
     for report in reports:
-        for piece in report["inputs"]:
-            found[report["kind"], piece["name"]].append((piece["start"], piece["sha256"]))
+        for part in report["inputs"]:
+            digests_by_file[report["kind"], part["name"]].append((part["start"], part["sha256"]))
     whole = []
     for entry in entries:
-        digests = [digest for _, digest in sorted(found[entry["source"], entry["name"]])]
+        digests = [digest for _, digest in sorted(digests_by_file[entry["source"], entry["name"]])]
         sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
         whole.append({**entry, "sha256": sha256} if digests else entry)
     return whole

@@ -9,10 +9,10 @@ from typing import Any
 
 from ...config import CorpusConfig
 from ...dataset import shards
-from ...io.files import digest, place
+from ...io.files import digest, to_path
 from ...io.stamp import read_unchanged
 from ...io.storage import storage_errors
-from ...records import Document, Drop, Piece, Task, unpack
+from ...records import Document, Drop, FileRange, Task, unpack
 from ...sources.dumps import checksums, multistream
 from ...tally import Tally
 from ..listing import Listing
@@ -36,29 +36,29 @@ class Extract:
     choosing: bool = False
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        pieces = unpack(task.pieces)
+        parts = unpack(task.parts)
         kind, _, checksum = task.kind.partition(" ")
         with storage_errors("cannot read the input"):
             if kind == CHECKSUM:
-                digests = checksums.check(pieces, checksum)
-                inputs = [{**piece._asdict(), "sha256": sha256} for piece, sha256 in zip(pieces, digests, strict=True)]
+                digests = checksums.check(parts, checksum)
+                inputs = [{**part._asdict(), "sha256": sha256} for part, sha256 in zip(parts, digests, strict=True)]
                 return {"kind": kind, "files": [], "inputs": inputs, "checksum": checksum}
-            return read_unchanged((piece.path for piece in pieces), lambda: self._read(task, kind, pieces))
+            return read_unchanged((part.path for part in parts), lambda: self._read(task, kind, parts))
 
-    def _read(self, task: Task, kind: str, pieces: list[Piece]) -> dict[str, Any]:
+    def _read(self, task: Task, kind: str, parts: list[FileRange]) -> dict[str, Any]:
         if kind == INDEX:
-            index = multistream.read_index(pieces[0].path, pieces[1].path)._asdict()
-            return {"kind": kind, "files": [], "inputs": _inputs(pieces[:1]), "index": index, "name": pieces[1].name}
-        return self._extract(task, pieces)
+            index = multistream.read_index(parts[0].path, parts[1].path)._asdict()
+            return {"kind": kind, "files": [], "inputs": _inputs(parts[:1]), "index": index, "name": parts[1].name}
+        return self._extract(task, parts)
 
-    def _extract(self, task: Task, pieces: list[Piece]) -> dict[str, Any]:
+    def _extract(self, task: Task, parts: list[FileRange]) -> dict[str, Any]:
         name = shards.name("train", task.number, self.count, self.config.format)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        root, number = place(self.root), f"{task.number:05d}-of-{self.count:05d}"
+        root, number = to_path(self.root), f"{task.number:05d}-of-{self.count:05d}"
         with Listing(root, f"rejects/{number}.jsonl") as rejects, Listing(root, f"dropped/{number}.jsonl") as drops:
             ledger = Ledger(Tally(source(task.kind).stage), rejects, drops, most, facts)
-            batches = ledger.batches(documents.read(task.kind, pieces, self.config, ledger.templates))
+            batches = ledger.batches(documents.read(task.kind, parts, self.config, ledger.templates))
             shard = shards.write(root, name, shards.DOCUMENT, batches, self.config.format)
         files = [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()]
         if facts is not None:
@@ -66,15 +66,15 @@ class Extract:
         return {
             "kind": task.kind,
             "files": files,
-            "inputs": [] if most else _inputs(pieces),  # a trial reads no file to its end
+            "inputs": [] if most else _inputs(parts),  # a trial reads no file to its end
             "tally": ledger.tally.to_json(),
             "lost": ledger.lost,
             "templates": {"calls": ledger.templates.total(), "names": most_frequent(ledger.templates, _NAMES)},
         }
 
 
-def _inputs(pieces: list[Piece]) -> list[dict[str, Any]]:
-    return [{**piece._asdict(), "sha256": digest(piece.path, piece.start, piece.end)} for piece in pieces]
+def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:
+    return [{**part._asdict(), "sha256": digest(part.path, part.start, part.end)} for part in parts]
 
 
 @dataclass

@@ -22,8 +22,8 @@ def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
     if drop := check(document, config.filters):
         return drop
     languages = config.filters.languages
-    if languages and (found := language.outside("\n".join(document.sentences), document.language, languages)):
-        return Drop("language", document.id, f"language {found}, not {' or '.join(languages)}")
+    if languages and (other := language.outside("\n".join(document.sentences), document.language, languages)):
+        return Drop("language", document.id, f"language {other}, not {' or '.join(languages)}")
     if config.exclude and (shared := load_grams(config.exclude).find(" ".join(document.sentences))):
         return Drop("evaluation overlap", document.id, f"shares with an evaluation set: {shared}")
     for name in config.filter_functions:

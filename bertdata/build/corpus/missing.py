@@ -18,7 +18,7 @@ def find(indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[d
     `indexes` are the reports of tasks that read an index, `reports` those of tasks that read dumps.
     Raise VerificationError for an index that can't be of this dump: it names too few pages, or other streams.
     """
-    found: list[dict[str, Any]] = []
+    rejects: list[dict[str, Any]] = []
     for report in indexes:
         name, index = report["name"], report["index"]
         of_file = [each for each in reports if each["kind"] == "wikipedia" and each["inputs"][0]["name"] == name]
@@ -33,8 +33,8 @@ def find(indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[d
         if lacking := index["pages"] - seen:
             end = f"; {index['beyond']} in streams from byte {index['first_beyond']} on, where it ends" if index["beyond"] else ""
             where = f"{lacking} of the {index['pages']} pages that the index of {name} names{end}"
-            found.append({"id": name, "reason": REASON, "where": where, "pages": lacking})
-    return found
+            rejects.append({"id": name, "reason": REASON, "where": where, "pages": lacking})
+    return rejects
 
 
 def _pages(tally: dict[str, Any]) -> int:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
 from ...errors import NoInputError
-from ...io.files import place
+from ...io.files import to_path
 from ...io.storage import storage_errors
-from ...records import Piece, Task, pack
+from ...records import FileRange, Task, pack
 from ...sources import dumps
 from ...text import sentences
 from ..selection import minhash
@@ -38,16 +38,16 @@ class CorpusPlan(NamedTuple):
 def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
     """Cut the input files, (name, path) by kind, into tasks of about `task_bytes`; the order given does not matter."""
     target = config.task_bytes or _target(sources)
-    groups: list[tuple[str, list[Piece]]] = []
-    checks: list[tuple[str, list[Piece]]] = []
+    groups: list[tuple[str, list[FileRange]]] = []
+    checks: list[tuple[str, list[FileRange]]] = []
     inputs: list[dict[str, Any]] = []
     for kind in in_order(sources):
-        files = [_pieces(kind, name, path, target, config) for name, path in sorted(sources[kind])]
-        for pieces in files:
-            entry = _describe(kind, pieces, config)
-            for check in source(kind).checks(pieces):
+        files = [_parts(kind, name, path, target, config) for name, path in sorted(sources[kind])]
+        for parts in files:
+            entry = _describe(kind, parts, config)
+            for check in source(kind).checks(parts):
                 entry |= check.entry
-                checks.append((check.kind, check.pieces))
+                checks.append((check.kind, check.parts))
             inputs.append(entry)
         whole = _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for own in files for p in own)
         groups += [(kind, group) for group in whole]
@@ -56,7 +56,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
     if config.max_documents:
         groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them
-    return CorpusPlan([Task(index, kind, pack(pieces)) for index, (kind, pieces) in enumerate(groups + checks)], inputs)
+    return CorpusPlan([Task(index, kind, pack(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
 
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
@@ -70,34 +70,34 @@ def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
     for kind, files in sources.items():
         for _, path in files:
             with storage_errors(f"cannot read {path}"):
-                total += place(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
+                total += to_path(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
     return max(min(max(total // _FEW, _LEAST), _MEANT), total // _MANY)
 
 
-def _pieces(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[Piece]:
+def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[FileRange]:
     with storage_errors(f"cannot read {path}"):
-        ranges = source(kind).ranges(path, place(path).stat().st_size, target, config)
-    return [Piece(name, path, start, end) for start, end in ranges or [(0, 0)]]
+        ranges = source(kind).ranges(path, to_path(path).stat().st_size, target, config)
+    return [FileRange(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 
-def _describe(kind: str, pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
+def _describe(kind: str, parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
     """Return what the manifest says of a file before it is read."""
-    name, end, licence = pieces[0].name, pieces[-1].end, source(kind).licence
+    name, end, licence = parts[0].name, parts[-1].end, source(kind).licence
     date = dumps.dump_date(name)
-    entry = {"name": name, "source": kind, "bytes": end, "pieces": len(pieces), "licence": licence}
-    entry |= source(kind).describe(pieces, config)
+    entry = {"name": name, "source": kind, "bytes": end, "pieces": len(parts), "licence": licence}
+    entry |= source(kind).describe(parts, config)
     return {**entry, "date": date} if date else entry
 
 
-def _group(pieces: Iterable[Piece], target: int) -> Iterator[list[Piece]]:
+def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:
     """Put small files together."""
-    group: list[Piece] = []
+    group: list[FileRange] = []
     size = 0
-    for piece in pieces:
-        if group and size + piece.end - piece.start > target:
+    for part in parts:
+        if group and size + part.end - part.start > target:
             yield group
             group, size = [], 0
-        group.append(piece)
-        size += piece.end - piece.start
+        group.append(part)
+        size += part.end - part.start
     if group:
         yield group

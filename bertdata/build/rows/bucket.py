@@ -15,7 +15,7 @@ from ...config import PairsConfig
 from ...dataset import shards
 from ...dataset.run import perform
 from ...errors import EmptyResultError
-from ...io.files import place
+from ...io.files import to_path
 from ...records import Report
 from ...tokens.vocab import Vocabulary
 from .buckets import Layout, Ref, Tokens, gather
@@ -54,7 +54,7 @@ class BuildBucket:
         for output in self.outputs:
             task = [number, content.hexdigest()]
             work = _Build(output, self.vocabulary, bucket, *self.layout.split_of(number))
-            bodies.append(perform(place(output.root), "pairs", number, task, work))
+            bodies.append(perform(to_path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
@@ -91,7 +91,7 @@ class _Build:
             columns, counts = {**columns, **masked}, {**counts, **masks}
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
-        file = shards.write(place(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
+        file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 

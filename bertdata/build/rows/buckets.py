@@ -21,7 +21,7 @@ from ...config import PairsConfig
 from ...dataset import shards
 from ...dataset.run import STATE
 from ...errors import VerificationError
-from ...io.files import place
+from ...io.files import to_path
 from ...records import Report, Task
 from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
@@ -142,7 +142,7 @@ class Tokenize:
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
         name = _name(task.number)
         batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
-        file = shards.write(place(self.root), name, _SPILL, batches, "arrow-file")
+        file = shards.write(to_path(self.root), name, _SPILL, batches, "arrow-file")
         batch_of = {bucket: index for index, bucket in enumerate(full)}
         spills = [[bucket, batch_of.get(bucket, -1), len(by_bucket[bucket])] for bucket in sorted(by_bucket)]
         return {"files": [file], "spills": spills}
@@ -182,7 +182,7 @@ def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
             yield member
             continue
         task, index, expected = member
-        path, rows = place(root) / _name(task), 0
+        path, rows = to_path(root) / _name(task), 0
         for batch in shards.read_batches(path, "arrow-file", index, index + 1):
             columns = [column.to_pylist() for column in batch.columns]
             yield from (Tokens(*values) for values in zip(*columns, strict=True))

@@ -10,7 +10,7 @@ from typing import Any
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
 from ...errors import EmptyResultError, VerificationError
-from ...io.files import file_entry, place
+from ...io.files import file_entry, to_path
 from ...report import card
 from ...rows.masking import max_predictions_of
 from ...tally import Tally
@@ -32,14 +32,14 @@ class PairsCommit:
 
     def roots(self) -> list[Path]:
         """Return the directories of the pairs."""
-        return [place(output.root) for output in self.outputs]
+        return [to_path(output.root) for output in self.outputs]
 
     def __call__(self, reports: list[list[dict[str, Any]]]) -> None:
         for number, output in enumerate(self.outputs):
             self._commit(output, [report[number] for report in reports])
 
     def _commit(self, output: Output, reports: list[dict[str, Any]]) -> None:
-        root, config = place(output.root), output.config
+        root, config = to_path(output.root), output.config
         splits = {split: [r for r in reports if r["split"] == split] for split in dict.fromkeys(r["split"] for r in reports)}
         counts = {split: _add_up(own) for split, own in splits.items()}
         entered = sum(count["documents"] for count in counts.values())

@@ -36,8 +36,8 @@ def normal(text: str) -> str:
 
 def fingerprint(text: str) -> tuple[int, int]:
     """Hash a text into 128 bits: two numbers of 64."""
-    found = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    return int.from_bytes(found[:8], "big"), int.from_bytes(found[8:], "big")
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
 
 
 class Claims(NamedTuple):

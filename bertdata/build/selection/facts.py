@@ -84,14 +84,14 @@ def _joined(sentences: list[str]) -> str:
 
 
 def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
-    found: dict[str, Any] = {"parts": [], "part_high": [], "part_low": [], "part_bytes": []}
+    columns: dict[str, Any] = {"parts": [], "part_high": [], "part_low": [], "part_bytes": []}
     paragraphs = document.paragraphs()
     for part, (sentences, same) in enumerate(zip(paragraphs, compared.paragraphs(), strict=True)):
         if len(" ".join(sentences)) >= LONG:
             size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
-            for name, value in zip(found, (part, *fingerprint(_joined(same)), size), strict=True):
-                found[name].append(value)
-    return {"paragraphs": len(paragraphs), **found}
+            for name, value in zip(columns, (part, *fingerprint(_joined(same)), size), strict=True):
+                columns[name].append(value)
+    return {"paragraphs": len(paragraphs), **columns}
 
 
 def _name(task: int) -> str:
@@ -107,14 +107,14 @@ def look_up(root: Path, tasks: npt.NDArray[np.uint32], rows: npt.NDArray[np.uint
     """Return what a column tells of documents anywhere in the corpus, in the order they are asked for."""
     batches = tasks.astype(np.int64) << 32 | (rows // ROWS)
     order = np.argsort(batches, kind="stable")
-    found = []
+    values = []
     for own in np.split(order, np.flatnonzero(np.diff(batches[order])) + 1) if len(order) else []:
         index = int(rows[own[0]]) // ROWS
         (batch,) = shards.read_batches(root / _name(int(tasks[own[0]])), "arrow-file", index, index + 1)
-        found.append(batch.column(column).take(pa.array(rows[own] % ROWS)))
+        values.append(batch.column(column).take(pa.array(rows[own] % ROWS)))
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    return pa.concat_arrays(found).take(pa.array(back)) if found else pa.array([], pa.string())
+    return pa.concat_arrays(values).take(pa.array(back)) if values else pa.array([], pa.string())
 
 
 def signatures(column: pa.Array) -> npt.NDArray[np.uint8]:

@@ -44,8 +44,8 @@ class _Hashes(dict[str, bytes]):
     """The hash of a word: eight bytes."""
 
     def __missing__(self, word: str) -> bytes:
-        found = self[word] = keys.key(_SEED, word).to_bytes(8, sys.byteorder)
-        return found
+        hashed = self[word] = keys.key(_SEED, word).to_bytes(8, sys.byteorder)
+        return hashed
 
 
 class _Runs(dict[str, bytes]):
@@ -56,10 +56,10 @@ class _Runs(dict[str, bytes]):
         self._hashes = hashes
 
     def __missing__(self, run: str) -> bytes:
-        found = b"".join([self._hashes[word] for word in _TOKENS.findall(run)])
+        hashes = b"".join([self._hashes[word] for word in _TOKENS.findall(run)])
         if len(run) <= _LONGEST_RUN:
-            self[run] = found
-        return found
+            self[run] = hashes
+        return hashes
 
 
 class Signer:
@@ -82,9 +82,9 @@ class Signer:
         ends = np.cumsum([0, *map(len, shingles)]).astype(np.uint64)
         flat = np.concatenate([*shingles, np.zeros(0, np.uint64)])
         rows = self._sign(flat, ends, VALUES, _SEED).to_rows() if len(texts) else []
-        found = (np.array(rows, np.uint64).reshape(len(texts), VALUES) & np.uint64(255)).astype(np.uint8)
-        found[np.diff(ends) == 0] = 0
-        return np.asarray(found, np.uint8)
+        signatures = (np.array(rows, np.uint64).reshape(len(texts), VALUES) & np.uint64(255)).astype(np.uint8)
+        signatures[np.diff(ends) == 0] = 0
+        return np.asarray(signatures, np.uint8)
 
     def _shingles(self, text: str) -> keys.Bits:
         """Hash all runs of `WIDTH` tokens; of a shorter text, its tokens as one run."""

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from ...dataset import shards
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
-from ...io.files import digest, move, place, read_json
+from ...io.files import digest, move, read_json, to_path
 from ...records import Document, Report
 from ...tally import Tally
 from ..listing import Listing
@@ -60,7 +60,7 @@ class Rewrite:
     count: int
 
     def __call__(self, task: int) -> Report:
-        root = place(self.root)
+        root = to_path(self.root)
         report = read_json(root / STATE / "tasks" / "extract" / f"{task:05d}.json")["report"]
         losses = Losses(self.root, task, self.rounds)
         if losses.table.num_rows:  # most tasks of a corpus without copies lose nothing: their shards stay

@@ -22,7 +22,7 @@ import pyarrow as pa
 from ...dataset import shards
 from ...dataset.run import STATE
 from ...errors import VerificationError
-from ...io.files import digest, place
+from ...io.files import digest, to_path
 from .duplicates import Claims, bucket
 
 __all__ = ["LOST", "WHOLE", "BucketClaims", "Decide", "Losses", "MergeLosses", "Rule", "WriteClaims", "bucket_count"]
@@ -83,7 +83,7 @@ class Losses:
 
     @property
     def _paths(self) -> list[Path]:
-        return [place(self.root) / _name(round, "gone", self.task) for round in self.rounds]
+        return [to_path(self.root) / _name(round, "gone", self.task) for round in self.rounds]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return a column of numbers."""
@@ -123,7 +123,7 @@ class BucketClaims:
         for task, index, rows in self.refs:
             if index < 0:
                 continue
-            path = place(self.root) / _name(self.round, "claims", task)
+            path = to_path(self.root) / _name(self.round, "claims", task)
             for batch in shards.read_batches(path, "arrow-file", index, index + 1):
                 if batch.num_rows != rows:
                     raise VerificationError(f"{path} holds {batch.num_rows} of {rows} claims: run the same command again")
@@ -158,7 +158,7 @@ class WriteClaims:
         order = np.argsort(of, kind="stable")
         own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
         batches = (_batch(claims.take(chosen)) for chosen in own)
-        shards.write(place(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
+        shards.write(to_path(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
         for index, chosen in enumerate(own):
             yield int(of[chosen[0]]), (task, index, len(chosen))
 
@@ -184,7 +184,7 @@ class Decide:
                 losing.append((task, batch.num_rows))
                 yield batch
 
-        shards.write(place(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
+        shards.write(to_path(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
         for task, batch, _ in refs:
             if batch < 0:
                 yield task, (number, -1, 0)
@@ -208,7 +208,7 @@ class MergeLosses:
         lost: list[pa.RecordBatch] = []
         for number, index, rows in sorted(set(members)):
             if index >= 0:
-                path = place(self.root) / _name(self.round, "lost", number)
+                path = to_path(self.root) / _name(self.round, "lost", number)
                 lost += shards.read_batches(path, "arrow-file", index, index + 1)
                 if lost[-1].num_rows != rows:
                     raise VerificationError(f"{path} holds {lost[-1].num_rows} of {rows} rows: run the same command again")
@@ -222,5 +222,5 @@ class MergeLosses:
             new[1:] = (row[1:] != row[:-1]) | (part[1:] != part[:-1])
             batches = table.take(pa.array(order[new])).combine_chunks().to_batches()
         # Also where nothing is lost: to a step on another host a file that is not visible yet must not look like no losses.
-        shards.write(place(self.root), _name(self.round, "gone", task), LOST, batches, "arrow-file")
+        shards.write(to_path(self.root), _name(self.round, "gone", task), LOST, batches, "arrow-file")
         return task

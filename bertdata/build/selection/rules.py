@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from ... import keys
 from ...config import ChoiceConfig
-from ...io.files import place
+from ...io.files import to_path
 from . import facts, minhash, mixture
 from .duplicates import Claims, fingerprint, first_of_each
 from .rounds import LOST, WHOLE, BucketClaims, Losses, Rule
@@ -69,7 +69,7 @@ class _Repeated:
     def claims(self, task: int, losses: Losses) -> Claims:
         """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
         hashes, age = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)]
-        for batch in facts.read(place(self.root), task) if self.kinds[task] == "wikipedia" else ():
+        for batch in facts.read(to_path(self.root), task) if self.kinds[task] == "wikipedia" else ():
             hashes.append(np.array([fingerprint(id) for id in batch.column("id").to_pylist()], np.uint64).reshape(-1, 2))
             age.append(WHOLE - batch.column("as_of").to_numpy())
         rows = np.flatnonzero(losses.left(sum(map(len, age)))).astype(np.uint32)
@@ -95,7 +95,7 @@ class _Same:
     per_document = 1.0
 
     def claims(self, task: int, losses: Losses) -> Claims:
-        batches = facts.read(place(self.root), task)
+        batches = facts.read(to_path(self.root), task)
         columns = [np.stack([batch.column("high").to_numpy(), batch.column("low").to_numpy()], 1) for batch in batches]
         hashes = np.concatenate([*columns, np.zeros((0, 2), np.uint64)])
         rows = np.flatnonzero(losses.left(len(hashes))).astype(np.uint32)
@@ -114,7 +114,7 @@ class _Paragraphs:
     per_document = 8.0
 
     def claims(self, task: int, losses: Losses) -> Claims:
-        batches = list(facts.read(place(self.root), task))
+        batches = list(facts.read(to_path(self.root), task))
         row, part, _, counts = _paragraphs(batches)
         high, low = (_flat(batches, name) for name in ("part_high", "part_low"))
         left = losses.left(len(counts))[row]
@@ -144,7 +144,7 @@ class _Near:
         """Claim the hash of each band of a signature: documents that share a band come to one bucket, and are compared there."""
         bands, rows = minhash.layout(self.threshold)
         columns = [np.zeros((0, minhash.VALUES), np.uint8)]
-        columns += [facts.signatures(batch.column("signature")) for batch in facts.read(place(self.root), task)]
+        columns += [facts.signatures(batch.column("signature")) for batch in facts.read(to_path(self.root), task)]
         signatures = np.concatenate(columns)
         # A signature of zeros is that of a text without words; such texts are no copies of each other.
         own = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
@@ -174,7 +174,7 @@ class _Near:
     def _near(self, pairs: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         # A signature of 128 bytes is looked up once, however many pairs its document is in.
         documents, inverse = np.unique(pairs, return_inverse=True)
-        signatures = facts.signatures(facts.look_up(place(self.root), *_split(documents), "signature"))
+        signatures = facts.signatures(facts.look_up(to_path(self.root), *_split(documents), "signature"))
         inverse = inverse.reshape(pairs.shape)
         return np.asarray(minhash.similarity(signatures[inverse[:, 0]], signatures[inverse[:, 1]]) >= self.threshold)
 
@@ -196,7 +196,7 @@ class _Selection:
 
     def claims(self, task: int, losses: Losses) -> Claims:
         """Claim a key (`high`) for each document and the bytes of its text (`low`)."""
-        batches = list(facts.read(place(self.root), task))
+        batches = list(facts.read(to_path(self.root), task))
         size = np.concatenate([np.zeros(0, np.uint64), *(batch.column("bytes").to_numpy() for batch in batches)])
         left = losses.left(len(size))
         # Paragraphs that the rule before has taken out count no more: subtract their bytes, and drop a document without any.
@@ -305,7 +305,7 @@ def _lost(
     at, first: addresses of documents, task << 32 | row, `at` in ascending order.  part: paragraphs, or WHOLE.  All [N].
     """
     (task, row), (first_task, first_row) = _split(at), _split(first)
-    ids = facts.look_up(place(root), first_task, first_row, "id")
+    ids = facts.look_up(to_path(root), first_task, first_row, "id")
     if as_of is not None:
         ids = pa.array(
             [_dated(id, int(seconds)) for id, seconds in zip(ids.to_pylist(), as_of.tolist(), strict=True)], pa.string()

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ...config import LABEL_1
 from ...errors import UsageError, VerificationError
-from ...io.files import digest, is_local, place
+from ...io.files import digest, is_local, to_path
 from ...io.storage import storage_errors
 from ...wordpiece import IGNORED
 from .. import manifest
@@ -83,7 +83,7 @@ class Shards:
         weights: Sequence[float] | None = None,
         verify: bool = False,
     ) -> None:
-        self.paths = [place(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+        self.paths = [to_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         self.split = split
         self.weights = [1.0] * len(self.paths) if weights is None else [float(weight) for weight in weights]
         if not self.paths or len(self.weights) != len(self.paths):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...errors import VerificationError
-from ...io.files import digest, is_local, opened, replacing
+from ...io.files import digest, is_local, open_file, replacing
 from ...io.storage import storage_errors
 
 __all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
@@ -57,7 +57,7 @@ def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 def check_end(path: Path) -> None:
     """Raise OSError unless a stream ends with its end marker: cut where a batch ends, Arrow reads it as a shorter one."""
-    with opened(path, ahead=8) as file:
+    with open_file(path, ahead=8) as file:
         file.seek(-8, os.SEEK_END)
         if file.read() != b"\xff\xff\xff\xff\x00\x00\x00\x00":
             raise OSError("its end is missing")
@@ -102,7 +102,7 @@ def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoRetu
 def _source(path: Path, format: str) -> pa.NativeFile:
     if is_local(path):
         return pa.OSFile(str(path))  # pages of a mapped file would stay with the process
-    return pa.PythonFile(opened(path, _AHEAD) if format == "arrow-file" else opened(path), "r")
+    return pa.PythonFile(open_file(path, _AHEAD) if format == "arrow-file" else open_file(path), "r")
 
 
 def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | None) -> Iterator[pa.RecordBatch]:

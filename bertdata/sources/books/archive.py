@@ -11,8 +11,8 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
-from ...io.files import opened
-from ...records import Drop, Piece, Reject
+from ...io.files import open_file
+from ...records import Drop, FileRange, Reject
 from .. import ARCHIVES
 from ..compressed import Stream
 
@@ -43,7 +43,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
         return [(0, size)]
     starts = [0]
     try:
-        with opened(path) as file:
+        with open_file(path) as file:
             for _, about in _members(_File(file, forward=False)):
                 if about.offset - starts[-1] >= target:
                     starts.append(about.offset)
@@ -52,13 +52,13 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
-def read_archive(piece: Piece, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
+def read_archive(piece: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
     """Read the members of a piece whose names end with one of `suffixes`.
 
     Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``; other files are dropped.
     """
     if piece.name.lower().endswith(".tar"):
-        with opened(piece.path) as file:
+        with open_file(piece.path) as file:
             file.seek(piece.start)
             for found in _read(file, "r:", piece, suffixes, max_bytes):
                 if isinstance(found, _Break):
@@ -93,13 +93,13 @@ class _Break(NamedTuple):
     truncated: bool
 
 
-def _refuse(piece: Piece, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
+def _refuse(piece: FileRange, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
     reason = "truncated" if truncated else "damaged"
     yield Reject(f"books:{piece.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
 
 
 def _read(
-    file: IO[bytes], mode: str, piece: Piece, suffixes: tuple[str, ...], max_bytes: int
+    file: IO[bytes], mode: str, piece: FileRange, suffixes: tuple[str, ...], max_bytes: int
 ) -> Iterator[Member | Drop | Reject | _Break]:
     at = piece.start
     try:
@@ -116,7 +116,7 @@ def _read(
 
 
 def _member(
-    archive: tarfile.TarFile, about: tarfile.TarInfo, piece: Piece, suffixes: tuple[str, ...], max_bytes: int
+    archive: tarfile.TarFile, about: tarfile.TarInfo, piece: FileRange, suffixes: tuple[str, ...], max_bytes: int
 ) -> Member | Drop | Reject | None:
     """Read a member; a directory is none."""
     name = about.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

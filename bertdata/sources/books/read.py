@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from ...errors import UsageError
-from ...io.files import opened
+from ...io.files import open_file
 from ...io.storage import storage_errors
-from ...records import Drop, Piece, Reject
+from ...records import Drop, FileRange, Reject
 from ..encodings import decode_or_reject
 from ..lines import count_lines, unify_newlines
 from ..ranges import split_lines
@@ -55,7 +55,7 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
 
 
 def read_books(
-    pieces: Iterable[Piece],
+    pieces: Iterable[FileRange],
     *,
     columns: Columns | None = None,
     sentences: int = 1000,
@@ -78,7 +78,7 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "") -> l
     verse: ``keep``, ``drop`` or ``auto``, as in `clean`.  encoding: of a text file; ``""`` to tell it from its bytes.
     Raise UsageError for a file that is no text or no EPUB, StorageError for one that cannot be opened.
     """
-    with storage_errors(f"cannot read {path}"), opened(str(path)) as file:
+    with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
         found = _from_file(Path(path).name, file, Reading(verse, encoding), _LARGEST)
     if isinstance(found, Book):
         return found.paragraphs
@@ -87,7 +87,7 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "") -> l
     raise UsageError(f"{path} is {found.reason}: {found.where}: give a book as .txt or .epub")
 
 
-def _read(piece: Piece, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
+def _read(piece: FileRange, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
     if piece.end == 0:
         yield Reject(_id(piece.name), "empty", f"{piece.name}: 0 bytes")
     elif is_table(piece.name):
@@ -109,7 +109,7 @@ def _read(piece: Piece, columns: Columns, sentences: int, reading: Reading, max_
             else:
                 yield Book(f"books:{piece.name}:{found[0]}", "", "", found[1], sentences=True)
     else:
-        with opened(piece.path) as file:
+        with open_file(piece.path) as file:
             yield _from_file(piece.name, file, reading, max_bytes)
 
 

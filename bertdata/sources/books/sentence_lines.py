@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...io.files import opened
-from ...records import Piece, Reject
+from ...io.files import open_file
+from ...records import FileRange, Reject
 from ..ranges import check_end, read_lines
 
 __all__ = ["is_sentence_lines", "read_sentences"]
@@ -28,13 +28,13 @@ def is_sentence_lines(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def read_sentences(piece: Piece, count: int, max_bytes: int) -> Iterator[tuple[int, list[str]] | Reject]:
+def read_sentences(piece: FileRange, count: int, max_bytes: int) -> Iterator[tuple[int, list[str]] | Reject]:
     """Yield `count` lines at a time, without blank ones, and the byte where the first of them stands.
 
     Reasons to reject a line: ``bad-utf-8``, ``binary``, ``too-large``; the file: ``truncated``.
     """
     begin, sentences = piece.start, list[str]()
-    with opened(piece.path) as file:
+    with open_file(piece.path) as file:
         file.seek(piece.start)
         for start, line in read_lines(file, piece.end - piece.start, max_bytes):
             found = _sentence(line, piece, piece.start + start, max_bytes)
@@ -51,7 +51,7 @@ def read_sentences(piece: Piece, count: int, max_bytes: int) -> Iterator[tuple[i
         yield from check_end(file, piece, "books")
 
 
-def _sentence(line: bytes | None, piece: Piece, at: int, max_bytes: int) -> str | Reject:
+def _sentence(line: bytes | None, piece: FileRange, at: int, max_bytes: int) -> str | Reject:
     id, where = f"books:{piece.name}:{at}", f"{piece.name}: byte {at}"
     if line is None:
         return Reject(id, "too-large", f"{where}: a line of more than {max_bytes} bytes")

@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from ...io.files import is_local, opened, size
+from ...io.files import is_local, open_file, size
 from ...io.process import cores
 
 __all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
@@ -111,7 +111,7 @@ def block_starts(path: str, target: int) -> list[int]:
     threads = max(1, min(len(spans), _AT_ONCE, cores() if is_local(path) else _AT_ONCE))
 
     def look(number: int) -> set[int]:
-        with opened(path, ahead=_NEAR) as file:
+        with open_file(path, ahead=_NEAR) as file:
             return {start for at in spans[number::threads] for start in _starts(file, at, min(at + spans.step, end), target)}
 
     with ThreadPoolExecutor(threads) as pool:
@@ -121,9 +121,9 @@ def block_starts(path: str, target: int) -> list[int]:
 def _starts(file: IO[bytes], at: int, end: int, target: int) -> Iterator[int]:
     """Find the starts of a span `[at, end)`; the first of the file is known."""
     at = at or target
-    while at < end and (found := _next_start(file, at, end)) is not None:
-        yield found
-        at = (found // target + 1) * target
+    while at < end and (start := _next_start(file, at, end)) is not None:
+        yield start
+        at = (start // target + 1) * target
 
 
 def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
@@ -131,8 +131,8 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
     nearest: list[_Segment] = []
     for segment in _segments(file, max(0, at - _HEADER_BYTES)):
         if segment.at > at + _NEAR:
-            if (found := _first_good(nearest)) is not None or segment.at >= end:
-                return found
+            if (start := _first_good(nearest)) is not None or segment.at >= end:
+                return start
             nearest = []
         if segment.mark == _BLOCK and segment.at >= at:
             if segment.opens and _text(segment) is not None:
@@ -191,7 +191,7 @@ def _inner_bytes() -> dict[bytes, tuple[int, int]]:
 
 
 _INNER = _inner_bytes()
-_PAIRS = np.zeros(1 << 16, bool)  # the pairs of bytes at an even place one of which each mark has
+_PAIRS = np.zeros(1 << 16, bool)  # the pairs of bytes at an even offset one of which each mark has
 _PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER for at in (0, 1)]] = True
 
 

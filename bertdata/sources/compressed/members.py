@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from ...errors import UsageError
-from ...io.files import opened
+from ...io.files import open_file
 from . import bzip2
 from .bzip2 import CHUNK, MOST, Block, Damage
 
@@ -31,7 +31,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
     A plain file is read so that no block reaches over `end`; what is compressed otherwise than by bzip2 is one from 0.
     """
     suffix = Path(path).suffix.lower()
-    with opened(path) as file:
+    with open_file(path) as file:
         if suffix == ".bz2":
             yield from bzip2.blocks(file, start)
         elif suffix in _MEMBERS:

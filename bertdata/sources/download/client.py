@@ -155,14 +155,14 @@ class Client:
         return self.retry(url, attempt)
 
     def _read(self, url: str) -> bytes:
-        found = bytearray()
+        data = bytearray()
         with self.open(url) as response:
             for block in response.iter_content(_BLOCK):
                 self.pause()
-                found += block
-                if len(found) > LARGEST_PAGE:
+                data += block
+                if len(data) > LARGEST_PAGE:
                     raise TransferError(f"{url} has over {LARGEST_PAGE} bytes, more than a list can have: check the address")
-        return bytes(found)
+        return bytes(data)
 
 
 def _reason(error: requests.RequestException) -> str:

@@ -74,8 +74,8 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
         raise NoInputError(f"{name} has no file of {', '.join(_READ)}: choose another data set, or another `revision`")
     chosen = choose([file.rfilename for file in files], info.card_data or {}, config=config, split=split)
     folder = f"{base}/datasets/{name}/resolve/{info.sha}"
-    found = [_remote(f"{folder}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
-    return DataSet(name, str(info.sha), found, {"Authorization": f"Bearer {token}"} if token else {})
+    remotes = [_remote(f"{folder}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
+    return DataSet(name, str(info.sha), remotes, {"Authorization": f"Bearer {token}"} if token else {})
 
 
 def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", split: str = "") -> list[str]:
@@ -87,8 +87,8 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
     configs = {str(entry.get("config_name", "default")): entry for entry in card.get("configs") or () if isinstance(entry, dict)}
     patterns = {key: told for key, entry in configs.items() if (told := _patterns(entry))}
     if not patterns:
-        found = [n for n in names if not config or config in n.split("/")[:-1]]
-        return _some([n for n in found if not split or _is_of(n, split)], names, config, split)
+        of_config = [n for n in names if not config or config in n.split("/")[:-1]]
+        return _some([n for n in of_config if not split or _is_of(n, split)], names, config, split)
     if not config:
         marked = [key for key in patterns if configs[key].get("default") or key == "default" or len(patterns) == 1]
         if not marked:
@@ -99,18 +99,18 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
     splits = patterns[config]
     if split and splits.keys().isdisjoint({split, ""}):
         raise UsageError(f"`split` {split}: the configuration {config} has {', '.join(splits)}")
-    wanted = [pattern for key, found in splits.items() for pattern in found if not split or key in (split, "")]
-    found = [name for name in names if any(_fits(name, pattern) for pattern in wanted)]
+    wanted = [pattern for key, globs in splits.items() for pattern in globs if not split or key in (split, "")]
+    chosen = [name for name in names if any(_fits(name, pattern) for pattern in wanted)]
     if split and "" in splits:
-        found = [name for name in found if _is_of(name, split)]
-    return _some(found, names, config, split)
+        chosen = [name for name in chosen if _is_of(name, split)]
+    return _some(chosen, names, config, split)
 
 
-def _some(found: list[str], names: Sequence[str], config: str, split: str) -> list[str]:
-    if not found:
+def _some(chosen: list[str], names: Sequence[str], config: str, split: str) -> list[str]:
+    if not chosen:
         listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
         raise UsageError(f"no file is of `config` {config!r} and `split` {split!r}: the data set has {listed}")
-    return found
+    return chosen
 
 
 def _patterns(entry: dict[str, Any]) -> dict[str, list[str]]:

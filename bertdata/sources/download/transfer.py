@@ -100,11 +100,11 @@ def _fetch(remote: Remote, directory: Path, client: Client, progress: Progress) 
     target, part = directory / remote.name, _part(directory, remote)
     if target.is_file() and _size(target) == remote.size and _digest(target, remote) == remote.checksum:
         return progress(remote, remote.size)
-    found = ""
+    actual = ""
     for _ in range(_CHECKS):
         client.retry(remote.url, lambda: _go_on(remote, part, client, progress), reached=lambda: _size(part))
-        found = _digest(part, remote)
-        if found == remote.checksum:
+        actual = _digest(part, remote)
+        if actual == remote.checksum:
             with _storage(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(part, target)
@@ -113,15 +113,15 @@ def _fetch(remote: Remote, directory: Path, client: Client, progress: Progress) 
             return None
         part.unlink()
     raise VerificationError(
-        f"{remote.url} is not what was published: it has {found}, and should have {remote.checksum}, {_CHECKS} times in a row: "
+        f"{remote.url} is not what was published: it has {actual}, and should have {remote.checksum}, {_CHECKS} times in a row: "
         "try again later, or another server with `base_url`"
     )
 
 
 def _go_on(remote: Remote, part: Path, client: Client, progress: Progress) -> None:
     """Fetch what is missing of a part; raise RetryableError where that ends before the file does."""
-    found = read_json(_version(part))
-    known = {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    record = read_json(_version(part))
+    known = {key: value for key, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else {}
     have = _size(part) if _is_own(part) else 0
     if not _is_own(part) or have > remote.size or known.get("checksum") != remote.checksum:
         with _storage(part):
@@ -224,8 +224,8 @@ def _is_safe(name: str) -> bool:
 def _is_own(part: Path) -> bool:
     """Tell whether a part is there and was begun by this user: it is no link, and no second name of another file."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        found = os.lstat(part)
-        return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.geteuid()
+        status = os.lstat(part)
+        return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()
     return False
 
 

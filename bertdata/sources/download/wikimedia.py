@@ -73,18 +73,18 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
         raise UsageError(f"`date` {date}: write year, month and day, such as 20261101")
     wiki, base = wiki_name(language), mirror(base_url)
     dates = [date] if date else _dates(client, base, wiki)
-    found: dict[str, tuple[str, Any]] = {}  # of each job the latest date on which it is done, and its files
+    finished: dict[str, tuple[str, Any]] = {}  # of each job the latest date on which it is done, and its files
     states: list[str] = []
     for day in dates:
         jobs = _status(client, base, wiki, day)
         states.append(f"{day}: {jobs.get(_JOBS[0], {}).get('status', 'nothing known')}"[:60])
         for job in _JOBS:
             if jobs.get(job, {}).get("status") == "done":
-                found.setdefault(job, (day, jobs[job].get("files")))
-        if _JOBS[0] in found:
+                finished.setdefault(job, (day, jobs[job].get("files")))
+        if _JOBS[0] in finished:
             break
-    if job := next((job for job in _JOBS if job in found), ""):
-        day, files = found[job]
+    if job := next((job for job in _JOBS if job in finished), ""):
+        day, files = finished[job]
         return Dump(wiki, day, _files(client, f"{base}/{wiki}/{day}", f"{wiki}-{day}", files))
     raise NoInputError(
         f"{base}/{wiki}/: no dump of articles is finished ({', '.join(states[:5])}): come back later, or give another `date`"

@@ -1,4 +1,4 @@
-"""MediaWiki dumps become pages: whole or in pieces, whatever is broken in them."""
+"""MediaWiki dumps become pages: whole or in parts, whatever is broken in them."""
 
 from .dates import as_of, dump_date
 from .header import Site, read_site

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...credentials import is_signed
 from ...errors import VerificationError
-from ...io.files import opened, place
-from ...records import Piece
+from ...io.files import open_file, to_path
+from ...records import FileRange
 
 __all__ = ["check", "published"]
 
@@ -22,29 +22,29 @@ _MOST = 16 << 20  # bytes; the file of sums of a whole dump has a few kilobytes
 
 def published(path: str) -> str:
     """Return the checksum that a file in the same directory gives for this one, as ``md5:9e10…``; nothing if none does."""
-    found: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     if is_signed(path):  # what lies beside it is signed by itself, if at all
         return ""
-    for sums in sorted(place(path).parent.iterdir(), key=lambda beside: beside.name):
+    for sums in sorted(to_path(path).parent.iterdir(), key=lambda beside: beside.name):
         if (kind := _SUMS.fullmatch(sums.name)) and sums.is_file() and sums.stat().st_size <= _MOST:
             algorithm = kind.group(1).lower()
             for line in sums.read_text(encoding="utf-8-sig", errors="replace").splitlines():
                 if (entry := _LINE.fullmatch(line.strip())) and entry.group(2) == Path(path).name:
-                    found[algorithm] = entry.group(1).lower()
-    return next((f"{algorithm}:{found[algorithm]}" for algorithm in _ALGORITHMS if algorithm in found), "")
+                    checksums[algorithm] = entry.group(1).lower()
+    return next((f"{algorithm}:{checksums[algorithm]}" for algorithm in _ALGORITHMS if algorithm in checksums), "")
 
 
-def check(pieces: list[Piece], checksum: str) -> list[str]:
-    """Hash a file, which these pieces cover; raise VerificationError unless it has this checksum, one that `published` returned.
+def check(parts: list[FileRange], checksum: str) -> list[str]:
+    """Hash a file, which these parts cover; raise VerificationError unless it has this checksum, one that `published` returned.
 
-    Return the SHA-256 of each piece, so that whoever reads a piece can tell whether these were the bytes.
+    Return the SHA-256 of each part, so that whoever reads a part can tell whether these were the bytes.
     """
     algorithm, _, expected = checksum.partition(":")
-    path, whole = pieces[0].path, hashlib.new(algorithm, usedforsecurity=False)
+    path, whole = parts[0].path, hashlib.new(algorithm, usedforsecurity=False)
     digests = []
-    with opened(path) as file:
-        for piece in pieces:
-            own, left = hashlib.sha256(usedforsecurity=False), piece.end - piece.start
+    with open_file(path) as file:
+        for part in parts:
+            own, left = hashlib.sha256(usedforsecurity=False), part.end - part.start
             while left and (block := file.read(min(_BLOCK, left))):
                 whole.update(block)
                 own.update(block)
@@ -52,9 +52,9 @@ def check(pieces: list[Piece], checksum: str) -> list[str]:
             digests.append(own.hexdigest())
         while block := file.read(_BLOCK):  # it has grown
             whole.update(block)
-    if (found := whole.hexdigest()) != expected:
+    if (actual := whole.hexdigest()) != expected:
         raise VerificationError(
-            f"{path} is not what was published: its {algorithm} is {found}, the file of {algorithm} sums beside it "
+            f"{path} is not what was published: its {algorithm} is {actual}, the file of {algorithm} sums beside it "
             f"says {expected}: fetch it again, or take what there is by moving the file of sums away"
         )
     return digests

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...credentials import is_signed
 from ...errors import VerificationError
-from ...io.files import opened, place, size
+from ...io.files import open_file, size, to_path
 from ..compressed import Damage, blocks
 
 __all__ = ["Index", "find_index", "read_index"]
@@ -47,7 +47,7 @@ def find_index(path: str) -> str:
     if not name or is_signed(path):
         return ""
     plain = f"{name[1]}-index{name[2]}.txt{name[3]}"
-    candidates = (place(path).with_name(name) for name in (f"{plain}.bz2", plain))
+    candidates = (to_path(path).with_name(name) for name in (f"{plain}.bz2", plain))
     return next((str(candidate) for candidate in candidates if candidate.is_file()), "")
 
 
@@ -58,7 +58,7 @@ def read_index(index: str, dump: str) -> Index:
     """
     end = size(dump)
     pages = beyond = astray = first_beyond = 0
-    with opened(dump) as file:
+    with open_file(dump) as file:
         for offset, count in _offsets(index):
             pages += count
             if offset + _START > end:

@@ -1,4 +1,4 @@
-"""Cut the text of a piece of a dump into pages, while it comes in and in bounded memory.
+"""Cut the text of a part of a dump into pages, while it comes in and in bounded memory.
 
 Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with white space or attributes in them; in a
 comment, a CDATA section or a processing instruction they are none.  The blocks it comes in may cut a tag:
@@ -40,19 +40,19 @@ class _State(Enum):
     """Where the text read so far ends."""
 
     BETWEEN = "between pages: a </page> that comes now has lost its <page>"
-    PAGE = "in a page of this piece"
-    NAMED = "in a page of this piece that was too large and has left as such"
-    FOREIGN = "in what may be the end of a page that began in an earlier piece, or in bytes that are lost"
-    PAST = "behind the last page of this piece"
+    PAGE = "in a page of this part"
+    NAMED = "in a page of this part that was too large and has left as such"
+    FOREIGN = "in what may be the end of a page that began in an earlier part, or in bytes that are lost"
+    PAST = "behind the last page of this part"
 
 
 class PageCutter:
-    """Cut text that comes block by block into pages; `most` bytes of a page are held, `at_start` tells of a file's first piece.
+    """Cut text that comes block by block into pages; `most` bytes of a page are held, `at_start` tells of a file's first part.
 
     The invariant: `_rest` is the text behind the last tag seen, and `_searched` of its bytes hold none.  So each tag is seen
     once; each ``<page>`` before the border sets PAGE, and PAGE is only left by giving that page away, whole or with a reason.
-    A tag is the piece's in which it begins (the next piece sees the rest of it, which is no tag), but for the ``</page>`` of an
-    open page, which is fetched from beyond the border; there the next piece is FOREIGN and passes over it.  A piece that begins
+    A tag belongs to the part in which it begins (the next part sees the rest of it, which is no tag), but for the ``</page>`` of
+    an open page, which is fetched from beyond the border; there the next part is FOREIGN and passes over it.  A part that begins
     in a comment cannot know: no dump of MediaWiki has one.
     """
 
@@ -63,15 +63,15 @@ class PageCutter:
         self._at = 0  # where in the text `_rest` begins
         self._searched = 0  # bytes of `_rest` in which there is no tag to be found
         self._until = b""  # what ends the comment or the like that the text is in
-        self._border = sys.maxsize  # where in the text the next piece begins
+        self._border = sys.maxsize  # where in the text the next part begins
 
     @property
     def past(self) -> bool:
-        """Tell that no text to come can hold anything of this piece."""
+        """Tell that no text to come can hold anything of this part."""
         return self._state is _State.PAST
 
     def border(self) -> None:
-        """Note, once or again, that the text to come is the next piece's."""
+        """Note, once or again, that the text to come belongs to the next part."""
         self._border = min(self._border, self._at + len(self._rest))
         self._stop_at_border()
 
@@ -86,7 +86,7 @@ class PageCutter:
                 yield Cut(bytes(self._rest[begin : tag.start()]), "unended-page")
             elif not opens and self._state in (_State.PAGE, _State.BETWEEN):
                 yield Cut(bytes(self._rest[begin : tag.end()]), "too-large" if tag.end() - begin > self._most else "")
-            if self._at + tag.start() >= self._border:  # the next piece reads on from this tag
+            if self._at + tag.start() >= self._border:  # the next part reads on from this tag
                 self._state = _State.PAST
                 return
             self._state, begin = _State.PAGE if opens else _State.BETWEEN, tag.end()
@@ -126,7 +126,7 @@ class PageCutter:
         return broken
 
     def finish(self) -> Iterator[Cut]:
-        """Note that the file ends here; give what lacks its end.  Of a FOREIGN page the piece that it began in tells."""
+        """Note that the file ends here; give what lacks its end.  A FOREIGN page is reported by the part in which it began."""
         if self._state is _State.PAGE:
             yield Cut(bytes(self._rest), "truncated-page")
         elif self._until or (self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest):

@@ -1,7 +1,7 @@
-"""Read MediaWiki dumps: cut them into pieces, and turn a piece into pages and named rejects that no damage can stop.
+"""Read MediaWiki dumps: cut them into parts, and turn a part into pages and named rejects that no damage can stop.
 
-A piece is a byte range that begins where a bzip2 block (plain XML: a ``<page>``) begins.  A page belongs to the piece in which
-its ``<page>`` tag begins, so pieces that cut through a page, as those of one stream do, lose and repeat nothing.
+A part of a dump is a byte range that begins where a bzip2 block (plain XML: a ``<page>``) begins.  A page belongs to the part in
+which its ``<page>`` tag begins, so parts that cut through a page, as those of one stream do, lose and repeat nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from ...io import files
-from ...records import Page, Piece, Reject
+from ...records import FileRange, Page, Reject
 from ..compressed import CHUNK, UNCUT, Block, Damage, block_starts, blocks
 from .header import Site
 from .page_xml import BrokenPage, guess_name, read_fields
@@ -39,24 +39,24 @@ def split(path: str, target: int) -> list[tuple[int, int]]:
 
 
 def how_cut(path: str, starts: list[int]) -> str:
-    """Tell what a dump's pieces begin with: ``streams``, ``blocks`` or ``pages``, or ``whole`` where there is one piece."""
+    """Tell what a dump's parts begin with: ``streams``, ``blocks`` or ``pages``, or ``whole`` where there is one part."""
     if len(starts) < 2:
         return "whole"
     if Path(path).suffix.lower() != ".bz2":
         return "pages"
-    with files.opened(path, ahead=3) as file:
+    with files.open_file(path, ahead=3) as file:
         return "streams" if all(file.seek(start) == start and file.read(3) == b"BZh" for start in starts) else "blocks"
 
 
 def _page_starts(path: str, target: int, size: int) -> list[int]:
     starts, at = [0], target
-    with files.opened(path) as file:
+    with files.open_file(path) as file:
         while at < size:
             file.seek(at)
             data = file.read(CHUNK)
-            if found := BEGIN.search(data):
-                starts.append(at + found.start())
-                at += found.start() + target
+            if match := BEGIN.search(data):
+                starts.append(at + match.start())
+                at += match.start() + target
             elif len(data) < CHUNK:
                 break
             else:
@@ -64,21 +64,21 @@ def _page_starts(path: str, target: int, size: int) -> list[int]:
     return starts
 
 
-def read_pages(piece: Piece, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
-    """Read the pages that begin in a piece, in order; for a broken one yield a Reject."""
-    read = partial(_read, piece, site, max_page_bytes)
-    end = min(piece.end, files.size(piece.path))
-    cutter = PageCutter(max_page_bytes, at_start=piece.start == 0)
-    for block in blocks(piece.path, piece.start, piece.end):
-        if _first(block) >= piece.end:
+def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
+    """Read the pages that begin in a part of a dump, in order; for a broken one yield a Reject."""
+    read = partial(_read, part, site, max_page_bytes)
+    end = min(part.end, files.size(part.path))
+    cutter = PageCutter(max_page_bytes, at_start=part.start == 0)
+    for block in blocks(part.path, part.start, part.end):
+        if _first(block) >= part.end:
             cutter.border()
         if cutter.past:
             return
         if isinstance(block, Damage):
-            where = f"bytes {block.start}-{block.end} of {piece.name}"
-            elsewhere = block.reason == "truncated-stream" or block.start >= piece.end  # bytes not there, or the next piece's
+            where = f"bytes {block.start}-{block.end} of {part.name}"
+            elsewhere = block.reason == "truncated-stream" or block.start >= part.end  # bytes not there, or the next part's
             lost = 0 if elsewhere else block.end - block.start
-            yield _reject(piece, site, guess_name(cutter.lose()), block.reason, where)._replace(lost=lost)
+            yield _reject(part, site, guess_name(cutter.lose()), block.reason, where)._replace(lost=lost)
             if block.end >= end:
                 return
         else:
@@ -98,19 +98,19 @@ _WHERE = {
 }
 
 
-def _read(piece: Piece, site: Site, most: int, cut: Cut) -> Page | Reject:
+def _read(part: FileRange, site: Site, most: int, cut: Cut) -> Page | Reject:
     """Turn a cut into the page that it is, or into a reject that names it."""
     if cut.reason:
-        return _reject(piece, site, guess_name(cut.text), cut.reason, _WHERE[cut.reason].format(name=piece.name, most=most))
+        return _reject(part, site, guess_name(cut.text), cut.reason, _WHERE[cut.reason].format(name=part.name, most=most))
     try:
         fields = read_fields(cut.text)
     except BrokenPage as broken:
-        return _reject(piece, site, guess_name(cut.text), broken.reason, f"{piece.name}: {broken.detail}")
+        return _reject(part, site, guess_name(cut.text), broken.reason, f"{part.name}: {broken.detail}")
     title, number = fields.get("title", ""), fields.get("id", "")
     if not number.isascii() or not number.isdigit() or len(number) > _LONGEST_ID:
-        return _reject(piece, site, title, "no-id", piece.name)
+        return _reject(part, site, title, "no-id", part.name)
     if not title or "text" not in fields:
-        return _reject(piece, site, number, "no-text" if title else "no-title", piece.name)
+        return _reject(part, site, number, "no-text" if title else "no-title", part.name)
     ns = fields.get("ns", "")
     namespace = int(ns) if re.fullmatch(r"-?[0-9]{1,9}", ns) else site.namespace(title)
     model = fields.get("model") or "wikitext"
@@ -119,6 +119,6 @@ def _read(piece: Piece, site: Site, most: int, cut: Cut) -> Page | Reject:
     )
 
 
-def _reject(piece: Piece, site: Site, name: str, reason: str, where: str) -> Reject:
+def _reject(part: FileRange, site: Site, name: str, reason: str, where: str) -> Reject:
     """Refuse a page, which is called by its id or title where those are known and by its file else."""
-    return Reject(f"{site.dbname}:{name[:_LONGEST_TITLE]}" if name else piece.name, reason, where)
+    return Reject(f"{site.dbname}:{name[:_LONGEST_TITLE]}" if name else part.name, reason, where)

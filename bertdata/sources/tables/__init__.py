@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import UsageError
-from ...records import Piece, Reject
+from ...records import FileRange, Reject
 from .. import TABLES
 from ..compressed import Stream
 from ..ranges import split_lines
@@ -43,14 +43,14 @@ def split_table(path: str, size: int, target: int, columns: Columns) -> list[tup
     return cut(path, size, target)
 
 
-def read_table(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a piece; `source` begins their ids."""
-    name = piece.name.lower()
+def read_table(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read the rows of a part of a table; `source` begins their ids."""
+    name = part.name.lower()
     if name.endswith(".parquet"):
-        return parquet.read_parquet(piece, source, columns, max_bytes)
+        return parquet.read_parquet(part, source, columns, max_bytes)
     if name.endswith(".arrow"):
-        return arrow.read_arrow(piece, source, columns, max_bytes)
-    return read_json_lines(piece, source, columns, max_bytes)
+        return arrow.read_arrow(part, source, columns, max_bytes)
+    return read_json_lines(part, source, columns, max_bytes)
 
 
 def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:

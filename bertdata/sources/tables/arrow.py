@@ -1,4 +1,4 @@
-"""Arrow files, stream or file form: a piece is a range of whole record batches, found by walking from message to message.
+"""Arrow files, stream or file form: a part is a range of whole record batches, found by walking from message to message.
 
 Both forms are the same sequence of messages (a length, a header, a body); the file form begins with a magic word and ends with
 an index that nothing here needs.  So a batch that is broken costs itself, and no more.
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...io.files import is_local, opened, place
+from ...io.files import is_local, open_file, to_path
 from ...io.storage import storage_errors
-from ...records import Piece, Reject
+from ...records import FileRange, Reject
 from .batches import read_batch
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge, check_unpacked
@@ -50,7 +50,7 @@ class _Message(NamedTuple):
 
 def read_schema(path: str) -> pa.Schema:
     """Read the schema; raise `BadMessage` where there is none."""
-    with _opened(path) as file:
+    with _open_arrow(path) as file:
         return _schema(file)
 
 
@@ -59,7 +59,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
 
     A file whose batches share dictionaries is not cut, nor one from where it is broken on.
     """
-    with _opened(path) as file:
+    with _open_arrow(path) as file:
         starts = [0]
         try:
             for message in _messages(file, 0):
@@ -72,28 +72,28 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
-def read_arrow(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a piece's record batches; reasons, beside those of `make_row`: ``damaged``, ``truncated``."""
-    at, allowance = piece.start, Allowance(piece.end - piece.start)
-    with _opened(piece.path) as file:
-        size = min(piece.end, file.size())
+def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read the rows of a part's record batches; reasons, beside those of `make_row`: ``damaged``, ``truncated``."""
+    at, allowance = part.start, Allowance(part.end - part.start)
+    with _open_arrow(part.path) as file:
+        size = min(part.end, file.size())
         try:
             schema = _schema(file)
             if any(map(_has_dictionary, schema.types)):
-                yield from _from_stream(file, piece, source, columns, max_bytes, allowance)
+                yield from _from_stream(file, part, source, columns, max_bytes, allowance)
                 return
-            for message in _messages(file, piece.start):
+            for message in _messages(file, part.start):
                 at = message.end
-                if message.start >= piece.end:
+                if message.start >= part.end:
                     return
                 if message.kind == _BATCH:
-                    whole = RowAddress(source, piece.name, message.start, f"record batch at byte {message.start}")
+                    whole = RowAddress(source, part.name, message.start, f"record batch at byte {message.start}")
                     yield from _rows(file, schema, message, whole, columns, max_bytes, allowance)
         except TooLarge as error:
-            yield RowAddress(source, piece.name, at, f"byte {at}").reject("too-large", str(error))
+            yield RowAddress(source, part.name, at, f"byte {at}").reject("too-large", str(error))
         except BadMessage as error:
             reason = "truncated" if at >= size or "ends" in str(error) else "damaged"
-            yield RowAddress(source, piece.name, at, f"byte {at}").reject(reason, str(error), max(size - at, 0))
+            yield RowAddress(source, part.name, at, f"byte {at}").reject(reason, str(error), max(size - at, 0))
 
 
 def _has_dictionary(kind: pa.DataType) -> bool:
@@ -102,10 +102,10 @@ def _has_dictionary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(kind))
 
 
-def _opened(path: str) -> Any:
+def _open_arrow(path: str) -> Any:
     """Open a file; one that is here is mapped, so that no batch is held in memory of its own."""
     with storage_errors(f"cannot read {path}"):
-        return pa.memory_map(str(place(path))) if is_local(path) else pa.PythonFile(opened(path), "r")
+        return pa.memory_map(str(to_path(path))) if is_local(path) else pa.PythonFile(open_file(path), "r")
 
 
 def _messages(file: Any, start: int) -> Iterator[_Message]:
@@ -246,7 +246,7 @@ def _check_all(file: Any) -> None:
 
 
 def _from_stream(
-    file: Any, piece: Piece, source: str, columns: Columns, max_bytes: int, allowance: Allowance
+    file: Any, part: FileRange, source: str, columns: Columns, max_bytes: int, allowance: Allowance
 ) -> Iterator[Row | Reject]:
     """Read a file whose batches need the dictionaries before them."""
     _check_all(file)
@@ -263,7 +263,7 @@ def _from_stream(
             except StopIteration:
                 ended = True
                 break
-            address = RowAddress(source, piece.name, f"batch {number}", f"record batch {number}")
+            address = RowAddress(source, part.name, f"batch {number}", f"record batch {number}")
             yield from read_batch(batch, address, columns, max_bytes, allowance, size=file.tell() - at)
             number += 1
         for message in _messages(file, 0):
@@ -272,4 +272,4 @@ def _from_stream(
         raise
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
         reason = "truncated" if ended else "damaged"
-        yield RowAddress(source, piece.name, at, f"byte {at}").reject(reason, str(error), 0 if ended else piece.end - at)
+        yield RowAddress(source, part.name, at, f"byte {at}").reject(reason, str(error), 0 if ended else part.end - at)

@@ -65,18 +65,18 @@ def read_batch(
     for number in range(batch.num_rows):
         address = whole._replace(at=f"{whole.at}:{first + number}", words=f"{whole.words}, row {first + number}")
         try:
-            found = [array[number] for array in arrays]
-            sizes = [_size(value) for value in found]
+            values = [array[number] for array in arrays]
+            sizes = [_size(value) for value in values]
             if max(sizes, default=0) > max_bytes:
                 yield address.reject("too-large", f"a value of more than {max_bytes} bytes or {PARAGRAPHS} paragraphs")
-                sizes, found = [0], []
-            row = {name: _decoded(value.as_py()) for name, value in zip(names, found, strict=False)}
+                sizes, values = [0], []
+            row = {name: _decoded(value.as_py()) for name, value in zip(names, values, strict=False)}
         except UnicodeDecodeError as error:
             yield address.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the text")
         except (pa.ArrowException, ValueError) as error:
             yield address.reject("damaged", str(error))
         else:
-            if found or not arrays:
+            if values or not arrays:
                 yield make_row(row, address, columns, max_bytes)
         allowance.take(sum(sizes))
 

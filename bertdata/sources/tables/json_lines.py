@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any, cast
 
-from ...io.files import opened
-from ...records import Piece, Reject
+from ...io.files import open_file
+from ...records import FileRange, Reject
 from ..compressed import Stream
 from ..ranges import check_end, read_lines, skip_line
 from .columns import Columns, Row, RowAddress, make_row
@@ -23,22 +23,22 @@ _MOST_VALUES = 1_000_000  # of a line: each takes up to 200 bytes of memory, and
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or what stands before a value
 
 
-def read_json_lines(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the objects of a piece; blank lines are none.
+def read_json_lines(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read the objects of a part of a file; blank lines are none.
 
     Reasons, beside those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``.
     """
-    if piece.name.lower().endswith(".jsonl"):
-        with opened(piece.path) as file:
-            file.seek(piece.start)
-            yield from _rows(file, piece, source, columns, max_bytes, piece.end - piece.start)
-            yield from check_end(file, piece, source)
+    if part.name.lower().endswith(".jsonl"):
+        with open_file(part.path) as file:
+            file.seek(part.start)
+            yield from _rows(file, part, source, columns, max_bytes, part.end - part.start)
+            yield from check_end(file, part, source)
         return
-    stream = Stream(piece.path)
+    stream = Stream(part.path)
     unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
     while True:
         last: Row | Reject | None = None
-        for row in _rows(unpacked, piece, source, columns, max_bytes, None):
+        for row in _rows(unpacked, part, source, columns, max_bytes, None):
             if last is not None:
                 yield last
             last = row
@@ -48,19 +48,19 @@ def read_json_lines(piece: Piece, source: str, columns: Columns, max_bytes: int)
         if damage is None:
             return
         cut = damage.reason == "truncated-stream"
-        where = f"bytes {damage.start}-{damage.end} of {piece.name}: {damage.reason}"
+        where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
         lost = 0 if cut else damage.end - damage.start
-        yield Reject(f"{source}:{piece.name}:{unpacked.tell()}", "truncated" if cut else "damaged", where, lost)
+        yield Reject(f"{source}:{part.name}:{unpacked.tell()}", "truncated" if cut else "damaged", where, lost)
         stream.go_on()
         skip_line(unpacked)
 
 
 def _rows(
-    file: IO[bytes], piece: Piece, source: str, columns: Columns, max_bytes: int, size: int | None
+    file: IO[bytes], part: FileRange, source: str, columns: Columns, max_bytes: int, size: int | None
 ) -> Iterator[Row | Reject]:
     begin = file.tell()
     for start, line in read_lines(file, size, max_bytes):
-        address = _address(source, piece, begin + start)
+        address = _address(source, part, begin + start)
         if line is None:
             yield address.reject("too-large", f"a line of more than {max_bytes} bytes")
         elif line.strip():
@@ -88,5 +88,5 @@ def _has_too_many_values(line: bytes) -> bool:
     return next(islice((token for token in _TOKEN.finditer(line) if token[1]), _MOST_VALUES, None), None) is not None
 
 
-def _address(source: str, piece: Piece, at: int) -> RowAddress:
-    return RowAddress(source, piece.name, at, f"byte {at}")
+def _address(source: str, part: FileRange, at: int) -> RowAddress:
+    return RowAddress(source, part.name, at, f"byte {at}")

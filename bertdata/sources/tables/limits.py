@@ -12,7 +12,7 @@ _RATIO = 16  # bytes that a packed byte may unpack to, up to twice a stated numb
 _LARGE_RATIO = 4  # and beyond that; of many megabytes of text, Zstandard has 3
 _LARGEST = 512 << 20  # bytes that are unpacked at once at the most: pyarrow writes 1,000 books to a page of 430 MB
 _ROW = 256  # bytes that a row counts for, beside its text
-_TEXT, _TEXT_RATIO = 32 << 20, 32  # bytes of text and rows that a piece may give: so many, and so many for each of its bytes
+_TEXT, _TEXT_RATIO = 32 << 20, 32  # bytes of text and rows that a part may give: so many, and so many for each of its bytes
 PARAGRAPHS = 250_000  # of a document, at the most; the Bible has 31,000 verses
 
 
@@ -35,10 +35,10 @@ def check_unpacked(unpacked: int, packed: int, most: int, what: str) -> None:
 
 
 class Allowance:
-    """Count the rows and the text that a piece of a table gives: rows may name one value again and again."""
+    """Count the rows and the text that a part of a table gives: rows may name one value again and again."""
 
-    def __init__(self, piece_bytes: int) -> None:
-        self._most = self._left = _TEXT + _TEXT_RATIO * piece_bytes
+    def __init__(self, part_bytes: int) -> None:
+        self._most = self._left = _TEXT + _TEXT_RATIO * part_bytes
 
     def take(self, text_bytes: int) -> None:
         """Count a row; raise `TooLarge` when there are too many."""

@@ -1,4 +1,4 @@
-"""Parquet files: a piece is a range of whole row groups, read some rows at a time, column beside column.
+"""Parquet files: a part is a range of whole row groups, read some rows at a time, column beside column.
 
 Each column is read through a file of its own, which sees what its pages declare before Arrow unpacks them (`page_headers`).
 """
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...io.files import opened, size
-from ...records import Piece, Reject
+from ...io.files import open_file, size
+from ...records import FileRange, Reject
 from .batches import is_used, read_batch
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge
@@ -32,14 +32,14 @@ BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  #
 
 def read_schema(path: str) -> pa.Schema:
     """Read the schema; raise one of Arrow's errors or OSError where there is none."""
-    with _opened(path) as file:
+    with _open_parquet(path) as file:
         return file.schema_arrow
 
 
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     """Cut a file of so many bytes into ranges of about `target` bytes that begin where a row group does."""
     try:
-        with _opened(path) as file:
+        with _open_parquet(path) as file:
             groups = _starts(file.metadata, length)
     except BROKEN:
         return [(0, length)]  # who reads it will say what is wrong
@@ -50,29 +50,29 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], length], strict=True))
 
 
-def read_parquet(piece: Piece, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a piece's row groups; reasons, beside those of `make_row`: ``damaged``, ``too-large``."""
-    whole = RowAddress(source, piece.name, piece.start, "the file")
+def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+    """Read the rows of a part's row groups; reasons, beside those of `make_row`: ``damaged``, ``too-large``."""
+    whole = RowAddress(source, part.name, part.start, "the file")
     try:
         with contextlib.ExitStack() as stack:
-            read = _File.of(stack, piece, columns, max_bytes)
-            starts = [*_starts(read.metadata, size(piece.path)), size(piece.path)]
+            read = _File.of(stack, part, columns, max_bytes)
+            starts = [*_starts(read.metadata, size(part.path)), size(part.path)]
             for group, (start, end) in enumerate(pairwise(starts)):
-                if piece.start <= start < piece.end:
-                    address = RowAddress(source, piece.name, group, f"row group {group}")
+                if part.start <= start < part.end:
+                    address = RowAddress(source, part.name, group, f"row group {group}")
                     yield from _group(read, group, address, end - start, columns, max_bytes)
             groups = map(read.metadata.row_group, range(read.metadata.num_row_groups))
-            if piece.start == 0 and (rows := sum(group.num_rows for group in groups)) != read.metadata.num_rows:
+            if part.start == 0 and (rows := sum(group.num_rows for group in groups)) != read.metadata.num_rows:
                 raise ValueError(f"its row groups hold {rows} of {read.metadata.num_rows} rows")
     except TooLarge as error:
         yield whole.reject("too-large", str(error))
     except BROKEN as error:
-        yield whole.reject("damaged", _said(error, piece.path, piece.name), piece.end - piece.start)
+        yield whole.reject("damaged", _said(error, part.path, part.name), part.end - part.start)
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    with opened(path) as source:
+def _open_parquet(path: str) -> Iterator[Any]:
+    with open_file(path) as source:
         end = source.seek(0, os.SEEK_END)
         source.seek(max(0, end - 8))
         footer, magic = int.from_bytes(source.read(4), "little"), source.read(4)
@@ -90,13 +90,13 @@ class _File(NamedTuple):
     allowance: Allowance
 
     @classmethod
-    def of(cls, stack: contextlib.ExitStack, piece: Piece, columns: Columns, max_bytes: int) -> _File:
+    def of(cls, stack: contextlib.ExitStack, part: FileRange, columns: Columns, max_bytes: int) -> _File:
         """Open the columns that are looked at, for as long as the stack lasts."""
-        file = stack.enter_context(_opened(piece.path))
+        file = stack.enter_context(_open_parquet(part.path))
         names = [name for name in dict.fromkeys(columns.used) if is_used(file.schema_arrow, name)]
         most = {columns.text: max(max_bytes, _LONGEST_PAGE)}
-        used = [_Column(stack, piece.path, file, name, most.get(name, _LONGEST_PAGE)) for name in names]
-        return cls(piece.path, file.metadata, used, Allowance(piece.end - piece.start))
+        used = [_Column(stack, part.path, file, name, most.get(name, _LONGEST_PAGE)) for name in names]
+        return cls(part.path, file.metadata, used, Allowance(part.end - part.start))
 
     def refused(self) -> ValueError | None:
         """Return why a page was refused: Arrow may tell that in words of its own."""
@@ -110,7 +110,7 @@ class _Column:
         self._name = name
         # not by `metadata.schema`: the two hold each other, and so 50 MB of 30,000 columns until Python looks for garbage
         lists = [".".join(path) for path in file.reader.column_paths if path[0] == name and path[1:]]
-        self.guard = Guarded(stack.enter_context(opened(path)), most, lists=bool(lists))
+        self.guard = Guarded(stack.enter_context(open_file(path)), most, lists=bool(lists))
         self._file = pq.ParquetFile(cast("Any", self.guard), metadata=file.metadata, read_dictionary=lists, **_OPTIONS)
 
     def batches(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
@@ -142,7 +142,7 @@ def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Col
     except BROKEN as error:
         refused = read.refused()
         if isinstance(error, TooLarge) and refused is None:
-            raise  # the piece has given all that it may
+            raise  # the part has given all that it may
         reason = "too-large" if isinstance(refused, TooLarge) else "damaged"
         said = _said(refused or error, read.path, whole.name)
         yield whole.reject(reason, said, length * max(0, rows - done) // max(1, rows))

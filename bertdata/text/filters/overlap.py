@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ... import keys
 from ...errors import UsageError
-from ...io.files import opened
+from ...io.files import open_file
 from .characters import LIMIT, WINDOW, categories, codes
 
 __all__ = ["CHARACTERS", "WORDS", "Grams", "read_examples"]
@@ -87,7 +87,7 @@ def read_examples(name: str, path: str) -> Iterator[str]:
     """
     if not name.lower().endswith((".txt", ".jsonl")):
         raise UsageError(f"`exclude` {name}: give .txt, an example a line, or .jsonl")
-    with opened(path) as file:
+    with open_file(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ....config import CorpusConfig
-from ....records import Document, Drop, Piece, Reject
+from ....records import Document, Drop, FileRange, Reject
 from ....text import language
 from ....text.sentences import splitter
 
@@ -28,7 +28,7 @@ class Check(NamedTuple):
 
     entry: dict[str, str]
     kind: str
-    pieces: list[Piece]
+    parts: list[FileRange]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Source:
     card says where the input does not.  suffixes: of the files that a directory or a glob stands for; "" is that of any.
 
     ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read by itself.
-    read(pieces, config, templates): the records of pieces, in order; calls of templates without words are counted by name.
-    describe(pieces, config): what the manifest says of a file beside its name and size.
-    checks(pieces): tasks that compare a file with what lies beside it and says what it should be.
+    read(parts, config, templates): the records of parts of files, in order; calls of templates without words are counted by name.
+    describe(parts, config): what the manifest says of a file beside its name and size.
+    checks(parts): tasks that compare a file with what lies beside it and says what it should be.
     grouped: whether small files are put together in one task.
     """
 
@@ -50,9 +50,9 @@ class Source:
     licence: str
     suffixes: tuple[str, ...]
     ranges: Callable[[str, int, int, CorpusConfig], list[tuple[int, int]]]
-    read: Callable[[list[Piece], CorpusConfig, Counter[str]], Iterator[Record]]
-    describe: Callable[[list[Piece], CorpusConfig], dict[str, Any]] = lambda pieces, config: {}
-    checks: Callable[[list[Piece]], Iterator[Check]] = lambda pieces: iter(())
+    read: Callable[[list[FileRange], CorpusConfig, Counter[str]], Iterator[Record]]
+    describe: Callable[[list[FileRange], CorpusConfig], dict[str, Any]] = lambda parts, config: {}
+    checks: Callable[[list[FileRange]], Iterator[Check]] = lambda parts: iter(())
     grouped: bool = True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
-from ....records import Drop, Piece, Reject
+from ....records import Drop, FileRange, Reject
 from ....sources import SUFFIXES, books
 from .base import Record, Source, document
 from .text import columns
@@ -19,16 +19,16 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     return books.split(path, size, target, columns(config))
 
 
-def _describe(pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
-    if not books.is_sentence_lines(pieces[0].name):
+def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+    if not books.is_sentence_lines(parts[0].name):
         return {}
     return {"documents": f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"}
 
 
-def _read(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+def _read(parts: list[FileRange], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
     reading = books.Reading(config.verse, config.encoding)
     found = books.read_books(
-        pieces, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
+        parts, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
     )
     for book in found:
         if isinstance(book, Drop | Reject):

@@ -18,7 +18,7 @@ from typing import Any
 from ....config import CorpusConfig
 from ....errors import BertDataError
 from ....io.functions import load
-from ....records import Piece, Reject
+from ....records import FileRange, Reject
 from .base import Record, Source, document
 
 __all__ = ["reader"]
@@ -31,10 +31,10 @@ _FIELDS = {"id", "title", "url", "language", "text", "paragraphs", "sentences"}
 def reader(name: str) -> Source:
     """Return the source that a function is; `name` is ``module:function``."""
 
-    def read(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+    def read(parts: list[FileRange], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
         function = load(name, "read", dict(config.functions).get(name, ""))
-        for piece in pieces:
-            yield from _read(function(piece.path), name, piece, config)
+        for part in parts:
+            yield from _read(function(part.path), name, part, config)
 
     return Source(
         name=name,
@@ -46,22 +46,22 @@ def reader(name: str) -> Source:
     )
 
 
-def _read(found: Any, name: str, piece: Piece, config: CorpusConfig) -> Iterator[Record]:
+def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig) -> Iterator[Record]:
     """Yield the documents of one file; what is no document is a reject, and so is the rest of a file whose reader raises."""
     number = -1
     try:
-        for number, item in enumerate(found):
-            yield _record(item, f"{name}:{piece.name}:{number}", name, piece, config)
+        for number, item in enumerate(documents):
+            yield _record(item, f"{name}:{part.name}:{number}", name, part, config)
     except (BertDataError, GeneratorExit):
         raise
     except Exception as error:  # whatever it raises: the file is named, and the rest of the input goes on
-        where = f"{piece.name}, after {number + 1} documents: {type(error).__name__}: {error}"
-        yield Reject(f"{name}:{piece.name}:{number + 1}", "reader-failed", where)
+        where = f"{part.name}, after {number + 1} documents: {type(error).__name__}: {error}"
+        yield Reject(f"{name}:{part.name}:{number + 1}", "reader-failed", where)
 
 
-def _record(item: Any, id: str, name: str, piece: Piece, config: CorpusConfig) -> Record:
+def _record(item: Any, id: str, name: str, part: FileRange, config: CorpusConfig) -> Record:
     if problem := _problem(item):
-        return Reject(id, "no-document", f"{piece.name}: {problem}")
+        return Reject(id, "no-document", f"{part.name}: {problem}")
     values = {key: item.get(key) or "" for key in ("title", "url", "language")}
     sentences = item.get("sentences")
     paragraphs = sentences if sentences is not None else item.get("paragraphs")
@@ -69,7 +69,7 @@ def _record(item: Any, id: str, name: str, piece: Piece, config: CorpusConfig) -
         paragraphs = _BLANK.split(item["text"].strip())
     id = f"{name}:{item['id']}" if item.get("id") else id
     if sum(map(len, paragraphs)) > config.max_page_bytes:
-        return Reject(id, "too-large", f"{piece.name}: more than {config.max_page_bytes} characters")
+        return Reject(id, "too-large", f"{part.name}: more than {config.max_page_bytes} characters")
     kept = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
     own = (values["language"], values["title"], values["url"], kept)
     return document(id, name, *own, config, split=sentences is None or not kept)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
-from ....io.files import place
+from ....io.files import to_path
 from ....io.storage import storage_errors
-from ....records import Document, Drop, Page, Piece, Reject
+from ....records import Document, Drop, FileRange, Page, Reject
 from ....sources import SUFFIXES, dumps
 from ....sources.dumps import checksums, multistream
 from ....sources.lines import MOST_LINES
@@ -27,42 +27,42 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     return dumps.split(path, target)
 
 
-def _describe(pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
-    return {"cut": dumps.how_cut(pieces[0].path, [piece.start for piece in pieces])}
+def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+    return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
 
 
-def _checks(pieces: list[Piece]) -> Iterator[Check]:
+def _checks(parts: list[FileRange]) -> Iterator[Check]:
     """Plan to hash a dump whose checksum is published beside it, and to count the pages of its index.
 
-    A task of its own hashes the file whole, while others extract.  It hashes each piece as well, and the commit compares: so
+    A task of its own hashes the file whole, while others extract.  It hashes each part as well, and the commit compares: so
     what was extracted is what was published.
     """
-    name, path = pieces[0].name, pieces[0].path
+    name, path = parts[0].name, parts[0].path
     with storage_errors(f"cannot read what lies beside {path}"):
-        whole = Piece(name, path, 0, pieces[-1].end)
+        whole = FileRange(name, path, 0, parts[-1].end)
         if checksum := checksums.published(path):
-            yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", pieces)
+            yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", parts)
         if index := multistream.find_index(path):
-            own = place(index).name
-            yield Check({"index": own}, INDEX, [Piece(f"{name} {own}", index, 0, place(index).stat().st_size), whole])
+            own = to_path(index).name
+            yield Check({"index": own}, INDEX, [FileRange(f"{name} {own}", index, 0, to_path(index).stat().st_size), whole])
 
 
-def _read(pieces: list[Piece], config: CorpusConfig, dropped: Counter[str]) -> Iterator[Record]:
-    for piece in pieces:
-        site = dumps.read_site(piece.path)
+def _read(parts: list[FileRange], config: CorpusConfig, dropped: Counter[str]) -> Iterator[Record]:
+    for part in parts:
+        site = dumps.read_site(part.path)
         table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
-        for page in dumps.read_pages(piece, site, config.max_page_bytes):
-            yield page if isinstance(page, Reject) else _document(page, site, piece, config, table, dropped)
+        for page in dumps.read_pages(part, site, config.max_page_bytes):
+            yield page if isinstance(page, Reject) else _document(page, site, part, config, table, dropped)
 
 
 def _document(
-    page: Page, site: dumps.Site, piece: Piece, config: CorpusConfig, table: Templates | None, dropped: Counter[str]
+    page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig, table: Templates | None, dropped: Counter[str]
 ) -> Record:
     """Keep the prose of pages in the main namespace that are wikitext and no redirects."""
     if reason := _reason_to_drop(page, site, config):
         return Drop(reason, page.id if reason in _LISTED else "")
     if page.text.count("\n") > MOST_LINES:
-        return Reject(page.id, "too-large", f"{piece.name}: a page of more than {MOST_LINES} lines")
+        return Reject(page.id, "too-large", f"{part.name}: a page of more than {MOST_LINES} lines")
     try:
         paragraphs = extract_paragraphs(
             page.text,
@@ -75,9 +75,9 @@ def _document(
             dropped=dropped,
         )
     except Exception as error:  # a page must never end a run; it is named, and the rest goes on
-        return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {piece.name}")
+        return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {part.name}")
     made = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)
-    return made._replace(as_of=dumps.as_of(piece.name, page.revised)) if isinstance(made, Document) else made
+    return made._replace(as_of=dumps.as_of(part.name, page.revised)) if isinstance(made, Document) else made
 
 
 def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:

@@ -13,7 +13,7 @@ import pytest
 from conftest import SAMPLE, Build, digests, read_manifest
 
 from bertdata.dataset.manifest import NAME
-from bertdata.dataset.run import STATE, count_done, is_complete, opened, perform
+from bertdata.dataset.run import STATE, building, count_done, is_complete, perform
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
 from bertdata.io import files
@@ -66,15 +66,15 @@ def _stored(store: Any, prefix: str) -> dict[str, str]:
     ],
 )
 def test_names_of_this_machine_are_plain_paths(name: str, path: str) -> None:
-    found = files.place(name)
+    found = files.to_path(name)
     assert type(found) is type(Path()) and found == Path(path)
     assert files.is_local(name) and not files.is_private(name)
 
 
 def test_a_url_keeps_its_form_through_every_step(store: Any) -> None:
-    root = files.place("memory://bucket/dir")
+    root = files.to_path("memory://bucket/dir")
     assert str(root / "data" / "x.arrow") == "memory://bucket/dir/data/x.arrow"
-    assert files.place(str(root)) == root and files.place(root) is root
+    assert files.to_path(str(root)) == root and files.to_path(root) is root
     assert not files.is_local(root) and files.is_private("memory://bucket")
     assert root.resolve() == root and root.name == "dir" and (root / "a.xml").with_name("b").name == "b"
 
@@ -92,14 +92,14 @@ def test_a_store_that_no_package_reaches(monkeypatch: pytest.MonkeyPatch, name: 
     if missing:
         monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError, match=says):
-        files.place(name)
+        files.to_path(name)
 
 
 @pytest.mark.parametrize("renames", [False, True])
 def test_nothing_stands_under_the_name_until_it_is_whole(store: Any, monkeypatch: pytest.MonkeyPatch, renames: bool) -> None:
     if renames:  # as on HDFS
         monkeypatch.setattr(files, "OBJECT_STORES", frozenset())
-    path = files.place("memory://bucket/deep/file.bin")
+    path = files.to_path("memory://bucket/deep/file.bin")
     for content in (b"first", b"second"):
         before = store.find("/bucket")
         with files.replacing(path) as file:
@@ -121,21 +121,21 @@ def test_a_file_of_a_store_that_renames_is_never_half_under_its_name(store: Any,
     monkeypatch.setattr(type(store), "put_file", lambda self, here, there: sent.append(there) or self.pipe_file(there, b"half"))
     monkeypatch.setattr(type(store), "mv", lambda *_: (_ for _ in ()).throw(OSError("cut off")))
     with pytest.raises(StorageError, match="cannot write memory://bucket/file.bin: cut off"):
-        files.write_text(files.place("memory://bucket/file.bin"), "whole")
+        files.write_text(files.to_path("memory://bucket/file.bin"), "whole")
     assert [name.startswith(f"/bucket/{files.TEMPORARY}file.bin-") for name in sent] == [True]
-    assert not files.place("memory://bucket/file.bin").exists()
-    files.remove_temporary(files.place("memory://bucket"))
+    assert not files.to_path("memory://bucket/file.bin").exists()
+    files.remove_temporary(files.to_path("memory://bucket"))
     assert store.find("/bucket") == []
 
 
 def test_two_readers_of_a_file_do_not_share_a_position(store: Any) -> None:
     store.pipe_file("/bucket/file", b"0123456789")
-    with files.opened("memory://bucket/file") as one, files.opened("memory://bucket/file") as two:
+    with files.open_file("memory://bucket/file") as one, files.open_file("memory://bucket/file") as two:
         assert (one.read(3), two.read(2), one.read(3), two.seek(-1, 2), two.read()) == (b"012", b"01", b"345", 9, b"9")
 
 
 def test_move_and_remove(store: Any) -> None:
-    root = files.place("memory://bucket")
+    root = files.to_path("memory://bucket")
     files.write_text(root / "a" / "one", "1")
     files.move(root / "a" / "one", root / "b" / "two")
     assert store.find("/bucket") == ["/bucket/b/two"]
@@ -155,8 +155,8 @@ def test_shards_are_written_and_read_as_on_a_disk(store: Any, tmp_path: Path, fo
                 batch.add(Document(f"text:{number}:{row}", "text", "en", "Tea", "", ["One.", "Two."], [0]))
             yield batch.take()
 
-    root = files.place("memory://bucket")
-    here, there = (write(place, "data/a.arrow", DOCUMENT, batches(), format) for place in (tmp_path, root))
+    root = files.to_path("memory://bucket")
+    here, there = (write(path, "data/a.arrow", DOCUMENT, batches(), format) for path in (tmp_path, root))
     assert here == there and there["rows"] == 15
     assert (root / "data" / "a.arrow").read_bytes() == (tmp_path / "data" / "a.arrow").read_bytes()
     for start, end in ((0, None), (1, 3), (4, 5)):
@@ -166,7 +166,7 @@ def test_shards_are_written_and_read_as_on_a_disk(store: Any, tmp_path: Path, fo
 
 def test_a_lock_keeps_others_out_while_it_is_renewed(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_RENEWED", 0.05)
-    path = files.place(f"memory://bucket/corpus/{STATE}/lock")
+    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
     with lock(path):
         began = time.monotonic()
         with (
@@ -183,7 +183,7 @@ def test_a_lock_keeps_others_out_while_it_is_renewed(store: Any, monkeypatch: py
 
 def test_a_lock_that_nobody_renews_is_taken(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_PATIENCE", 2)
-    path = files.place(f"memory://bucket/corpus/{STATE}/lock")
+    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
     path.write_bytes(b"process 1 on a dead machine, 0123abcd 17")
     with lock(path):
         assert b"dead" not in path.read_bytes()
@@ -192,7 +192,7 @@ def test_a_lock_that_nobody_renews_is_taken(store: Any, monkeypatch: pytest.Monk
 
 def test_a_holder_that_was_taken_for_dead_leaves_the_lock_to_its_heir(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_RENEWED", 0.05)
-    path = files.place(f"memory://bucket/corpus/{STATE}/lock")
+    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
     with lock(path):
         path.write_bytes(b"process 2 on another machine, 4567cdef")
         time.sleep(0.3)
@@ -201,7 +201,7 @@ def test_a_holder_that_was_taken_for_dead_leaves_the_lock_to_its_heir(store: Any
 
 
 def test_of_two_that_begin_at_once_one_gets_the_lock(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = files.place(f"memory://bucket/corpus/{STATE}/lock")
+    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
     with lock(path), monkeypatch.context() as both_see_none:
         both_see_none.setattr(type(path), "exists", lambda _: False)
         with pytest.raises(OutputLockedError, match="is being written by process"), lock(path):
@@ -209,7 +209,7 @@ def test_of_two_that_begin_at_once_one_gets_the_lock(store: Any, monkeypatch: py
 
 
 def _finish(directory: Path, text: str = "first", **how: bool) -> None:
-    with opened(directory, {**IDENTITY, "text": text}, **how) as root:
+    with building(directory, {**IDENTITY, "text": text}, **how) as root:
         if is_complete(root):
             return
         files.write_text(root / "data" / f"{text}.arrow", text)
@@ -217,7 +217,7 @@ def _finish(directory: Path, text: str = "first", **how: bool) -> None:
 
 
 def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> None:
-    directory = files.place("memory://bucket/corpus")
+    directory = files.to_path("memory://bucket/corpus")
     _finish(directory)
     assert is_complete(directory)
     with pytest.raises(OutputExistsError, match="holds a finished data set"):
@@ -226,7 +226,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
     with pytest.raises(OutputExistsError, match="text: 'first' then, 'second' now"):
         _finish(directory, "second")
     assert set(_stored(store, "bucket/corpus")) == {"data/first.arrow", NAME}
-    with pytest.raises(RuntimeError), opened(directory, {**IDENTITY, "text": "second"}, overwrite=True):
+    with pytest.raises(RuntimeError), building(directory, {**IDENTITY, "text": "second"}, overwrite=True):
         assert not _stored(store, "bucket/corpus")  # the old one is gone from here on
         raise RuntimeError
     assert not is_complete(directory)
@@ -237,27 +237,27 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
     _finish(directory, "second")
     assert set(_stored(store, "bucket/corpus")) == {"data/second.arrow", NAME}
     store.pipe_file("/bucket/own/thesis.txt", b"mine")
-    for place, says in (("own", "did not write"), ("own/thesis.txt", "is a file")):
+    for name, says in (("own", "did not write"), ("own/thesis.txt", "is a file")):
         with pytest.raises(OutputExistsError, match=says):
-            _finish(files.place(f"memory://bucket/{place}"))
+            _finish(files.to_path(f"memory://bucket/{name}"))
 
 
 def test_tasks_are_done_once_in_a_store(store: Any) -> None:
-    directory, done = files.place("memory://bucket/corpus"), list[int]()
+    directory, done = files.to_path("memory://bucket/corpus"), list[int]()
 
     def work() -> dict[str, Any]:
         done.append(1)
         files.write_text(directory / "data" / "a", "text")
         return {"files": [files.file_entry(directory, "data/a")]}
 
-    with opened(directory, IDENTITY):
+    with building(directory, IDENTITY):
         first = perform(directory, "extract", 0, ["task"], work)
         assert perform(directory, "extract", 0, ["task"], work) == first and len(done) == 1
         assert count_done(directory, "extract") == 1 and count_done(directory, "other") == 0
         store.pipe_file("/bucket/corpus/data/a", b"tex")
         assert perform(directory, "extract", 0, ["task"], work) == first and len(done) == 2
     with pytest.raises(StorageError, match=r"memory://elsewhere is not there for a worker on .*the URL of a store"):
-        perform(files.place("memory://elsewhere"), "extract", 0, ["task"], work)
+        perform(files.to_path("memory://elsewhere"), "extract", 0, ["task"], work)
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_a_store_is_searched_as_a_disk(tree: Path, pattern: str) -> None:
     here, there = (find([f"{root}{pattern}"], (".txt",), "--books") for root in (tree, "memory://books"))
     assert [name for name, _ in there] == [name for name, _ in here]
     for name, path in there:
-        assert path.startswith("memory://books/") and path.endswith(name) and files.place(path).is_file()
+        assert path.startswith("memory://books/") and path.endswith(name) and files.to_path(path).is_file()
 
 
 def test_what_is_not_found_in_a_store(tree: Path, store: Any) -> None:
@@ -286,7 +286,7 @@ def test_what_is_not_found_in_a_store(tree: Path, store: Any) -> None:
     ):
         with pytest.raises(kind, match=says):
             find([pattern], (".txt",), "--books")
-    with pytest.raises(UsageError, match="have no parent in common: give files of one place"):
+    with pytest.raises(UsageError, match="have no parent in common: give files of one disk or store"):
         find(["memory://books", str(tree)], (".txt",), "--books")
     store.pipe_file("/dumps/wiki.xml.7z", b"7z")
     with pytest.raises(UsageError, match="pack it anew: 7z x -so wiki.xml.7z | bzip2 > wiki.xml.bz2"):
@@ -297,7 +297,7 @@ def test_the_whole_job_in_a_store_gives_the_bytes_of_a_local_one(
     build: Build, store: Any, sample_corpus: Path, sample_vocab: Path, sample_pairs: Path
 ) -> None:
     _put(store, SAMPLE, "in")
-    corpus, vocab, pairs = (files.place(f"memory://out/{name}") for name in ("corpus", "vocab", "pairs"))
+    corpus, vocab, pairs = (files.to_path(f"memory://out/{name}") for name in ("corpus", "vocab", "pairs"))
     sources = ["--wikipedia", "memory://in/*multistream.xml.bz2", "--books", "memory://in/books"]
     build("build-corpus", corpus, *sources, "--dry-run")
     assert not store.find("/out")
@@ -320,7 +320,7 @@ def test_the_commands_speak_of_stores(build: Build, store: Any, text: Path, caps
         cli.main(list(map(str, arguments)), prog_name="bertdata", standalone_mode=False)
         return capsys.readouterr().out
 
-    build("build-corpus", files.place("memory://out/corpus"), "--text", text)
+    build("build-corpus", files.to_path("memory://out/corpus"), "--text", text)
     said = command("build-corpus", "--text", text, "--output", "memory://out/corpus")
     line = 'datasets.load_dataset("arrow", data_files="memory://out/corpus/data/train-*.arrow", split="train")'
     assert "is complete already" in said and line in said
