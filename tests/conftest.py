@@ -103,7 +103,8 @@ def digests(directory: Path) -> dict[str, str]:
 
 def leftovers(directory: Path) -> list[str]:
     """Name what a finished run must not leave: temporary files, records of tasks, spill files."""
-    state = [path for path in directory.rglob("*") if path.name.startswith(".tmp-") or path.parent.name == ".bertdata"]
+    paths = [Path(root) / name for root, folders, files in os.walk(directory) for name in (*folders, *files)]  # a run may go on
+    state = [path for path in paths if path.name.startswith(".tmp-") or path.parent.name == ".bertdata"]
     return sorted(path.name for path in state if path.name not in ("run.json", "run.sha256", "lock", "commit"))
 
 
