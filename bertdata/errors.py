@@ -89,7 +89,7 @@ class OutputLockedError(OutputExistsError):
 
 
 class ResumeError(OutputExistsError):
-    """Refuse to go on with an unfinished run of another input, option or seed."""
+    """Refuse to continue an unfinished run of another input, option or seed."""
 
 
 class VerificationError(BertDataError):
@@ -99,7 +99,7 @@ class VerificationError(BertDataError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return how an error goes on that refuses a word: with those that are like it, or with nothing.
+    """Return the end of an error that refuses a word: with those that are like it, or with nothing.
 
     >>> did_you_mean("build", ["build-corpus", "train-vocab"]), did_you_mean("x", ["y"])
     (": did you mean 'build-corpus'?", '')

@@ -53,7 +53,7 @@ class Tasks(beam.PTransform):
 
 
 class Runs:
-    """The runs that build in these directories: a step writes there only where it sees them, and as long as they go on."""
+    """The runs that build in these directories: a step writes there only where it sees them, and as long as they continue."""
 
     def __init__(self, *roots: Path) -> None:
         # A run that is only looked at has no token yet; on a disk each run writes in a directory of its own.

@@ -32,7 +32,7 @@ __all__ = ["command"]
 def command() -> None:
     """Fetch dumps of Wikipedia and data sets of the Hugging Face Hub.
 
-    An interrupted download goes on where it stopped when the same command runs again; a finished one is checked.
+    An interrupted download continues where it stopped when the same command runs again; a finished one is checked.
     """
 
 

@@ -10,7 +10,7 @@ import click
 from ..config import PairsConfig
 from ..report.card import reading_line
 from ..report.vocabulary import unknown_tokens
-from .options import Command, config_options, sections_of, take
+from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, take_options
 
@@ -61,7 +61,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
     planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, lengths=max_seq_length, shuffle=shuffle, **values)
-    for line in (planned.summary, *planned.notes):
+    for line in (planned.summary, *map(in_options, planned.notes)):
         echo(line, err=True)
     if not options.dry_run:
         for pairs in build(planned, options):

@@ -20,7 +20,7 @@ from .config_file import from_file
 __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_FIELD = re.compile("`([a-z][a-z0-9_]*)`")  # how the library's messages name a field or an argument
+_FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # how the library's messages name a field or an argument
 
 
 class Command(click.Command):
@@ -43,8 +43,9 @@ class Command(click.Command):
 
     def in_options(self, message: str) -> str:
         """Write the option in the place of each field that is named in a message and is a parameter of this command."""
-        own = {param.name or "": param.opts[0] for param in self.params if isinstance(param, click.Option)}
-        own["wait"] = "--no-wait"
+        params = [param for param in self.params if isinstance(param, click.Option)]
+        own = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
+        own |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
         return in_options(message, own)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -59,15 +60,18 @@ class Command(click.Command):
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Write options in the place of fields; `names` are those that do not follow from the field's.
+    """Write options in the place of fields; `names` are those that do not follow from the field's, or from the field's and False.
 
     >>> in_options("`near_threshold` does nothing without `dedup` near, and `tokenizers` is a package")
     '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'
+    >>> in_options("`lowercase=False`: give `strip_accents=False`", {"lowercase=False": "--cased"})
+    '--cased: give --no-strip-accents'
     """
 
     def option(match: re.Match[str]) -> str:
-        name = match[1]
-        return names.get(name) or (f"--{name.replace('_', '-')}" if name in _fields() else match[0])
+        name, off = match[1], match[2] == "False"
+        flag = f"--{'no-' if off else ''}{name.replace('_', '-')}"
+        return names.get(f"{name}=False" if off else name) or (flag if name in _fields() else match[0])
 
     return _FIELD.sub(option, text)
 

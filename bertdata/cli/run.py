@@ -49,11 +49,11 @@ def common_options(command: F) -> F:
         config_option(),
         click.option("--workers", type=click.IntRange(min=1), help="Local worker processes.  [default: one a core]"),
         click.option(
-            "--no-wait", is_flag=True, help="With an engine that goes on by itself: submit the job, say where to look, and end."
+            "--no-wait", is_flag=True, help="With an engine that continues by itself: submit the job, say where to look, and end."
         ),
         click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing."),
         click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
-        click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # the same command goes on by itself
+        click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # the same command continues by itself
     ):
         command = decorate(command)
     return command
@@ -138,6 +138,6 @@ def conclude(made: DataSet, reading: str) -> None:
     """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
     echo(describe(made.manifest, made.path) if made.new else f"{made.path} is complete already: nothing to do")
     for path, left in leftovers(made.path).items():
-        echo(f"{path} ({size(left)}) is left over from a run that was not finished: its command goes on with it, or remove it")
+        echo(f"{path} ({size(left)}) is left over from a run that was not finished: continue it by its command, or remove it")
     if reading:
         echo(f"Read it with: {reading}")

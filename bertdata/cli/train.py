@@ -27,7 +27,7 @@ __all__ = ["command"]
 
 _EPOCHS = 100  # more than are of use: BERT was trained for 40 (section A.2)
 _LONG = 14 * 86400.0  # seconds of a run that is worth a second thought
-_GO_ON = "go on with the same command and --resume"
+_GO_ON = "continue with the same command and --resume"
 
 
 @click.command("train", cls=Command)
@@ -106,7 +106,7 @@ def _named_losses() -> Iterator[None]:
         if not re.search("gloo|nccl|DataLoader worker", str(error), re.IGNORECASE):
             raise
         told = f"another process of this run is gone ({' '.join(str(error).split())})"
-        raise BertDataError(f"{told}: see what it said, or whether memory ran out, then go on with --resume") from error
+        raise BertDataError(f"{told}: see what it said, or whether memory ran out, then continue with --resume") from error
 
 
 class _Position:
@@ -144,7 +144,7 @@ class _Position:
 
 
 def _stopped(done: int) -> str:
-    """Say where a run goes on."""
+    """Say from where a run continues."""
     return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
 
 

@@ -10,7 +10,7 @@ import click
 from ..config import VocabConfig
 from ..io.files import is_local
 from ..report.vocabulary import unknown
-from .options import Command, config_options, take
+from .options import Command, config_options, in_options, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, take_options
 
@@ -44,4 +44,4 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
                 echo(table(vocab.manifest["coverage"]))
             conclude(vocab, f'transformers.BertTokenizerFast.from_pretrained("{output}")' if is_local(output) else "")
             if warning := unknown(vocab.manifest["coverage"], vocab.manifest["config"]):
-                echo(warning, err=True)
+                echo(in_options(warning), err=True)

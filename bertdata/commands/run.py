@@ -48,7 +48,7 @@ class RunOptions:
     """How a planned run is carried out; no byte of its output depends on it.
 
     workers: local worker processes; None for one a core.  overwrite: replace a finished data set once the new one is whole.
-    wait: False submits the job to an engine that goes on by itself, and returns.  beam_args: options for Beam, such as
+    wait: False submits the job to an engine that continues by itself, and returns.  beam_args: options for Beam, such as
     ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  progress: is called with a `Progress` twice a second,
     from a thread of its own.  warn: is called with what a user should know and no error says.
     """

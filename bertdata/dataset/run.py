@@ -1,7 +1,7 @@
-"""An output directory from its lock to its manifest: refuse, begin, go on, replace.
+"""An output directory from its lock to its manifest: refuse, begin, continue, replace.
 
     corpus/.bertdata/lock            held while a run writes here
-    corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which goes on without its command
+    corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which continues without its command
     corpus/.bertdata/run.json        what the data set is: command, options, inputs, versions
     corpus/.bertdata/build-1f0c…/    where another one is built: staging.py
     corpus/manifest.json             last of all: the data set is whole
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _OURS = {*DATA, MANIFEST, STATE}
-_REPLACING = "replacing"  # in the state of a run with --overwrite: inputs that have changed since are read again
+_REPLACING = "replacing"  # in the state of a run with `overwrite`: inputs that have changed since are read again
 _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 
@@ -125,7 +125,7 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
 
 
 def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
-    """Begin in a directory of its own, or go on there, alone."""
+    """Begin in a directory of its own, or continue there, alone."""
     if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
         raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE}")
     for build, known in builds(directory).items():
@@ -189,7 +189,7 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overw
     if strange := [name for name in found if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
         raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
     if ours_found and not (resume or overwrite):
-        raise OutputExistsError(f"{directory} holds a run: go on with it by `resume`, or replace it with `overwrite`")
+        raise OutputExistsError(f"{directory} holds a run: continue it with `resume`, or replace it with `overwrite`")
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)
         for name in () if resume else ours_found:
@@ -222,7 +222,7 @@ def perform(
 
     `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose ``inputs``, where there are any,
     are ``{"name", "start", "end", "sha256"}``; `paths` tells where they are now, by name.
-    Raise ResumeError when an input has changed since the run was begun, unless with --overwrite, StorageError where `root` is not
+    Raise ResumeError when an input has changed since the run was begun, unless with `overwrite`, StorageError where `root` is not
     what the driver sees under this name.
     """
     path = root / STATE / "tasks" / step / f"{index:05d}.json"

@@ -64,7 +64,7 @@ def is_begun(root: Path) -> bool:
 
 
 def begin(directory: Path, identity: dict[str, Any]) -> Path:
-    """Return where a run of this identity builds, which goes on with what is there."""
+    """Return where a run of this identity builds, which continues with what is there."""
     build = _named_after(directory, identity)
     if not os.path.lexists(build):
         temporary = _temporary(build.parent)
@@ -243,7 +243,7 @@ def _finish(directory: Path, *owners: int) -> None:
     """Move the new data to its final path; what still stands there is of the same data set."""
     state = directory / STATE
     new = state / _NEW
-    remove_temporary(new)  # of workers that were killed, on an engine that goes on without them
+    remove_temporary(new)  # of workers that were killed, on an engine that continues without them
     _move(new, directory, DATA)
     _move(new / STATE, state, (_RUN,))
     _move(new, directory, (MANIFEST,))

@@ -30,7 +30,7 @@ def token(root: Path) -> str:
 
 @contextlib.contextmanager
 def fenced(*runs: tuple[Path, str]) -> Iterator[None]:
-    """Let files appear in stores only as long as these runs, each a root and its token, go on."""
+    """Let files appear in stores only as long as these runs, each a root and its token, continue."""
     reset = _runs.set(runs)
     try:
         admit()

@@ -1,6 +1,6 @@
 """Let one run at a time write a directory: by a lock of the system on a disk, by a key that is renewed in a store.
 
-A job that an engine runs elsewhere goes on when its command ends, and the lock with it: a record beside the lock holds for it.
+A job that an engine runs elsewhere continues when its command ends, and the lock with it: a record beside the lock holds for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _forking = threading.Lock()  # no fork comes between a descriptor's opening and 
 _RENEWED, _PATIENCE = 5, 20  # seconds: how often a key is renewed, and for how long unchanged its holder counts as dead
 _WAITING = (
     f"bertdata: {{directory}} is locked by {{holder}}: waiting {_PATIENCE} seconds to see whether that run is alive; if it was "
-    "killed, this one goes on then"
+    "killed, this one continues then"
 )
 
 

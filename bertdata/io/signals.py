@@ -35,16 +35,16 @@ class Answer(NamedTuple):
 
 
 def _stop() -> Answer:
-    return Answer("stopped, and what is finished is kept: go on with the same command (of bertdata train, with --resume)")
+    return Answer("stopped, and what is finished is kept: continue with the same command (of bertdata train, with --resume)")
 
 
 @contextlib.contextmanager
 def signals(answer: Callable[[], Answer] = _stop) -> Iterator[list[int]]:
     """Heed signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
 
-    `answer` is asked at the first signal, in another thread.  Where it tells that the command saves, the block goes on: the list
-    that is yielded holds the exit code from then on, and another Ctrl-C ends the process at once.  A signal that is ignored when
-    the block begins stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
+    `answer` is asked at the first signal, in another thread.  Where it tells that the command saves, the block continues: the
+    list that is yielded holds the exit code from then on, and another Ctrl-C ends the process at once.  A signal that is ignored
+    when the block begins stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
     """
     heard = _Heard(answer, tuple(each for each in HEEDED if signal.getsignal(each) != signal.SIG_IGN))
     with heard.listening():

@@ -36,7 +36,7 @@ def pick(rows: int, count: int) -> list[int]:
 def row(directory: Path, manifest: dict[str, Any], number: int) -> dict[str, Any]:
     """Read one row as a dict; raise UsageError for a number that is none."""
     if not 0 <= number < manifest["rows"]:
-        raise UsageError(f"--row {number}: {directory} has rows 0 to {manifest['rows'] - 1}")
+        raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest['rows'] - 1}")
     left = number
     for shard in manifest["shards"]:
         if left < shard["rows"]:

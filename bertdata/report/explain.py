@@ -46,7 +46,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
         yield f"and {total - _MOST:,} more of {name}"
     if not total:
         yield from _why_not(directory, manifest, name, listed)
-        raise UsageError(f"--explain {name}: nothing of this id, title or file name is known in {directory}")
+        raise UsageError(f"{name}: nothing of this id, title or file name is known in {directory}")
 
 
 def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Counter[str]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _is_named(id: str, name: str) -> bool:
 
 
 def _beginnings(name: str) -> tuple[str, ...]:
-    """Return how ids go on, after their source and with a colon at the end, that are of a file: a book's has no ``.txt``."""
+    """Return what follows the source in the ids that are of a file, up to a colon or a slash: a book's has no ``.txt``."""
     return (f"{name}:", f"{name}/", f"{name.removesuffix('.txt')}:")
 
 

@@ -71,7 +71,7 @@ def read_metrics(path: Path) -> list[Record]:
 
 
 class Metrics:
-    """Write the metrics of a run that goes on from `step`: lines of later steps, which it is to do again, are removed."""
+    """Write the metrics of a run that continues from `step`: lines of later steps, which it is to do again, are removed."""
 
     def __init__(self, output: Path, step: int, *, tensorboard: bool = False) -> None:
         self._path = output / NAME

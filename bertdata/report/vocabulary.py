@@ -16,7 +16,7 @@ def unknown(coverage: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
     """Return a warning where a vocabulary does not know many of the words of a language that it was trained on, else nothing.
 
     >>> unknown({"en": {"words": 90, "unknown_share": 0.66}, "de": {"words": 10, "unknown_share": 0.01}}, {"size": 200})
-    'warning: of the words in en 66.0 % are [UNK] and teach nothing: give a larger --size than 200'
+    'warning: of the words in en 66.0 % are [UNK] and teach nothing: give a larger `size` than 200'
     """
     order = sorted(coverage, key=lambda language: (-coverage[language]["words"], language))
     bad = [language for language in order if coverage[language]["unknown_share"] > _MUCH]
@@ -25,9 +25,9 @@ def unknown(coverage: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
     named = [f"{language or 'no known language'} {100 * coverage[language]['unknown_share']:.1f} %" for language in bad[:_NAMED]]
     more = f" and {len(bad) - _NAMED} more languages" if len(bad) > _NAMED else ""
     few = "alphabet" in config and config["alphabet"] < config["size"] // 2
-    option, given = ("--alphabet", config["alphabet"]) if few else ("--size", config["size"])
+    field = "alphabet" if few else "size"
     told = f"warning: of the words in {', in '.join(named)}{more} are [UNK] and teach nothing"
-    return f"{told}: give a larger {option} than {given}"
+    return f"{told}: give a larger `{field}` than {config[field]}"
 
 
 def unknown_tokens(share: float) -> str:
@@ -44,12 +44,12 @@ def unsaid(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:
     """Say what is taken for granted of a bare vocab.txt, and how many of its pieces no text can give then.
 
     >>> unsaid(["[PAD]", "tea", "##s"], True, True)
-    'no file beside it tells of accents: they are taken off, as in BERT (--no-strip-accents keeps them)'
+    'no file beside it tells of accents: they are taken off, as in BERT (`strip_accents=False` keeps them)'
     >>> unsaid(["The", "t\u00e9"], False, False)
-    'no file beside it tells of accents: they are kept, as in a cased BERT (--strip-accents takes them off)'
+    'no file beside it tells of accents: they are kept, as in a cased BERT (`strip_accents=True` takes them off)'
     """
     if not strip_accents:
-        return "no file beside it tells of accents: they are kept, as in a cased BERT (--strip-accents takes them off)"
+        return "no file beside it tells of accents: they are kept, as in a cased BERT (`strip_accents=True` takes them off)"
     lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", piece)) for piece in pieces)
     told = f", and {lost:,} of its pieces, which have some, will not occur" if lost else ""
-    return f"no file beside it tells of accents: they are taken off, as in BERT{told} (--no-strip-accents keeps them)"
+    return f"no file beside it tells of accents: they are taken off, as in BERT{told} (`strip_accents=False` keeps them)"

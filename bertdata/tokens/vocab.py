@@ -37,8 +37,7 @@ _MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB
 _LONGEST_PIECE = 1000  # characters
 _BLANK = " \t\r"
 _NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
-_SETTINGS = ("do_lower_case", "strip_accents")  # of tokenizer_config.json
-_FLAGS = {"do_lower_case": ("lowercase", "cased"), "strip_accents": ("strip-accents", "no-strip-accents")}
+_SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # of tokenizer_config.json: our names
 _LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
@@ -165,8 +164,10 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
     for name, asked in zip(_SETTINGS, (lowercase, strip_accents), strict=True):
         said = settings.get(name)
         if asked is not None and said is not None and said != asked:
-            flag, made = _FLAGS[name][not asked], _FLAGS[name][not said]
-            raise UsageError(f"--{flag}: {file} was made with --{made}, as {said_by.name} says: omit --{flag}")
+            field = _SETTINGS[name]
+            raise UsageError(
+                f"`{field}={asked}`: {file} was made with `{field}={said}`, as {said_by.name} says: omit `{field}={asked}`"
+            )
     said, stripped = (settings.get(name) for name in _SETTINGS)
     if lowercase is None and said is None:
         words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))

@@ -46,8 +46,8 @@ def run(
 ) -> None:
     """Run a chain of steps to its end; `beam_args` go to Beam unchanged.
 
-    A job that goes on without this process is given to `hold` before it can begin, and `release` is called when it is over; it is
-    waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
+    A job that continues without this process is given to `hold` before it can begin, and `release` is called when it is over; it
+    is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
     Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
     """
     options, runner = _read(beam_args, workers)
@@ -71,7 +71,7 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
     if not wait and not jobs.is_elsewhere(runner, options):
         name = options.view_as(StandardOptions).runner or "the local runner"
         raise UsageError(
-            f"`wait`: a job of {name} ends with this process: omit it, or name an engine that goes on by itself after "
+            f"`wait`: a job of {name} ends with this process: omit it, or name an engine that continues by itself after "
             "--, such as --runner=DataflowRunner"
         )
     looks = jobs.only_looks(runner, options)

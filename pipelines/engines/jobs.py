@@ -1,4 +1,4 @@
-"""Jobs that an engine runs elsewhere: which go on without this process, what they are called, and how they are waited for."""
+"""Jobs that an engine runs elsewhere: which continue without this process, what they are called, and how they are waited for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these th
 
 
 def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
-    """Tell whether a runner hands the job to a service, so that it goes on when this process ends.
+    """Tell whether a runner hands the job to a service, so that it continues when this process ends.
 
     The local runner and Dask plan each step in this process; a portable runner without ``--job_endpoint`` starts its server
     here, and with ``LOOPBACK`` its workers.

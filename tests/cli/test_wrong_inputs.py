@@ -242,7 +242,7 @@ def test_tokenizer_json_says_case_and_accents(tmp_path: Path, kind: tuple[bool, 
     assert vocab.read(tmp_path / "tokenizer.json", *kind) == made
     with pytest.raises(UsageError, match="as tokenizer.json says: omit"):
         vocab.read(tmp_path / "tokenizer.json", not kind[0])
-    with pytest.raises(UsageError, match=r"--(no-)?strip-accents: .* as tokenizer.json says: omit"):
+    with pytest.raises(UsageError, match=r"`strip_accents=(True|False)`: .* as tokenizer.json says: omit"):
         vocab.read(tmp_path / "tokenizer.json", None, not kind[1])
 
 

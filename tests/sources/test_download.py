@@ -234,7 +234,7 @@ def test_a_stopped_run_ends_soon_and_keeps_its_part(server: Server, tmp_path: Pa
     client = Client({})
     threading.Timer(0.3, client.stopped.set).start()
     started = time.monotonic()
-    with pytest.raises(TransferError, match="goes on where it stopped"):
+    with pytest.raises(TransferError, match="continues where it stopped"):
         fetch_all([remote(server)], tmp_path, client, connections=1)
     assert time.monotonic() - started < 0.8
     assert 0 < transfer.missing_bytes([remote(server)], tmp_path) < len(BODY)

@@ -243,6 +243,7 @@ def test_of_a_bare_vocab_txt_accents_come_off_as_in_bert_and_that_is_said(
     arguments: list[Any] = ["make-pairs", corpora["english"], "--vocab", google, "--max-seq-length", 64, "--workers", 1]
     shown = run(*arguments, "--output", tmp_path / "off").stderr
     assert "no file beside it tells of accents: they are taken off, as in BERT, and 2 of its pieces, which have some" in shown
+    assert "(--no-strip-accents keeps them)" in shown
     assert vocab.read(tmp_path / "off")[1:] == (True, True)
     shown = run(*arguments, "--no-strip-accents", "--output", tmp_path / "kept").stderr
     assert "tells of accents" not in shown

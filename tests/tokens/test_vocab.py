@@ -239,7 +239,7 @@ def test_case_is_guessed_from_the_words(tmp_path: Path) -> None:
     assert vocab.read(tmp_path)[1:] == (True, False)
     (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true, "strip_accents": null}')  # as Google's say
     assert vocab.read(tmp_path)[1:] == vocab.read(tmp_path, lowercase=True)[1:] == (True, True)
-    with pytest.raises(UsageError, match="--cased: .* was made with --lowercase"):
+    with pytest.raises(UsageError, match="`lowercase=False`: .* was made with `lowercase=True`"):
         vocab.read(tmp_path, lowercase=False)
 
 

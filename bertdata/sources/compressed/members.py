@@ -1,4 +1,4 @@
-"""Read a plain or compressed file in bounded memory, and go on after what is damaged as far as its format allows.
+"""Read a plain or compressed file in bounded memory, and continue after what is damaged as far as its format allows.
 
 Bzip2 is read from any block on.  The other formats can be read from the beginning of the file only, and check
 what they give at the end only: what follows damage is lost, and named.

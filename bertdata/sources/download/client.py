@@ -124,7 +124,7 @@ class Client:
                     best, failures = reached(), 0
                 failures += 1
                 if failures >= TRIES:
-                    advice = "run the same command again later: it goes on where it stopped"
+                    advice = "run the same command again later: it continues where it stopped"
                     raise broken.error(f"{url}: {broken}, {failures} times in a row: {advice}") from broken
                 pause = max(broken.wait, min(LONGEST_PAUSE, PAUSE * 2 ** (failures - 1)))
                 if pause > LONGEST_WAIT:
@@ -137,7 +137,7 @@ class Client:
     def pause(self, seconds: float = 0.0) -> None:
         """Wait; raise Stopped as soon as the run ends."""
         if self.stopped.wait(seconds):
-            raise Stopped("the run has been stopped: run the same command again, it goes on where it stopped")
+            raise Stopped("the run has been stopped: run the same command again, it continues where it stopped")
 
     def read(self, url: str) -> bytes:
         """Return the list or table at an address, all of it; raise TransferError for one that is too long, or takes too long."""

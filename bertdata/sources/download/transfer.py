@@ -1,6 +1,6 @@
 """Fetch files so that each is whole, checked and under its name, or resumable, however often the connection breaks.
 
-A file grows as ``.download/NAME.part``.  A cut one goes on from its last byte (`Range`), but only of the same version
+A file grows as ``.download/NAME.part``.  A cut one continues from its last byte (`Range`), but only of the same version
 (`If-Range`); a server that sends it anew is heard from the first byte.  Its length and its checksum decide, and only then it
 gets its name.  A file that is there already is hashed, and fetched anew only if it is not what was published.
 """
@@ -63,7 +63,7 @@ def fetch_all(
     """Fetch files into a directory, some at a time; `progress` is told how many bytes of each are there.
 
     Raise VerificationError for one that is not what was published, TransferError for a server that does not send it,
-    StorageError for a disk without room.  Whatever ends it, what has come is kept, and the next call goes on from there.
+    StorageError for a disk without room.  Whatever ends it, what has come is kept, and the next call continues from there.
     """
     if strange := [remote.name for remote in remotes if not _is_safe(remote.name)]:
         raise VerificationError(
@@ -154,7 +154,7 @@ def _start(response: requests.Response, remote: Remote, part: Path, have: int) -
         start, said = (int(sent[1]), sent[2]) if sent else (-1, "")
     if response.status_code == 416 or start not in (0, have):
         part.unlink(missing_ok=True)
-        raise RetryableError(f"the server does not go on at byte {have}")
+        raise RetryableError(f"the server does not continue at byte {have}")
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise RetryableError("the server packs what should come as it is")
     if _NUMBER.fullmatch(said) and int(said) != remote.size:
@@ -243,5 +243,5 @@ def _storage(path: Path) -> Iterator[Any]:
     except OSError as error:
         raise StorageError(
             f"cannot write {path}: {error.strerror or error}: free some space or check the permissions, "
-            "then run the same command again: it goes on where it stopped"
+            "then run the same command again: it continues where it stopped"
         ) from error

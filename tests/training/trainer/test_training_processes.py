@@ -93,7 +93,7 @@ def test_a_signal_saves(write: Write, tmp_path: Path, number: int, code: int) ->
     process.send_signal(number)
     ((_, said),) = ended([process], code)
     last = checkpoints(tmp_path / "run")[-1]
-    assert f"stopped after step {int(last.name.rpartition('-')[2]):,}: go on with the same command and --resume" in said
+    assert f"stopped after step {int(last.name.rpartition('-')[2]):,}: continue with the same command and --resume" in said
     assert (last / "state.json").exists()
 
 

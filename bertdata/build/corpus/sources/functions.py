@@ -54,7 +54,7 @@ def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig) -> I
             yield _record(item, f"{name}:{part.name}:{number}", name, part, config)
     except (BertDataError, GeneratorExit):
         raise
-    except Exception as error:  # whatever it raises: the file is named, and the rest of the input goes on
+    except Exception as error:  # whatever it raises: the file is named, and the rest of the input is read
         where = f"{part.name}, after {number + 1} documents: {type(error).__name__}: {error}"
         yield Reject(f"{name}:{part.name}:{number + 1}", "reader-failed", where)
 

@@ -74,7 +74,7 @@ def _document(
             templates=table,
             dropped=dropped,
         )
-    except Exception as error:  # a page must never end a run; it is named, and the rest goes on
+    except Exception as error:  # a page must never end a run; it is named, and the rest is read
         return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {part.name}")
     made = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)
     return made._replace(as_of=dumps.as_of(part.name, page.revised)) if isinstance(made, Document) else made
