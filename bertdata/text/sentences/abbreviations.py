@@ -60,6 +60,10 @@ _NUMBERED_WORDS = "no nos nr nrs num vol vols bd t p pp s ss f ff fig figs cap c
 _NUMBERED = frozenset(_NUMBERED_WORDS.split())
 _NUMBER = re.compile(r"\s*(?:\d|[IVXLC]+\b)")
 _DOTTED = re.compile(r"[^\s\d.!-~]{1,4}[.][^\s\d.!-~]{1,4}$")  # "कि.मी.", "ب.ظ."
+_ONE = r"[^\W\d_a-zA-Z][^\w\s!-~।]{0,3}"  # a letter with its vowel signs
+_AFTER_INITIAL = re.compile(rf"(?:^|[\s(.]){_ONE}[.] ?{_ONE}[.]$")  # "पु. ल. देशपांडे"
+_INITIAL = re.compile(rf"(?:^|[\s(.]){_ONE}[.]$")
+_NEXT_INITIAL = re.compile(rf"\s?{_ONE}[.]")
 _BEFORE = frozenset(" \t\n(.")  # a letter after one of them stands alone
 _ONE_LETTER = frozenset(
     ("ar", "as", "bn", "fa", "gu", "hi", "kn", "ml", "mr", "ne", "or", "te", "ur")
@@ -88,8 +92,15 @@ def is_open(text: str, end: int, language: str) -> bool:
     if words is None and language not in _NO_CAPITALS:
         return False
     word = text[max(0, end - _LONGEST) : end - 1].rpartition(" ")[2].lstrip("(-").lower()
-    if language in _NO_CAPITALS and _DOTTED.search(word):
+    if language in _NO_CAPITALS and (_DOTTED.search(word) or _is_among_initials(text, end)):
         return True
     return (words is not None and word in words) or (
         language != "en" and word in _NUMBERED and _NUMBER.match(text, end) is not None
     )
+
+
+def _is_among_initials(text: str, end: int) -> bool:
+    """Tell whether one of several letters with full stops is before `end`, in a script without capitals."""
+    if _AFTER_INITIAL.search(text, max(0, end - _LONGEST), end):
+        return True
+    return _INITIAL.search(text, max(0, end - _LONGEST), end) is not None and _NEXT_INITIAL.match(text, end) is not None

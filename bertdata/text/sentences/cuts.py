@@ -36,8 +36,9 @@ _TOOK_UP = {  # words that take up what was said before them, where the verb com
         "te": r"(?:అని|అనే|అన్నాడు|అన్నారు)",
     }.items()
 }
-_UNSPACED = re.compile(r"[a-zà-ÿа-яёіїєґα-ώ]{3}[.]{1,3}$")  # "left in May.Then he …": a space was forgotten, no file's name
-_NO_CAPITALS = re.compile(r"[^\s.\d]{6}[.]$")
+_UNSPACED = re.compile(  # the end of a word in a script without capitals, and one that follows
+    r"(?:(?<=[\s(])[^\s.\d!-~]{3,}[.](?=[^\s.!-~]{3})|[^\s.\d!-~]{6}[.](?=[^\s.\d!-~]))(?![^\s.]+[.])"
+)
 _DASHES = frozenset("—–-")
 _DASHED = re.compile(r"(?:--+|[—–-])\s*([\w,;:]?)")
 _DATE = re.compile(r"\W*\d{1,2}[.]? (?:de )?[^\W\d_]{3,10}(?: (?:de )?\d{4})?[.]")  # "7 de junio. - El rey …": a heading
@@ -130,10 +131,11 @@ def _goes_on(masked: str, last: int, after: int, language: str, gap: str) -> boo
 
 def _is_unspaced(masked: str, last: int) -> bool:
     """Tell whether a full stop with no white space behind it ends a sentence: not in numbers, names of files, "a.C."."""
-    following, second = masked[last : last + 1], masked[last + 1 : last + 2]
-    if following.isupper():
-        return second.islower() and _UNSPACED.search(masked, max(0, last - 8), last) is not None
-    return following.isalpha() and not following.islower() and _NO_CAPITALS.search(masked, max(0, last - 8), last) is not None
+    following, before = masked[last : last + 2], masked[max(0, last - 6) : last].rstrip(".")[-3:]
+    if following[:1].isupper():  # "left in May.Then he …"
+        return following[1:].islower() and len(before) == 3 and before[1:].islower() and before.isalpha()
+    unspaced = _UNSPACED.search(masked, max(0, last - 8), last + 24)
+    return unspaced is not None and unspaced.end() == last
 
 
 def _is_abbreviated(masked: str, last: int, after: int, language: str) -> bool:

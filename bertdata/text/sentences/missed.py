@@ -1,4 +1,4 @@
-"""Ends that sentencex leaves out: after an ellipsis, a smiley, an answer, an abbreviation, a stop unknown to it; before figures."""
+"""Ends that sentencex leaves out: after ellipses, smileys, answers, abbreviations and stops unknown to it; before figures."""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ def _ends(text: str, language: str) -> list[int]:
     if not offsets:
         return [len(text)]
     brackets = find_brackets(text)
-    ends, start = [], 0
+    ends: list[int] = []
+    start = 0
     quick = language == "en" or language not in LANGUAGES
     for offset in offsets:
         sure = quick and offset - start > 9 and text[offset - 2 : offset] in _SURE and text[offset : offset + 1].isupper()

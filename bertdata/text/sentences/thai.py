@@ -1,6 +1,6 @@
 """Thai has no full stop: a space stands between sentences, and between clauses, around numbers and foreign words too.
 
-So a piece is cut at a space between clauses, and only there: no full stop ("พ.ศ.") ends anything, and no sentence is cut in a word.
+So a piece is cut at a space between clauses, and only there: no full stop ("พ.ศ.") ends anything, and no word is cut.
 What is a clause of its own and what is a sentence nobody marks; a cut wants a clause before the space and one after it that does
 not begin with a word that carries the sentence on.
 
