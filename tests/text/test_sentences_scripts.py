@@ -89,6 +89,11 @@ mr
 "नाही!" मुलगा म्हणाला.
 सगळे हसले.
 
+the verb of saying begins a sentence that tells what
+hi
+"तुम कब आए?"
+उसने कहा कि वह कल आया था।
+
 the verb of saying comes after what is said
 hi
 "तुम कब आए?" उसने पूछा।

@@ -21,20 +21,26 @@ _SAID = re.compile(  # '"Stop!" Anna cried' is one sentence
     r"(?:\w+\.?\s+){1,3}?(?:said|says|asked|cried|replied|answered|exclaimed|shouted|called|whispered|thought|returned|added"
     r"|continued|demanded|inquired|murmured|muttered|observed|remarked|repeated|screamed|snapped|yelled)\b"
 )
-_TOOK_UP = {  # words that take up what was said before them, where the verb comes last; or up to three words and a verb of saying
-    language: re.compile(words)
-    for language, words in {
-        "bn": r"(?:[^\s.!?।]+\s+){1,3}(?:বলল|বললেন|বলেন|জিজ্ঞেস|জিজ্ঞাসা)|(?:বলে|এই)\s",
-        "hi": r"(?:[^\s.!?।]+\s+){1,3}(?:कहा|पूछा|बोला|बोली|बोले|चिल्लाया)(?=[\s।.])",
-        "kn": r"(?:ಎಂದು|ಎಂಬ|ಎನ್ನು|ಅಂತ)",
-        "ko": r"(?:이?라고|이?라는|이?라며|하고|고)\s",
-        "ml": r"(?:എന്ന്|എന്ന|എന്നു)",
-        "mr": r"(?:[^\s.!?।]+\s+){1,4}(?:म्हणाल[ाेी]|म्हणाल्या|म्हणतो|म्हणते|विचारल[ेंा]|विचारले|बोलल[ाेी]|ओरडल[ाेी]|सुचविले|सांगितले)(?=[\s.])"
-        r"|(?:असे|असं|अशी|असा|म्हणून|कोणी म्हणाले)\s",
-        "ne": r"(?:भनेर|भन्ने|भन्दै|भनी)|(?:[^\s.!?।]+\s+){1,3}(?:भन्यो|भने|भनिन्|सोध्यो)",
-        "ta": r"(?:என்று|என்ற|என்றார்|என்றான்|என்றாள்|எனக்|என )",
-        "te": r"(?:అని|అనే|అన్నాడు|అన్నారు)",
-    }.items()
+_VERBS = {  # of saying, in the past, in languages whose verb comes last: "“Who?” the boy asked." is one sentence
+    "bn": "বলল|বললেন|জিজ্ঞেস করল|জিজ্ঞাসা করল|জিজ্ঞাসা করলেন",
+    "hi": "कहा|पूछा|बोला|बोली|बोले|चिल्लाया",
+    "mr": "म्हणाल[ाेी]|म्हणाल्या|म्हणतो|म्हणते|विचारले|बोलल[ाेी]|ओरडल[ाेी]|सुचविले|सांगितले",
+    "ne": "भन्यो|भने|भनिन्|सोध्यो",
+}
+_PARTICLES = {  # words that take up what was said or asked before them
+    "kn": "ಎಂದು|ಎಂಬ|ಎನ್ನು|ಅಂತ",
+    "ko": r"(?:이?라고|이?라는|이?라며|하고|고)\s",
+    "ml": "എന്ന",
+    "mr": r"(?:असे|असं|अशी|असा|म्हणून)\s",
+    "ne": "भनेर|भन्ने|भन्दै|भनी",
+    "ta": "என்று|என்ற|என்றா|எனக்|என ",
+    "te": "అని|అనే|అన్నా",
+}
+_TOOK_UP = {
+    language: re.compile(
+        rf"{_PARTICLES.get(language, '(?!)')}|(?:[^\s.!?।]+\s+){{1,4}}(?:{_VERBS.get(language, '(?!)')})\s*(?:[.।]|$)"
+    )
+    for language in _VERBS.keys() | _PARTICLES.keys()
 }
 _UNSPACED = re.compile(  # the end of a word in a script without capitals, and one that follows
     r"(?:(?<=[\s(])[^\s.\d!-~]{3,}[.](?=[^\s.!-~]{3})|[^\s.\d!-~]{6}[.](?=[^\s.\d!-~]))(?![^\s.]+[.])"
