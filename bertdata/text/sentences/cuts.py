@@ -90,7 +90,7 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
     following = masked[after : after + 1]
     if _goes_on(masked, last, after, language, gap):
         return 0
-    if following in _DASHES and _DATE.fullmatch(masked, start, last):
+    if following in _DASHES and after > last and _DATE.fullmatch(masked, start, last):
         return 0
     if following.isdigit() and (note := _FOOTNOTE.match(masked, after)):
         return note.end() if note.end() < len(masked) else 0
