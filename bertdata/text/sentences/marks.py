@@ -32,10 +32,8 @@ def mask(text: str, language: str) -> str:
     """Blank what sentencex takes for pairs; the result has the length of the text."""
     if "[" in text:
         text = _NOTE_OR_OMISSION.sub(_blank, text)
-    if "(" in text and _REMARK.search(text):
-        text = _REMARK.sub(_blank, text)
-    if language != "en" and ",," in text:  # an opening quotation mark
-        text = text.replace(",,", "  ")
+    if language != "en":  # English writes neither; the search takes time
+        text = _REMARK.sub(_blank, text).replace(",,", "  ")
     blanked = _BLANKED_ASCII
     if not text.isascii():
         blanked = _BLANKED
