@@ -1,7 +1,7 @@
 """Numbers as editors write them in ``{{convert}}``, how exact they are, and how results are rounded and shown.
 
 >>> read_amount("1,234.5"), read_amount("1+1/2").shown, read_amount("many")
-(Amount(value=1234.5, digits=1, shown='1,234.5', fraction=False), '1+1⁄2', None)
+(Amount(value=1234.5, digits=1, shown='1,234.5', fraction=False), '1 1⁄2', None)
 """
 
 import math
@@ -75,7 +75,7 @@ def _read_fraction(text: str, from_digits: int) -> Amount | None:
     sign, whole, over, bar, under = match.groups()
     count = int(whole.replace(",", "")) if whole else 0
     value = count + int(over) / int(under)
-    shown = (_group(str(count), from_digits) + "+" if whole else "") + over + ("/" if bar == "//" else "⁄") + under
+    shown = (_group(str(count), from_digits) + " " if whole else "") + over + ("/" if bar == "//" else "⁄") + under
     digits = max(1.0, math.log10(int(under)))
     return Amount(-value if sign else value, digits, ("−" if sign else "") + shown, not whole and value <= 1)
 
@@ -89,12 +89,12 @@ def _group(digits: str, from_digits: int) -> str:
 
 
 def digits_for(value: float, figures: int) -> int:
-    """Return the decimal place that leaves ``value`` with so many significant figures, 0 for nothing.
+    """Return the decimal place that leaves ``value`` with so many significant figures.
 
     >>> digits_for(184.3, 2), digits_for(0.4536, 2), digits_for(99.97, 3)
     (-1, 2, 1)
     """
-    return figures - 1 - math.floor(math.log10(abs(value)) + _TINY) if value else 0
+    return figures - 1 - (math.floor(math.log10(abs(value)) + _TINY) if value else 0)
 
 
 def digits_for_exactly(value: float, figures: int) -> int:
@@ -162,13 +162,13 @@ def write_fraction(value: float, under: int, from_digits: int = 4) -> str:
     """Write a number to the nearest fraction.
 
     >>> write_fraction(3.148, 8), write_fraction(0.49, 4), write_fraction(-2.99, 16)
-    ('3+1⁄8', '1⁄2', '−3')
+    ('3 1⁄8', '1⁄2', '−3')
     """
     count = math.floor(abs(value) * under + 0.5)
     whole, over = divmod(count, under)
     common = math.gcd(over, under)
     part = f"{over // common}⁄{under // common}" if over else ""
-    shown = _group(str(whole), from_digits) + ("+" + part if part else "") if whole or not part else part
+    shown = _group(str(whole), from_digits) + (" " + part if part else "") if whole or not part else part
     return ("−" if value < 0 and count else "") + shown
 
 

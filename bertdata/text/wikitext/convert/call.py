@@ -18,8 +18,15 @@ _MOST_ARGUMENTS = 40
 _LONGEST_LIST = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s))\s*")
-_NAMES = ("off", "none", "no")  # abbr= that shows every unit by its name
-_MAKE_SYMBOLS = ("on", "mos", "values", "unit")
+_ROUNDED = re.compile(r"ri([0-3])")  # adj= that rounds the input
+_NAMING = ("or", "br", "br()")  # disp= that shows the output by name too
+# abbr= -> whether the input and the output are shown by symbol.
+_SYMBOLS: dict[str, tuple[bool | None, bool | None]] = {
+    **dict.fromkeys(("off", "none", "no"), (False, False)),
+    **dict.fromkeys(("on", "mos", "values", "unit"), (True, True)),
+    "in": (True, False),
+    "out": (False, True),
+}
 _FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> the fewest digits that are grouped
 
 
@@ -29,7 +36,7 @@ class Call:
 
     amounts: list[Amount]
     unit: Unit
-    between: list[tuple[str, str]] = field(default_factory=list)  # what the input and the output have in a range
+    between: list[tuple[str, str, bool]] = field(default_factory=list)  # range_words() of each word in a range
     smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
     outputs: list[str] = field(default_factory=list)
     digits: int | None = None
@@ -55,16 +62,11 @@ class Style:
         self.each = option("round") == "each"
         self.step = _positive("5" if self.disp == "5" else option("round"))
         self.from_digits = _FROM_DIGITS.get(option("comma"), 4)
+        rounded = _ROUNDED.fullmatch(self.adj)
+        self.input_digits = int(rounded[1]) if rounded else None
         # On the left and right: symbols, names or, None, names but of units that are better known by symbol.
-        self.symbols: tuple[bool | None, bool | None] = (None, True)
-        if self.abbr in _NAMES:
-            self.symbols = (False, False)
-        elif self.abbr in _MAKE_SYMBOLS:
-            self.symbols = (True, True)
-        elif self.abbr == "in":
-            self.symbols = (True, False)
-        elif not self.abbr and self.disp == "or":
-            self.symbols = (None, None)
+        names = None if self.disp in _NAMING or self.spell.lower() == "on" else True
+        self.symbols = _SYMBOLS.get(self.abbr, (None, names))
 
     @property
     def takes_text(self) -> bool:
@@ -111,10 +113,10 @@ def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = Fal
     return call
 
 
-def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[tuple[str, str]]]:
+def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[tuple[str, str, bool]]]:
     """Take the value, or the values of a range, off ``words``; and what stands between them."""
     amounts: list[Amount] = []
-    between: list[tuple[str, str]] = []
+    between: list[tuple[str, str, bool]] = []
     if words and read_amount(words[0], from_digits) is None:
         words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # the range may be in one argument
     while words:

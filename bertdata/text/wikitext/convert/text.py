@@ -30,15 +30,17 @@ _HARD_SPACE = "\u00a0"
 _LOG_2 = math.log10(2)
 _TINY = 1e-12  # as much as logarithms may be off
 _COLDEST = 0.2  # kelvins; below it the third figure no longer tells how exact a temperature is
-# disp= -> what stands before and after the converted value.
-_FRAMES: dict[str, tuple[str, str]] = {
-    "sqbr": (" [", "]"),
-    "or": (" or ", ""),
-    "comma": (", ", ""),
-    "semicolon": ("; ", ""),
-    "br": (" ", ""),
+# disp= -> what stands before and after the converted values, and between them.
+_FRAMES: dict[str, tuple[str, str, str]] = {
+    "b": (" (", ")", "; "),
+    "(or)": (" (", ")", " or "),
+    "sqbr": (" [", "]", "; "),
+    "or": (" or ", "", " or "),
+    "comma": (", ", "", ", "),
+    "semicolon": ("; ", "", "; "),
+    "br": (" ", "", "; "),
 }
-_BRACKETS = (" (", ")")
+_CELLS = {"table": "right", "tablecen": "center"}  # disp= -> the alignment of the cells
 _NUMBER_ONLY = ("number", "output number only")
 
 
@@ -70,6 +72,8 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
     ('10-foot (3.0 m)', None)
     """
+    if options.get("input"):
+        return options["input"]  # a measurement of its own, or an item of Wikidata
     style = Style(options, abbreviate)
     call = read_call(arguments, style.from_digits, style.takes_text)
     if call is None:
@@ -86,7 +90,11 @@ class _Conversion:
     def __init__(self, call: Call, style: Style) -> None:
         self.call, self.style = call, style
         self.finest = call.smaller[-1][1] if call.smaller else call.unit
+        if "inches" in call.unit.flags:
+            call.amounts = [Amount(_hands(amount.value), 1, amount.shown) for amount in call.amounts]
         self.amounts = [self.total()] if call.smaller else call.amounts
+        self.american = style.american or call.unit.american
+        self.frame = _FRAMES.get(style.disp, _FRAMES["b"])
         self.own_text = call.texts[0] if call.texts else ""
 
     def text(self) -> str | None:
@@ -99,12 +107,13 @@ class _Conversion:
         left, right = [self.source()], results
         if style.disp in _NUMBER_ONLY:
             return "; ".join(result.numbers() for result in results)
-        if style.disp in ("table", "tablecen"):
-            return " ".join(result.numbers() for result in left + right)
+        if style.disp in _CELLS:
+            cell = f'style="text-align:{_CELLS[style.disp]};"|'
+            return " |".join(cell + result.numbers() for result in left + right)
         if style.disp in ("unit", "unit2"):
-            place = 0 if style.disp == "unit" else 1
-            part = (left, right)[place][0].values[0][-1]
-            return self.word(part, self.by_symbol(part.unit, place), place)
+            place = int(style.disp == "unit2")
+            parts = [result.values[0][-1] for result in (left, right)[place]]
+            return "; ".join(self.word(part, self.by_symbol(part.unit, place), place) for part in parts)
         if style.order == "flip":
             left, right = right, left
         elif style.order == "out" and len(right) > 1:
@@ -112,7 +121,7 @@ class _Conversion:
         converted = self.side(right, 1)
         if style.disp in ("out", "output only"):
             return converted
-        opened, closed = self.frame()
+        opened, closed = (*self.call.texts, "")[:2] if style.disp == "x" and self.own_text else self.frame[:2]
         return f"{self.side(left, 0)}{self.middle()}{opened}{converted}{closed}"
 
     def middle(self) -> str:
@@ -120,13 +129,6 @@ class _Conversion:
         if self.style.adj != "mid" or not self.own_text:
             return ""
         return self.own_text if self.own_text.startswith(("-", " ")) else f" {self.own_text}"
-
-    def frame(self) -> tuple[str, str]:
-        """Return what stands before and after the converted value."""
-        if self.style.disp == "x" and self.own_text:
-            opened, closed = (*self.call.texts, "")[:2]
-            return opened, closed
-        return _FRAMES.get(self.style.disp, _BRACKETS)
 
     # --- numbers
 
@@ -140,7 +142,11 @@ class _Conversion:
     def source(self) -> _Result:
         """Return the input."""
         call, last = self.call, self.call.amounts[-1]
-        parts = [_Part([amount.shown for amount in call.amounts], call.unit, _is_one(last))]
+        digits, style = self.style.input_digits, self.style
+        shown = [
+            amount.shown if digits is None else write_number(amount.value, digits, style.from_digits) for amount in call.amounts
+        ]
+        parts = [_Part(shown, call.unit, _is_one(last))]
         parts += [_Part([amount.shown], unit, _is_one(amount)) for amount, unit in call.smaller]
         return _Result([parts])
 
@@ -171,20 +177,26 @@ class _Conversion:
         """Return the decimal place to round to.
 
         By default the result is as exact as the input is: a factor of 2 to 20 costs a digit.  It has two
-        significant figures at least, three for feet and inches, and a temperature three in kelvins.
+        significant figures at least, and a temperature three in kelvins.  Three rules of the template's own: zero
+        is a whole number; whole numbers are as exact in feet or pounds as in the base unit; with feet and inches
+        the result is exact to the centimetre.
         """
         if self.call.digits is not None:
             return self.call.digits
         if self.style.figures:
             return digits_for_exactly(value, self.style.figures)
-        if unit.dimension == "temperature":
+        if unit.dimension == "temperature" and "first" in self.finest.flags:
             kelvins = max(abs(self.finest.to_base(amount.value)), _COLDEST)
             return max(math.floor(amount.digits), digits_for(kelvins, 3))
         if not value or not amount.value:
-            return max(0, math.floor(amount.digits))
-        figures = 3 if self.call.smaller and self.finest.code == "in" else 2
-        as_exact = math.floor(amount.digits + math.log10(abs(amount.value / value)) + _LOG_2 + _TINY)
-        return max(as_exact, digits_for(value, figures))
+            return 0
+        if self.call.smaller and self.finest.code == "in":
+            ratio = 100 * unit.scale
+        elif "fine" in unit.flags and amount.value == math.floor(amount.value):
+            ratio = 1 / self.finest.scale
+        else:
+            ratio = abs(amount.value / value)
+        return max(math.floor(amount.digits + math.log10(ratio) + _LOG_2 + _TINY), digits_for(value, 2))
 
     def write(self, value: float, digits: int) -> str:
         """Write a result as the options ask."""
@@ -221,7 +233,7 @@ class _Conversion:
 
     def side(self, results: list[_Result], place: int) -> str:
         """Write what stands on the left (0) or right (1)."""
-        joint = " or " if self.style.disp == "or" and place else "; "
+        joint = self.frame[2] if place else "; "
         return joint.join(self.result(result, place) for result in results)
 
     def result(self, result: _Result, place: int) -> str:
@@ -238,7 +250,9 @@ class _Conversion:
     def by_symbol(self, unit: Unit, place: int) -> bool:
         """Return whether a unit is shown by its symbol."""
         choice = self.style.symbols[place]
-        return choice if choice is not None else unit.symbol_first and not self.spelled(place)
+        if choice is None:
+            return "first" in unit.flags
+        return choice and ("named" not in unit.flags or self.style.abbr != "")
 
     def spelled(self, place: int) -> bool:
         """Return whether numbers are written in words."""
@@ -247,43 +261,41 @@ class _Conversion:
     def quantity(self, part: _Part, place: int) -> str:
         """Write numbers and their unit."""
         style, unit, shown = self.style, part.unit, part.shown
-        if style.abbr == "values":
-            return self.joined(shown, True, place)
         if self.spelled(place):
             shown = [spell_number(number) for number in shown]
             if style.spell[0].isupper() and not place:
                 shown[0] = shown[0][:1].upper() + shown[0][1:]
         by_symbol = self.by_symbol(unit, place)
+        if style.abbr == "values":
+            return " ".join(filter(None, [self.joined(shown, True, place), unit.multiple]))
         word = self.word(part, by_symbol, place)
+        if by_symbol and style.abbr != "unit" and unit.power:
+            word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
+        elif unit.multiple and (unit.power or not by_symbol):
+            word = f"{unit.multiple} {word}"
         if style.adjective and not (by_symbol and unit.symbol):
             return f"{self.joined(shown, False, place)}-{word.replace(' ', '-')}"
-        if not by_symbol:
-            return f"{self.joined(shown, False, place)} {word}"
-        space = "" if word.startswith(("/", "×")) else _HARD_SPACE
-        if len(shown) > 1 and any(between[1] == " × " for between in self.call.between):
+        space = "" if word.startswith(("/", "×")) else _HARD_SPACE if by_symbol else " "
+        if by_symbol and any(each for _, _, each in self.call.between):
             return self.joined([f"{number}{space}{word}" for number in shown], True, place)  # 3 ft × 6 ft
-        return f"{self.joined(shown, True, place)}{space}{word}"
+        return f"{self.joined(shown, by_symbol, place)}{space}{word}"
 
     def joined(self, shown: list[str], by_symbol: bool, place: int) -> str:
         """Write the values of a range."""
         text = shown[0]
         style, converted = self.style, bool(place) != (self.style.order == "flip")
         hyphens = style.adjective and (not by_symbol or style.abbr == "on")
-        for number, (named, other) in zip(shown[1:], self.call.between, strict=False):
+        for number, (named, other, _) in zip(shown[1:], self.call.between, strict=False):
             between = other if (converted if other == "–" else by_symbol) else named
             text += (between.replace(" ", "-") if hyphens and between.strip().isalpha() else between) + number
         return text
 
     def word(self, part: _Part, by_symbol: bool, place: int) -> str:
-        """Return the symbol or name of a unit, with the multiple before it and words of the editor's own."""
+        """Return the symbol or name of a unit, with words of the editor's own."""
         unit, style = part.unit, self.style
         singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not place)
-        name = unit.called(singular=singular, american=style.american)
-        word = unit.sign(american=style.american) if by_symbol and unit.symbol else name
-        if unit.power and by_symbol and style.abbr != "unit":
-            word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
-        elif unit.power:
-            word = f"{unit.multiple} {word}"
+        name = unit.called(singular=singular, american=self.american)
+        word = unit.sign(american=self.american) if by_symbol and unit.symbol else name
         if style.abbr == "~" and not place and unit.symbol:
             word += f" [{unit.symbol}]"
         if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not place)):
@@ -294,3 +306,8 @@ class _Conversion:
 def _is_one(amount: Amount) -> bool:
     """Return whether a unit after the amount is in the singular."""
     return abs(amount.value) == 1 or amount.fraction
+
+
+def _hands(value: float) -> float:
+    """Return the hands in a height such as 15.2: fifteen hands and two inches, four of which make a hand."""
+    return math.trunc(value) + math.fmod(value, 1) * 10 / 4
