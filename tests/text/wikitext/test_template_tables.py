@@ -116,6 +116,7 @@ Man spricht {{Lautschrift|tʊʁm}}. => Man spricht [tʊʁm].
 Der Turm{{FN|1}} ist hoch{{Anker|Turm}}. => Der Turm ist hoch.
 """
 FR = """
+Il fait {{°C|20}} à midi et 5 {{°C}} la nuit. => Il fait 20 °C à midi et 5 °C la nuit.
 {{NOMPAGE}} est une île{{coord|1|2}}. => T est une île.
 Le phare date du {{XIXe siècle}}. => Le phare date du XIXe siècle.
 Le phare date du {{s|XIX}} et le port du {{s mini-|XVIII}}. => Le phare date du XIXe siècle et le port du XVIIIe.
@@ -219,7 +220,7 @@ Nasceu em {{dni|16|7|1981}} e {{AC|44}} é antigo. => Nasceu em 16 de julho de 1
 {{Fakt|Latarnia jest najstarsza.|data=2017-11}} Nadal świeci{{r|a}}. => Latarnia jest najstarsza. Nadal świeci.
 To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
 """,
-    "ltg": "Kopenhaga ({{vol-da|København}}; {{lang-de|Kopenhagen}}) ir{{Nūruodis}}. => Kopenhaga (København; Kopenhagen) ir.",
+    "ltg": "Kopenhaga ({{vol-da|København}}; {{lang-de|b}}) ir{{Nūruodis}}. => Kopenhaga (danīšu: København; b) ir.",
     "uk": "Порт ({{lang-de|Nordhafen}}) у {{не перекладено|Озеро|озері|en|Lake}}. => Порт (нім. Nordhafen) у озері.",
     "ko": "항구({{llang|ja|港|미나토}})는 작다{{출처|날짜=2020-1-1}}. => 항구(일본어: 港 미나토)는 작다.",
     "ar": "الميناء {{إنج|Harbour}} صغير{{بحاجة لمصدر}} {{وإو|عر=هنا}}. => الميناء (بالإنجليزية: Harbour) صغير هنا.",
@@ -234,7 +235,14 @@ To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
     "vi": "Cảng ({{lang-en|North Harbour}}) nhỏ{{Cần dẫn nguồn}}. => Cảng (tiếng Anh: North Harbour) nhỏ.",
     "sv": "Hamnen ({{lang-en|North Harbour}}) är liten{{källa behövs}}. => Hamnen (engelska: North Harbour) är liten.",
 }
-CALLS = {"en": EN, "ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
+EN_MORE = """
+It opened at {{start date|1993|2|24|08|30}} => It opened at 08:30, February 24, 1993
+It closed in {{end date|1999|5}}. => It closed in May 1999.
+The light was lit at {{start date|1993|2|24|8|30|15|Z|df=y}}. => The light was lit at 8:30:15, 24 February 1993 (UTC).
+Ada ({{birth date and age2|2007|3|1|1979|4|1}}) sails. => Ada (April 1, 1979 (age 27)) sails.
+A {{font|text=large|size=3em}} boat and a {{font|size=2em|small}} one. => A large boat and a small one.
+"""
+CALLS = {"en": EN + EN_MORE.lstrip(), "ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
 
 
 @pytest.mark.parametrize(
