@@ -234,7 +234,24 @@ To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
     "tr": "Liman ({{lang-en|North Harbour}}) küçüktür{{Kaynak belirt}}. => Liman (İngilizce: North Harbour) küçüktür.",
     "vi": "Cảng ({{lang-en|North Harbour}}) nhỏ{{Cần dẫn nguồn}}. => Cảng (tiếng Anh: North Harbour) nhỏ.",
     "sv": "Hamnen ({{lang-en|North Harbour}}) är liten{{källa behövs}}. => Hamnen (engelska: North Harbour) är liten.",
+    "bn": "এর আয়তন {{রূপান্তর|306|km2|sqmi}} ({{lang-en|tea}}){{সত্যতা}}। => এর আয়তন 306 km2 (118 sq mi) (ইংরেজি: tea)।",
+    "el": "Ο φάρος {{προφορά|faros}} ({{lang-en|light}}) είναι ψηλός{{πηγή}}. => Ο φάρος [faros] (αγγλικά: light) είναι ψηλός.",
+    "hy": "Նավը ({{lang-en|boat}}) փոքր է{{փաստ}}։ => Նավը (անգլ․՝ boat) փոքր է։",
+    "mr": "हे {{रुपया}}९०० आहे{{संदर्भ हवा}}, {{km to mi|7517|precision=0}}. => हे ₹९०० आहे, 7,517 km (4,671 mi).",
+    "fa": "برج {{آلمانی|Turm}} بلند است{{مدرک}}. => برج (به آلمانی: Turm) بلند است.",
+    "eo": "La ŝipo venis la {{daton|13|marto|1354}}{{mankas fonto}}. => La ŝipo venis la 13-an de marto 1354.",
 }
+UK = """
+Він ({{нар}} {{ДН|14|3|1854|2}}) жив тут. => Він (нар. 2 (14) березня 1854) жив тут.
+Він ({{пом}} {{ДС|1|5|1912|18|4}}) жив тут. => Він (пом. 18 квітня (1 травня) 1912) жив тут.
+Вона ({{н.}} {{ДН|29|02|1944}}) живе на {{nts|603700}} гектарах. => Вона (нар. 29 лютого 1944) живе на 603 700 гектарах.
+Книга «Мелодії»{{ref-ru}} вийшла{{ref+|a}} при 15&nbsp;{{градус Цельсія}}. => Книга «Мелодії» (рос.) вийшла при 15 °C.
+"""
+VI = """
+{{Tính đến|2019|October|21}}, nó có chuông. => Tính đến ngày 21 tháng 10 năm 2019, nó có chuông.
+{{As of|2011}}, nó cao. => Tính đến năm 2011, nó cao.
+Cảng ({{Zh|c=海|p=hǎi}}) nhỏ{{Cần chú thích}}. => Cảng (tiếng Trung: 海; bính âm: hǎi) nhỏ.
+"""
 EN_MORE = """
 It opened at {{start date|1993|2|24|08|30}} => It opened at 08:30, February 24, 1993
 It closed in {{end date|1999|5}}. => It closed in May 1999.
@@ -242,7 +259,9 @@ The light was lit at {{start date|1993|2|24|8|30|15|Z|df=y}}. => The light was l
 Ada ({{birth date and age2|2007|3|1|1979|4|1}}) sails. => Ada (April 1, 1979 (age 27)) sails.
 A {{font|text=large|size=3em}} boat and a {{font|size=2em|small}} one. => A large boat and a small one.
 """
-CALLS = {"en": EN + EN_MORE.lstrip(), "ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
+CALLS = {"en": EN, "ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
+for code, lines in (("en", EN_MORE), ("uk", UK), ("vi", VI)):
+    CALLS[code] = CALLS[code].strip() + lines
 
 
 @pytest.mark.parametrize(
