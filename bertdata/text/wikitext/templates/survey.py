@@ -11,18 +11,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..extensions import resolve_extensions
-from ..marks import LINE_MARKUP, clean_input
+from ..marks import LINE_MARKUP, clean_input, unshield
 from ..tables import drop_tables
-from ..variants import NOTES
 from .braces import CALL, scan, title
-from .functions import VARIABLES
+from .expand import is_known
 from .table import Templates, load_templates
 
 __all__ = ["Survey", "load_templates", "survey"]
 
-_WORD = re.compile(r"\w+")
-_FEWEST_WORDS = 1  # outside of calls, on a line of prose
-_LONGEST_EXAMPLE = 200  # characters on both sides of a call
+_WORD = re.compile(r"\w")
+_MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
+_AROUND = 100  # characters of a line that an example has on each side of the call
 
 
 @dataclass
@@ -35,32 +34,28 @@ class Survey:
 
 
 def survey(wikitext: str, table: Templates, found: Survey) -> None:
-    """Count the outermost calls on a page's lines of prose: no lists, headings or tables, and a word beside calls."""
+    """Count the outermost calls on a page's lines of prose: no lists, headings or tables, and a word beside the calls."""
     text = drop_tables(resolve_extensions(clean_input(wikitext)))
     calls = [span for span in scan(text) if span.kind == CALL]
-    rest = list(text)
+    pieces: list[str] = []
+    done = 0
     for span in calls:
-        rest[span.start : span.end] = " " * (span.end - span.start)
-    plain = "".join(rest)
+        pieces += (text[done : span.start], " " * (span.end - span.start))
+        done = span.end
+    beside = "".join([*pieces, text[done:]])  # as long as the text: calls are blank, line breaks in them too
+    start = end = -1
+    prose = False
     for span in calls:
-        start, end = plain.rfind("\n", 0, span.start) + 1, plain.find("\n", span.end)
-        line = plain[start : end if end >= 0 else len(plain)]
-        begins = text[start : start + 1]
-        if begins in LINE_MARKUP or len(_WORD.findall(line)) < _FEWEST_WORDS:
+        if span.start >= end:
+            start, end = beside.rfind("\n", 0, span.start) + 1, beside.find("\n", span.start)
+            end = len(beside) if end < 0 else end
+            prose = not text.startswith(LINE_MARKUP, start) and _WORD.search(beside, start, end) is not None
+        if not prose:
             continue
         found.calls += 1
         name = title(text, span)
-        if not _known(name, table):
+        if not is_known(name, table):
             found.unknown[name] += 1
             if name not in found.examples:
-                around = slice(
-                    max(start, span.start - _LONGEST_EXAMPLE // 2), min(span.end + _LONGEST_EXAMPLE // 2, start + len(line))
-                )
-                found.examples[name] = " ".join(text[around].split())
-
-
-def _known(name: str, table: Templates) -> bool:
-    function = name.removesuffix(":")
-    if function in table.functions and (function != name or name in VARIABLES):
-        return True
-    return name in table.footnotes or name in NOTES or table.find(name) is not None
+                around = text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)]
+                found.examples[name] = " ".join(_MARKS.sub(" ", unshield(around)).split())
