@@ -57,6 +57,12 @@ CASES = """
     5|ft|m|round=0.5 => 5 feet (1.5 m)
     2.5|m|m|0 => 2.5 metres (3 m)
     -2.5|m|m|0 => −2.5 metres (−3 m)
+    258|m|ft => 258 metres (846 ft)
+    3200|m|ft => 3,200 metres (10,500 ft)
+    258.0|m|ft => 258.0 metres (846.5 ft)
+    7|lb|kg => 7 pounds (3.2 kg)
+    86|kg|lb => 86 kilograms (190 lb)
+    0|ft|m|sigfig=3 => 0 feet (0.00 m)
     # numbers
     1,250|ft|m => 1,250 feet (380 m)
     12500|ft|m|comma=off => 12500 feet (3800 m)
@@ -79,6 +85,7 @@ CASES = """
     7|cm|in|frac=4 => 7 centimetres (2 3⁄4 in)
     5|cm|in|frac=8 => 5 centimetres (2 in)
     1.7|m|ftin|frac=4 => 1.7 metres (5 ft 7 in)
+    12|ft|m|adj=ri2 => 12.00 feet (3.7 m)
     # symbols and names
     30|cm|in|abbr=on => 30 cm (12 in)
     cvt 30|cm|in => 30 cm (12 in)
@@ -106,6 +113,15 @@ CASES = """
     6|m|ft|disp=semicolon => 6 metres; 20 ft
     6|m|ft|disp=br => 6 metres 20 feet
     6|m|ft|disp=br() => 6 metres (20 feet)
+    6|L|USgal impgal|disp=(or) => 6 litres (1.6 US gal or 1.3 imp gal)
+    6|L|USgal impgal|disp=comma => 6 litres, 1.6 US gal, 1.3 imp gal
+    6|L|USgal impgal|disp=unit2 => US gal; imp gal
+    9|e6acre|ha|disp=unit => acres
+    9|e6acre|ha|disp=preunit|dry => 9 million dry acres (3,600,000 dry ha)
+    9|e6acre|ha|abbr=values => 9 million (3,600,000)
+    9|e6acre|ha|order=flip => 3,600,000 hectares (9×106 acres)
+    0|C|F|abbr=out => 0 degrees Celsius (32 °F)
+    9|mi|km|input=7 leagues => 7 leagues
     6|m|ft|disp=nosuch => 6 metres (20 ft)
     6|m|ft|disp=out => 20 ft
     6|m|ft|disp=output only => 20 ft
@@ -160,6 +176,9 @@ CASES = """
     2|×|4|m|ft|abbr=on => 2 m × 4 m (6.6 ft × 13.1 ft)
     2|by|4|m|ft|abbr=on => 2 by 4 m (6.6 by 13.1 ft)
     2|by|3|by|4|m|ft => 2 by 3 by 4 metres (6.6 by 9.8 by 13.1 ft)
+    10x20x30|m|ft => 10 by 20 by 30 metres (33 ft × 66 ft × 98 ft)
+    10|xx|20|m|ft => 10 × 20 metres (33 × 66 ft)
+    10|*|20|m|ft => 10×20 metres (33×66 ft)
     30|±|2|km|mi => 30 ± 2 kilometres (18.6 ± 1.2 mi)
     30|+/-|10|C|F => 30 ± 10 °C (86 ± 18 °F)
     3–7|km|mi => 3–7 kilometres (1.9–4.3 mi)
@@ -167,6 +186,28 @@ CASES = """
     3-7|km|mi => 3–7 kilometres (1.9–4.3 mi)
     1.6|-|1.9|m => 1.6–1.9 metres (5 ft 3 in – 6 ft 3 in)
     1.6|to|1.9|m|ftin => 1.6 to 1.9 metres (5 ft 3 in to 6 ft 3 in)
+    # units that are made of others
+    15.2|hand => 15.2 hands (62 inches; 157 cm)
+    15.2|hand|abbr=on => 15.2 h (62 in; 157 cm)
+    6|rod => 6 rods (99 ft; 30 m)
+    6|rod|abbr=on => 6 rd (99 ft; 30 m)
+    90|ft.lbf => 90 foot-pounds force (120 J)
+    90|ft.lbf|Nm => 90 foot-pounds force (120 N⋅m)
+    300|dpi => 300 DPI (85 μm)
+    8|sqverst => 8 square versts (9.1 km2; 3.5 sq mi)
+    8|foot2 => 8 square foot (0.74 m2)
+    8|square feet => 8 square feet (0.74 m2)
+    8|meters => 8 meters (26 ft)
+    8|U.S.pt => 8 U.S. pints (3.8 l; 6.7 imp pt)
+    8|usoz => 8 US fluid ounces (240 ml)
+    8|MeV => 8 megaelectronvolts (1.3 pJ)
+    8|mWh => 8 milliwatt-hours (29 J)
+    8|in/s => 8 inches per second (20 cm/s)
+    8|km/s2 => 8 kilometres per second squared (5.0 mi/s2)
+    80|Tcuft => 80 trillion cubic feet (2.3×1012 m3)
+    8|Tcuft|abbr=on => 8×1012 cu ft (230×109 m3)
+    2.5|Moilbbl/d => 2.5 million barrels per day (400×103 m3/d)
+    25|mpgimp => 25 miles per imperial gallon (11 L/100 km; 21 mpg‑US)
     # several units
     5|ft|7|in => 5 feet 7 inches (1.70 m)
     5|ft|10|in|cm => 5 feet 10 inches (178 cm)
@@ -245,6 +286,7 @@ REFUSED = """
     |km
     seven|km|mi
     7|smoot
+    7|m|ft|input=P2048
     7|km|smoot
     7|km|kg
     7||

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "Amount",
-    "decimals",
     "digits_for",
-    "digits_for_exactly",
     "read_amount",
     "round_number",
     "round_to_multiple",
@@ -34,7 +32,7 @@ _SMALL_NAMES = """
 """
 _SMALL = _SMALL_NAMES.split()
 _TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_GROUPS = [(10**9, "billion"), (10**6, "million"), (1000, "thousand")]
+_GROUPS = [(10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred")]
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,6 @@ def digits_for(value: float, figures: int) -> int:
     return figures - 1 - (math.floor(math.log10(abs(value)) + _TINY) if value else 0)
 
 
-def digits_for_exactly(value: float, figures: int) -> int:
-    """Return the same for a value that may grow by a digit when it is rounded.
-
-    >>> digits_for_exactly(99.97, 3), digits_for_exactly(99.4, 3)
-    (0, 1)
-    """
-    return digits_for(round_number(value, digits_for(value, figures)), figures)
-
-
 def round_number(value: float, digits: int) -> float:
     """Round half away from zero; in integers where they are exact.
 
@@ -149,15 +138,6 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     return sign + _group(whole, from_digits) + point + part
 
 
-def decimals(value: float) -> int:
-    """Return how many decimals a number needs, up to three.
-
-    >>> decimals(33.0), decimals(0.25)
-    (0, 2)
-    """
-    return next((count for count in range(3) if round(value, count) == value), 3)
-
-
 def write_fraction(value: float, under: int, from_digits: int = 4) -> str:
     """Write a number to the nearest fraction.
 
@@ -191,12 +171,7 @@ def _spell_whole(number: int) -> str:
         return _SMALL[number]
     if number < 100:
         return _TENS[number // 10] + (f"-{_SMALL[number % 10]}" if number % 10 else "")
-    if number < 1000:
-        rest = number % 100
-        return f"{_SMALL[number // 100]} hundred" + (f" and {_spell_whole(rest)}" if rest else "")
-    for size, name in _GROUPS:
-        if number >= size:
-            rest = number % size
-            joint = " and " if 0 < rest < 100 else " "
-            return f"{_spell_whole(number // size)} {name}" + (joint + _spell_whole(rest) if rest else "")
-    return str(number)
+    size, name = next(group for group in _GROUPS if number >= group[0])
+    count, rest = divmod(number, size)
+    joint = "" if not rest else " and " if rest < 100 else " "
+    return f"{_spell_whole(count)} {name}{joint}{_spell_whole(rest) if rest else ''}"

@@ -17,7 +17,7 @@ __all__ = ["Call", "Style", "read_call"]
 _MOST_ARGUMENTS = 40
 _LONGEST_LIST = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
-_RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s))\s*")
+_RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
 _ROUNDED = re.compile(r"ri([0-3])")  # adj= that rounds the input
 _NAMING = ("or", "br", "br()")  # disp= that shows the output by name too
 # abbr= -> whether the input and the output are shown by symbol.

@@ -7,14 +7,13 @@
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .amounts import (
     Amount,
-    decimals,
     digits_for,
-    digits_for_exactly,
     round_number,
     round_to_multiple,
     spell_number,
@@ -40,6 +39,7 @@ _FRAMES: dict[str, tuple[str, str, str]] = {
     "semicolon": ("; ", "", "; "),
     "br": (" ", "", "; "),
 }
+_PROPERTY = re.compile(r"[PQ][0-9]+")
 _CELLS = {"table": "right", "tablecen": "center"}  # disp= -> the alignment of the cells
 _NUMBER_ONLY = ("number", "output number only")
 
@@ -53,15 +53,12 @@ class _Part:
     singular: bool = False
 
 
-@dataclass
-class _Result:
-    """A measurement in one unit, or in several such as feet and inches; then of a range, each of its values."""
+# A measurement in one unit, or in several such as feet and inches; then of a range, each of its values.
+_Result = list[list[_Part]]
 
-    values: list[list[_Part]]
 
-    def numbers(self) -> str:
-        """Return the numbers without units."""
-        return " ".join(number for parts in self.values for part in parts for number in part.shown)
+def _numbers(result: _Result) -> str:
+    return " ".join(number for parts in result for part in parts for number in part.shown)
 
 
 def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate: bool = False) -> str | None:
@@ -72,8 +69,8 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
     ('10-foot (3.0 m)', None)
     """
-    if options.get("input"):
-        return options["input"]  # a measurement of its own, or an item of Wikidata
+    if given := options.get("input"):  # the measurement itself, or where Wikidata has it
+        return None if _PROPERTY.fullmatch(given) else given
     style = Style(options, abbreviate)
     call = read_call(arguments, style.from_digits, style.takes_text)
     if call is None:
@@ -102,17 +99,17 @@ class _Conversion:
         style = self.style
         codes = self.call.outputs or default_outputs(self.call.unit, self.amounts[0].value)
         results = [self.output(code) for code in codes]
-        if any(not result.values for result in results):
+        if not all(results):
             return None
         left, right = [self.source()], results
         if style.disp in _NUMBER_ONLY:
-            return "; ".join(result.numbers() for result in results)
+            return "; ".join(_numbers(result) for result in results)
         if style.disp in _CELLS:
             cell = f'style="text-align:{_CELLS[style.disp]};"|'
-            return " |".join(cell + result.numbers() for result in left + right)
+            return " |".join(cell + _numbers(result) for result in left + right)
         if style.disp in ("unit", "unit2"):
             place = int(style.disp == "unit2")
-            parts = [result.values[0][-1] for result in (left, right)[place]]
+            parts = [result[0][-1] for result in (left, right)[place]]
             return "; ".join(self.word(part, self.by_symbol(part.unit, place), place) for part in parts)
         if style.order == "flip":
             left, right = right, left
@@ -122,13 +119,9 @@ class _Conversion:
         if style.disp in ("out", "output only"):
             return converted
         opened, closed = (*self.call.texts, "")[:2] if style.disp == "x" and self.own_text else self.frame[:2]
-        return f"{self.side(left, 0)}{self.middle()}{opened}{converted}{closed}"
-
-    def middle(self) -> str:
-        """Return the words that ``adj=mid`` puts after the unit."""
-        if self.style.adj != "mid" or not self.own_text:
-            return ""
-        return self.own_text if self.own_text.startswith(("-", " ")) else f" {self.own_text}"
+        middle = self.own_text if style.adj == "mid" else ""
+        space = "" if middle.startswith(("-", " ")) or not middle else " "
+        return f"{self.side(left, 0)}{space}{middle}{opened}{converted}{closed}"
 
     # --- numbers
 
@@ -148,14 +141,14 @@ class _Conversion:
         ]
         parts = [_Part(shown, call.unit, _is_one(last))]
         parts += [_Part([amount.shown], unit, _is_one(amount)) for amount, unit in call.smaller]
-        return _Result([parts])
+        return [parts]
 
     def output(self, code: str) -> _Result:
         """Return one output; without values where it is another kind of unit."""
         pieces = composite(code)
         unit = find_unit(str(pieces[-1]) if pieces else code)
         if unit is None or unit.dimension != self.finest.dimension:
-            return _Result([])
+            return []
         values = [self.converted(amount.value, unit, place) for place, amount in enumerate(self.amounts)]
         if not all(map(math.isfinite, values)):
             raise OverflowError(code)
@@ -163,9 +156,9 @@ class _Conversion:
         if not self.style.each and not self.style.figures:
             digits = [max(digits)] * len(digits)
         if pieces:
-            return _Result([self.split(*pair, pieces) for pair in zip(values, digits, strict=True)])
+            return [self.split(*pair, pieces) for pair in zip(values, digits, strict=True)]
         shown = [self.write(value, place) for value, place in zip(values, digits, strict=True)]
-        return _Result([[_Part(shown, unit, shown[-1] in ("1", "−1"))]])
+        return [[_Part(shown, unit, shown[-1] in ("1", "−1"))]]
 
     def converted(self, value: float, unit: Unit, place: int) -> float:
         """Return ``value`` in ``unit``; what follows ± is a difference."""
@@ -184,7 +177,8 @@ class _Conversion:
         if self.call.digits is not None:
             return self.call.digits
         if self.style.figures:
-            return digits_for_exactly(value, self.style.figures)
+            rounded = round_number(value, digits_for(value, self.style.figures))  # which may have grown by a digit
+            return digits_for(rounded, self.style.figures)
         if unit.dimension == "temperature" and "first" in self.finest.flags:
             kelvins = max(abs(self.finest.to_base(amount.value)), _COLDEST)
             return max(math.floor(amount.digits), digits_for(kelvins, 3))
@@ -205,28 +199,26 @@ class _Conversion:
             return write_fraction(value, style.fraction, style.from_digits)
         if style.step and self.call.digits is None:
             value = round_to_multiple(value, style.step)
-            digits = decimals(value)
+            digits = len(f"{value:.3f}".rstrip("0").partition(".")[2])
         return write_number(value, digits, style.from_digits, "×" in self.amounts[0].shown)
 
     def split(self, value: float, digits: int, pieces: tuple[str | int, ...]) -> list[_Part]:
         """Split a value over units, such as feet and inches; those that are zero are left out at the front."""
-        under, count_digits = self.style.fraction, max(0, digits)
-        rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), count_digits)
-        smallest = find_unit(str(pieces[-1]))
-        if smallest is not None and rest < int(pieces[-2]):
-            shown = self.write(value, digits)
-            return [_Part([shown], smallest, shown == "1")]
+        under, places = self.style.fraction, max(0, digits)
+        rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), places)
+        units, counts = pieces[::2], [int(count) for count in pieces[1::2]]
         parts: list[_Part] = []
-        for place in range(0, len(pieces), 2):
-            unit = find_unit(str(pieces[place]))
-            size = math.prod(int(count) for count in pieces[place + 1 :: 2])
-            count, rest = divmod(rest, size) if place + 1 < len(pieces) else (rest, 0.0)
-            if unit is None or not (count or parts or place + 1 == len(pieces)):
+        for place, code in enumerate(units):
+            unit, last = find_unit(str(code)), place + 1 == len(units)
+            count, rest = (rest, 0.0) if last else divmod(rest, math.prod(counts[place:]))
+            if unit is None or not (count or parts or last):
                 continue
-            last = place + 1 == len(pieces)
-            shown = write_fraction(count, under) if last and under else write_number(count, count_digits if last else 0)
-            sign = "−" if value < 0 and not parts else ""
-            parts.append(_Part([sign + shown], unit, shown == "1"))
+            if last:
+                shown = write_fraction(count, under) if under else write_number(count, places)
+                shown = shown if parts else self.write(value, digits)
+            else:
+                shown = ("−" if value < 0 and not parts else "") + write_number(count, 0)
+            parts.append(_Part([shown], unit, shown == "1"))
         return parts
 
     # --- words
@@ -238,14 +230,11 @@ class _Conversion:
 
     def result(self, result: _Result, place: int) -> str:
         """Write a measurement; where it is in several units, a dash between two values has spaces."""
-        values = [self.joint(parts, place).join(self.quantity(part, place) for part in parts) for parts in result.values]
+        joint = "-" if self.style.adjective and not self.by_symbol(result[0][0].unit, place) else " "
+        values = [joint.join(self.quantity(part, place) for part in parts) for parts in result]
         if len(values) == 1:
             return values[0]
         return self.joined(values, True, place).replace("–", " – ")
-
-    def joint(self, parts: list[_Part], place: int) -> str:
-        """Return what stands between feet and inches."""
-        return "-" if self.style.adjective and not self.by_symbol(parts[0].unit, place) else " "
 
     def by_symbol(self, unit: Unit, place: int) -> bool:
         """Return whether a unit is shown by its symbol."""
@@ -294,8 +283,7 @@ class _Conversion:
         """Return the symbol or name of a unit, with words of the editor's own."""
         unit, style = part.unit, self.style
         singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not place)
-        name = unit.called(singular=singular, american=self.american)
-        word = unit.sign(american=self.american) if by_symbol and unit.symbol else name
+        word = unit.word(symbol=by_symbol and unit.symbol != "", singular=singular, american=self.american)
         if style.abbr == "~" and not place and unit.symbol:
             word += f" [{unit.symbol}]"
         if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not place)):

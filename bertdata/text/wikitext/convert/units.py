@@ -17,8 +17,7 @@ from ....config import read_toml
 
 __all__ = ["Unit", "composite", "default_outputs", "find_unit", "range_words", "unit_codes"]
 
-_MULTIPLE = re.compile(r"e(3|6|9|12|15)(.+)|(thousand|million|billion|trillion|quadrillion)[ _](.+)")
-_POWER = re.compile(r"(?:sq|square[ _])(?P<two>.+)|(?:cu|cubic[ _])(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
+_POWER = re.compile(r"(?:square_|sq)(?P<two>.+)|(?:cubic_|cu)(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
 _SPELLING = str.maketrans({" ": "_", "²": "2", "³": "3", "^": None, "·": ".", "⋅": ".", "µ": "μ"})
 _LONGEST_CODE = 32
 
@@ -49,19 +48,15 @@ class Unit:
         """Return ``value`` of the base unit in this unit."""
         return self.scale / value if "inverse" in self.flags else (value - self.zero) / self.scale
 
-    def called(self, *, singular: bool, american: bool) -> str:
-        """Return the name.
+    def word(self, *, symbol: bool, singular: bool = False, american: bool = False) -> str:
+        """Return the symbol, whose spaces do not break, or the name.
 
-        >>> find_unit("km/h").called(singular=False, american=True)
-        'kilometers per hour'
+        >>> find_unit("km/h").word(symbol=False, american=True), find_unit("km/h").word(symbol=True)
+        ('kilometers per hour', 'km/h')
         """
-        name = self.name if singular else self.plural
-        return _american(name) if american else name
-
-    def sign(self, *, american: bool) -> str:
-        """Return the symbol, whose spaces do not break."""
-        symbol = _american(self.symbol) if american else self.symbol
-        return symbol.replace(" ", "\u00a0")
+        word = self.symbol if symbol else self.name if singular else self.plural
+        word = _american(word) if american else word
+        return word.replace(" ", "\u00a0") if symbol else word
 
 
 @lru_cache(maxsize=1)
@@ -110,7 +105,7 @@ def find_unit(code: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def _find(code: str) -> Unit | None:
-    unit = _listed(code) or _prefixed(code) or _multiplied(code) or _raised(code) or _quotient(code)
+    unit = _listed(code) or _prefixed(code) or _quotient(code) or _multiplied(code) or _raised(code)
     if unit is not None or not code:
         return unit
     if re.search(r"U\.S\.|u\.s\.", code):
@@ -130,82 +125,77 @@ def _listed(code: str) -> Unit | None:
     return replace(_made(code), american=american) if code else None
 
 
-def _made(code: str, prefix: str = "", power: int = 0) -> Unit:
-    """Make a unit from its row; ``prefix`` is the name of an SI prefix."""
+def _made(code: str, head: str = "") -> Unit:
+    """Make a unit from its row, with an SI prefix before it."""
     dimension, usual, (size, names, symbol, outputs, flags, *_) = _rows()[code]
-    symbols = {name: head for head, (name, _) in _tables()["prefixes"].items()}
+    prefix, power = _tables()["prefixes"].get(head, ("", 0))
     count, _, other = size.partition(" ")
     base = _find(other) if other else None
     name, plural = _both(names.replace("{}", prefix).strip())
     words = dict(flag.partition("=")[::2] for flag in flags.split())
-    limit, _, small = words.get("below", "0:").partition(":")
-    shifted = " ".join(_shifted(output, power) for output in outputs.split()) if power else outputs
-    usual = symbols.get(prefix, "") + usual
+    limit, _, small = ("" if head else words.get("below", "")).partition(":")
+    shifted = " ".join(_shifted(output, power) for output in outputs.split()) if head else outputs
     return Unit(
-        code=usual,
+        code=head + usual,
         dimension=dimension,
         scale=float(count) * (base.scale if base else 1.0) * 10.0**power,
         name=name,
         plural=plural,
-        symbol=symbol.replace("{}", symbols.get(prefix, "")),
-        outputs=_tables()["outputs"].get(usual, shifted),
+        symbol=symbol.replace("{}", head),
+        outputs=_tables()["outputs"].get(head + usual, shifted),
         flags=frozenset(words),
-        below=(0.0, "") if prefix else (float(limit), small),
+        below=(float(limit or 0), small),
         zero=float(words.get("zero", 0)),
     )
+
+
+def _takes_prefixes(code: str) -> bool:
+    return code in _rows() and "si" in _rows()[code][2][4].split()
 
 
 def _shifted(output: str, power: int) -> str:
     """Return an output with another SI prefix where it takes them: aJ becomes fJ for a thousand times the unit."""
     powers: dict[str, int] = {head: size for head, (_, size) in _tables()["prefixes"].items()} | {"": 0}
     for head, size in powers.items():
-        row = _rows().get(output[len(head) :]) if output.startswith(head) else None
-        if row is not None and "si" in row[2][4].split() and (head or output in _rows()):
+        if output.startswith(head) and _takes_prefixes(output[len(head) :]):
             wanted = max(size + power, min(powers.values()))
             return next((other for other, at in powers.items() if at == wanted), head) + output[len(head) :]
     return output
 
 
 def _prefixed(code: str) -> Unit | None:
-    """Return a unit with an SI prefix, such as ``MW``, or a counted one, such as ``Moilbbl``."""
-    for symbol, (name, power) in _tables()["prefixes"].items():
+    """Return a unit with an SI prefix, such as ``MW`` or ``uW``."""
+    for symbol, (name, _) in _tables()["prefixes"].items():
         for head in (symbol, name, "u" if name == "micro" else name):
             rest = code[len(head) :] if code.startswith(head) else ""
             for base in (rest, _names().get(rest, ("",))[0]):
-                if base in _rows() and "si" in _rows()[base][2][4].split():
-                    return _made(base, name, power)
-    for head, (word, power) in _tables()["multiples"].items():
-        base_unit = _listed(code[len(head) :]) or _raised(code[len(head) :]) if code.startswith(head) else None
-        if base_unit is not None and "counted" in base_unit.flags:
-            unit = _times(base_unit, head + base_unit.code, word, power)
-            return replace(unit, symbol=f"{head}bbl", power=0) if unit.symbol == "bbl" else unit
+                if _takes_prefixes(base):
+                    return _made(base, symbol)
     return None
 
 
-def _times(base: Unit, code: str, word: str, power: int) -> Unit:
-    """Return a multiple of a unit, which is shown as a word or a power of ten."""
-    return replace(
-        base,
-        code=code,
-        scale=base.scale * 10.0**power,
-        outputs=_tables()["outputs"].get(code, base.outputs),
-        multiple=word,
-        power=power,
-        below=(0.0, ""),
-    )
-
-
 def _multiplied(code: str) -> Unit | None:
-    """Return a unit such as ``e6acre`` or ``million acres``."""
-    match = _MULTIPLE.fullmatch(code)
-    base = _find(match[2] or match[4]) if match else None
-    if match is None or base is None or base.multiple or base.zero:
-        return None
-    word, power = next(pair for pair in _tables()["multiples"].values() if match[1] == str(pair[1]) or match[3] == pair[0])
-    unit = _times(base, f"{'' if match[1] else word + ' '}{f'e{power}' if match[1] else ''}{base.code}", word, power)
-    if unit.outputs == base.outputs and len(default_outputs(base, 1e9)) == 1:
-        return replace(unit, outputs=f"e{power}{default_outputs(base, 1e9)[0]}")
-    return unit
+    """Return a multiple such as ``e6acre``, ``million acres`` or ``Moilbbl``, shown as a word or a power of ten."""
+    for head, (word, power) in _tables()["multiples"].items():
+        for before in (f"e{power}", f"{word}_", head):
+            base = _find(code[len(before) :]) if code.startswith(before) else None
+            if base is None or base.multiple or base.zero or (before == head and "counted" not in base.flags):
+                continue
+            usual = (f"{word} " if before == f"{word}_" else before) + base.code
+            own, engineering = default_outputs(base, 1e9), before != head
+            outputs = f"e{power}{own[0]}" if engineering and len(own) == 1 else base.outputs
+            barrels = before == head and base.symbol == "bbl"
+            return replace(
+                base,
+                code=usual,
+                scale=base.scale * 10.0**power,
+                symbol=f"{head}bbl" if barrels else base.symbol,
+                outputs=_tables()["outputs"].get(usual, outputs),
+                multiple=word,
+                power=0 if barrels else power,
+                below=(0.0, ""),
+            )
+    return None
 
 
 def _raised(code: str) -> Unit | None:
