@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .amounts import Amount, read_amount
-from .units import Unit, composite, find_unit, range_words
+from .units import Unit, find_unit, table
 
 __all__ = ["Call", "Style", "read_call"]
 
@@ -20,14 +20,10 @@ _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
 _ROUNDED = re.compile(r"ri([0-3])")  # adj= that rounds the input
 _NAMING = ("or", "br", "br()")  # disp= that shows the output by name too
-# abbr= -> whether the input and the output are shown by symbol.
-_SYMBOLS: dict[str, tuple[bool | None, bool | None]] = {
-    **dict.fromkeys(("off", "none", "no"), (False, False)),
-    **dict.fromkeys(("on", "mos", "values", "unit"), (True, True)),
-    "in": (True, False),
-    "out": (False, True),
-}
 _FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> the fewest digits that are grouped
+
+
+Range = tuple[str, str, bool]
 
 
 @dataclass
@@ -36,7 +32,7 @@ class Call:
 
     amounts: list[Amount]
     unit: Unit
-    between: list[tuple[str, str, bool]] = field(default_factory=list)  # range_words() of each word in a range
+    between: list[Range] = field(default_factory=list)  # of each word in a range, as units.toml has it
     smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
     outputs: list[str] = field(default_factory=list)
     digits: int | None = None
@@ -66,7 +62,7 @@ class Style:
         self.input_digits = int(rounded[1]) if rounded else None
         # On the left and right: symbols, names or, None, names but of units that are better known by symbol.
         names = None if self.disp in _NAMING or self.spell.lower() == "on" else True
-        self.symbols = _SYMBOLS.get(self.abbr, (None, names))
+        self.symbols: Sequence[bool | None] = table("abbr").get(self.abbr, (None, names))
 
     @property
     def takes_text(self) -> bool:
@@ -113,10 +109,10 @@ def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = Fal
     return call
 
 
-def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[tuple[str, str, bool]]]:
+def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[Range]]:
     """Take the value, or the values of a range, off ``words``; and what stands between them."""
     amounts: list[Amount] = []
-    between: list[tuple[str, str, bool]] = []
+    between: list[Range] = []
     if words and read_amount(words[0], from_digits) is None:
         words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # the range may be in one argument
     while words:
@@ -125,7 +121,7 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
             break
         amounts.append(amount)
         del words[0]
-        joint = range_words(words[0]) if len(words) > 1 and read_amount(words[1], from_digits) else None
+        joint = table("ranges").get(words[0]) if len(words) > 1 and read_amount(words[1], from_digits) else None
         if joint is None:
             break
         between.append(joint)
@@ -135,7 +131,5 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
 
 def _read_outputs(text: str) -> list[str]:
     """Return the codes in an argument: one that is split over units, or some that are parted by spaces."""
-    if composite(text) or find_unit(text):
-        return [text]
-    codes = text[:_LONGEST_LIST].replace("+", " ").split()
-    return codes if all(find_unit(code) or composite(code) for code in codes) else []
+    codes = [text] if text in table("composites") or find_unit(text) else text[:_LONGEST_LIST].replace("+", " ").split()
+    return codes if all(code in table("composites") or find_unit(code) for code in codes) else []

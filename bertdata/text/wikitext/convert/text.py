@@ -21,7 +21,7 @@ from .amounts import (
     write_number,
 )
 from .call import Call, Style, read_call
-from .units import Unit, composite, default_outputs, find_unit
+from .units import Unit, default_outputs, find_unit, table
 
 __all__ = ["convert"]
 
@@ -29,16 +29,6 @@ _HARD_SPACE = "\u00a0"
 _LOG_2 = math.log10(2)
 _TINY = 1e-12  # as much as logarithms may be off
 _COLDEST = 0.2  # kelvins; below it the third figure no longer tells how exact a temperature is
-# disp= -> what stands before and after the converted values, and between them.
-_FRAMES: dict[str, tuple[str, str, str]] = {
-    "b": (" (", ")", "; "),
-    "(or)": (" (", ")", " or "),
-    "sqbr": (" [", "]", "; "),
-    "or": (" or ", "", " or "),
-    "comma": (", ", "", ", "),
-    "semicolon": ("; ", "", "; "),
-    "br": (" ", "", "; "),
-}
 _PROPERTY = re.compile(r"[PQ][0-9]+")
 _CELLS = {"table": "right", "tablecen": "center"}  # disp= -> the alignment of the cells
 _NUMBER_ONLY = ("number", "output number only")
@@ -91,7 +81,7 @@ class _Conversion:
             call.amounts = [Amount(_hands(amount.value), 1, amount.shown) for amount in call.amounts]
         self.amounts = [self.total()] if call.smaller else call.amounts
         self.american = style.american or call.unit.american
-        self.frame = _FRAMES.get(style.disp, _FRAMES["b"])
+        self.frame = table("disp").get(style.disp, table("disp")["b"])
         self.own_text = call.texts[0] if call.texts else ""
 
     def text(self) -> str | None:
@@ -145,7 +135,7 @@ class _Conversion:
 
     def output(self, code: str) -> _Result:
         """Return one output; without values where it is another kind of unit."""
-        pieces = composite(code)
+        pieces: list[str | int] = table("composites").get(code, [])
         unit = find_unit(str(pieces[-1]) if pieces else code)
         if unit is None or unit.dimension != self.finest.dimension:
             return []
@@ -202,7 +192,7 @@ class _Conversion:
             digits = len(f"{value:.3f}".rstrip("0").partition(".")[2])
         return write_number(value, digits, style.from_digits, "×" in self.amounts[0].shown)
 
-    def split(self, value: float, digits: int, pieces: tuple[str | int, ...]) -> list[_Part]:
+    def split(self, value: float, digits: int, pieces: list[str | int]) -> list[_Part]:
         """Split a value over units, such as feet and inches; those that are zero are left out at the front."""
         under, places = self.style.fraction, max(0, digits)
         rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), places)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....config import read_toml
 
-__all__ = ["Unit", "composite", "default_outputs", "find_unit", "range_words", "unit_codes"]
+__all__ = ["Unit", "default_outputs", "find_unit", "table"]
 
 _POWER = re.compile(r"(?:square_|sq)(?P<two>.+)|(?:cubic_|cu)(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
 _SPELLING = str.maketrans({" ": "_", "²": "2", "³": "3", "^": None, "·": ".", "⋅": ".", "µ": "μ"})
@@ -64,38 +64,49 @@ def _tables() -> dict[str, Any]:
     return read_toml(Path(__file__).with_name("units.toml"))
 
 
+def table(name: str) -> dict[str, Any]:
+    """Return a table of units.toml that is none of units: ``ranges``, ``composites``, ``disp``, ``abbr``."""
+    found: dict[str, Any] = _tables()[name]
+    return found
+
+
 @lru_cache(maxsize=1)
-def _rows() -> dict[str, tuple[str, str, list[str]]]:
-    """Return the rows of the file, by each code: dimension, usual code, the other columns."""
-    rows: dict[str, tuple[str, str, list[str]]] = {}
-    for dimension, lines in _tables()["units"].items():
+def _rows() -> dict[str, Unit]:
+    """Return the units of the file by each of their codes; {} is where an SI prefix goes."""
+    rows: dict[str, Unit] = {}
+    for dimension, lines in table("units").items():
         for line in filter(None, lines.splitlines()):
-            codes, *columns = (column.strip() for column in line.split("|"))
-            for code in codes.split():
-                rows.setdefault(code, (dimension, codes.split()[0], [*columns, ""]))
+            codes, size, names, symbol, outputs, flags = (column.strip() for column in f"{line}|".split("|")[:6])
+            count, _, other = size.partition(" ")
+            name, comma, plural = names.partition(", ")
+            words = dict(flag.partition("=")[::2] for flag in flags.split())
+            limit, _, small = words.get("below", "0:").partition(":")
+            unit = Unit(
+                code=codes.split()[0],
+                dimension=dimension,
+                scale=float(count) * (rows[other].scale if other else 1.0),
+                name=name,
+                plural=plural if comma else f"{name}s",
+                symbol=symbol,
+                outputs=outputs,
+                flags=frozenset(words),
+                below=(float(limit), small),
+                zero=float(words.get("zero", 0)),
+            )
+            rows.update(dict.fromkeys(codes.split(), unit))
     return rows
-
-
-def unit_codes() -> list[str]:
-    """Return every code of the file."""
-    return [*_rows(), *_tables()["outputs"]]
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, tuple[str, bool]]:
     """Return for each name, _ between its words, the code; and whether the name is in American spelling."""
     names: dict[str, tuple[str, bool]] = {}
-    for _, code, columns in _rows().values():
-        for name in _both(columns[1].replace("{}", "").strip()):
-            names.setdefault(re.sub("[ -]", "_", name), (code, False))
-            names.setdefault(re.sub("[ -]", "_", _american(name)), (code, True))
+    for unit in _rows().values():
+        for name in (unit.name, unit.plural):
+            name = re.sub("[ -]", "_", name.replace("{}", "").strip())
+            names.setdefault(name, (unit.code, False))
+            names.setdefault(_american(name), (unit.code, True))
     return names
-
-
-def _both(text: str) -> tuple[str, str]:
-    """Return the name and its plural."""
-    name, comma, plural = text.partition(", ")
-    return name, plural if comma else f"{name}s"
 
 
 def find_unit(code: str) -> Unit | None:
@@ -126,36 +137,29 @@ def _listed(code: str) -> Unit | None:
 
 
 def _made(code: str, head: str = "") -> Unit:
-    """Make a unit from its row, with an SI prefix before it."""
-    dimension, usual, (size, names, symbol, outputs, flags, *_) = _rows()[code]
-    prefix, power = _tables()["prefixes"].get(head, ("", 0))
-    count, _, other = size.partition(" ")
-    base = _find(other) if other else None
-    name, plural = _both(names.replace("{}", prefix).strip())
-    words = dict(flag.partition("=")[::2] for flag in flags.split())
-    limit, _, small = ("" if head else words.get("below", "")).partition(":")
-    shifted = " ".join(_shifted(output, power) for output in outputs.split()) if head else outputs
-    return Unit(
-        code=head + usual,
-        dimension=dimension,
-        scale=float(count) * (base.scale if base else 1.0) * 10.0**power,
-        name=name,
-        plural=plural,
-        symbol=symbol.replace("{}", head),
-        outputs=_tables()["outputs"].get(head + usual, shifted),
-        flags=frozenset(words),
-        below=(float(limit or 0), small),
-        zero=float(words.get("zero", 0)),
+    """Return a unit of the file with an SI prefix before it."""
+    unit = _rows()[code]
+    prefix, power = table("prefixes").get(head, ("", 0))
+    shifted = " ".join(_shifted(output, power) for output in unit.outputs.split()) if head else unit.outputs
+    return replace(
+        unit,
+        code=head + unit.code,
+        scale=unit.scale * 10.0**power,
+        name=unit.name.replace("{}", prefix).strip(),
+        plural=unit.plural.replace("{}", prefix).strip(),
+        symbol=unit.symbol.replace("{}", head),
+        outputs=table("outputs").get(head + unit.code, shifted),
+        below=(0.0, "") if head else unit.below,
     )
 
 
 def _takes_prefixes(code: str) -> bool:
-    return code in _rows() and "si" in _rows()[code][2][4].split()
+    return code in _rows() and "si" in _rows()[code].flags
 
 
 def _shifted(output: str, power: int) -> str:
     """Return an output with another SI prefix where it takes them: aJ becomes fJ for a thousand times the unit."""
-    powers: dict[str, int] = {head: size for head, (_, size) in _tables()["prefixes"].items()} | {"": 0}
+    powers: dict[str, int] = {head: size for head, (_, size) in table("prefixes").items()} | {"": 0}
     for head, size in powers.items():
         if output.startswith(head) and _takes_prefixes(output[len(head) :]):
             wanted = max(size + power, min(powers.values()))
@@ -165,7 +169,7 @@ def _shifted(output: str, power: int) -> str:
 
 def _prefixed(code: str) -> Unit | None:
     """Return a unit with an SI prefix, such as ``MW`` or ``uW``."""
-    for symbol, (name, _) in _tables()["prefixes"].items():
+    for symbol, (name, _) in table("prefixes").items():
         for head in (symbol, name, "u" if name == "micro" else name):
             rest = code[len(head) :] if code.startswith(head) else ""
             for base in (rest, _names().get(rest, ("",))[0]):
@@ -176,7 +180,7 @@ def _prefixed(code: str) -> Unit | None:
 
 def _multiplied(code: str) -> Unit | None:
     """Return a multiple such as ``e6acre``, ``million acres`` or ``Moilbbl``, shown as a word or a power of ten."""
-    for head, (word, power) in _tables()["multiples"].items():
+    for head, (word, power) in table("multiples").items():
         for before in (f"e{power}", f"{word}_", head):
             base = _find(code[len(before) :]) if code.startswith(before) else None
             if base is None or base.multiple or base.zero or (before == head and "counted" not in base.flags):
@@ -190,7 +194,7 @@ def _multiplied(code: str) -> Unit | None:
                 code=usual,
                 scale=base.scale * 10.0**power,
                 symbol=f"{head}bbl" if barrels else base.symbol,
-                outputs=_tables()["outputs"].get(usual, outputs),
+                outputs=table("outputs").get(usual, outputs),
                 multiple=word,
                 power=0 if barrels else power,
                 below=(0.0, ""),
@@ -218,7 +222,7 @@ def _raised(code: str) -> Unit | None:
         name=before + base.name + after,
         plural=before + base.plural + after,
         symbol=f"{base.symbol}{power}" if metric else f"{short} {base.symbol or base.name}",
-        outputs=_tables()["outputs"].get(usual) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
+        outputs=table("outputs").get(usual) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
         flags=base.flags & {"si"},
         american=base.american,
     )
@@ -237,12 +241,12 @@ def _quotient(code: str) -> Unit | None:
     below = bottom.code if bottom.dimension.startswith("time") else default_outputs(bottom, 1e9)[0]
     return Unit(
         code=usual,
-        dimension=_tables()["same"].get(dimension, dimension),
+        dimension=table("same").get(dimension, dimension),
         scale=top.scale / bottom.scale,
         name=f"{top.name} per {bottom.name}",
         plural=f"{top.plural} per {bottom.name}",
         symbol=f"{top.symbol or top.name}/{bottom.symbol or bottom.name}",
-        outputs=_tables()["outputs"].get(usual) or f"{top.outputs.split()[0]}/{below}",
+        outputs=table("outputs").get(usual) or f"{top.outputs.split()[0]}/{below}",
         flags=top.flags & {"counted"},
         multiple=top.multiple,
         power=top.power,
@@ -264,32 +268,13 @@ def default_outputs(unit: Unit, value: float) -> list[str]:
     output = find_unit(codes[0]) if unit.multiple and len(codes) == 1 and not codes[0].startswith("e") else None
     if output is not None and "counted" in unit.flags and not output.multiple and value > 0:
         power = 3 * math.floor(math.log10(value * unit.scale / output.scale) / 3)
-        return [f"e{min(power, 15)}{codes[0]}"] if power > 0 and unit.code not in _tables()["outputs"] else codes
+        return [f"e{min(power, 15)}{codes[0]}"] if power > 0 and unit.code not in table("outputs") else codes
     return codes
-
-
-def composite(code: str) -> tuple[str | int, ...]:
-    """Return the units, and how many of each make the one before, that a code such as ``ftin`` is split over.
-
-    >>> composite("ydftin"), composite("km")
-    (('yd', 3, 'ft', 12, 'in'), ())
-    """
-    return tuple(_tables()["composites"].get(code, ()))
-
-
-def range_words(word: str) -> tuple[str, str, bool] | None:
-    """Return what ``word`` between two values shows in the input and in the output, and whether each has its unit.
-
-    >>> range_words("to(-)"), range_words("x"), range_words("km")
-    ((' to ', '–', False), (' by ', ' × ', True), None)
-    """
-    found = _tables()["ranges"].get(word)
-    return None if found is None else (found[0], found[min(1, len(found) - 1)], len(found) > 2)
 
 
 @lru_cache(maxsize=4096)
 def _american(name: str) -> str:
     """Return a name or symbol in American spelling."""
-    for british, american in _tables()["american"].items():
+    for british, american in table("american").items():
         name = name.replace(british, american)
     return name
