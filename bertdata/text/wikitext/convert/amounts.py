@@ -60,7 +60,7 @@ def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
     shown = _group(str(int(whole)), from_digits) + (f".{part}" if part else "")
     if exponent:
-        shown += f"×10{_minus(str(power))}"
+        shown += f"×10{power}".replace("-", "−")
     sign = sign.replace("-", "−")
     return Amount(-value if sign == "−" else value, len(part or "") - zeros - power, sign + shown)
 
@@ -76,10 +76,6 @@ def _read_fraction(text: str, from_digits: int) -> Amount | None:
     shown = (_group(str(count), from_digits) + " " if whole else "") + over + ("/" if bar == "//" else "⁄") + under
     digits = max(1.0, math.log10(int(under)))
     return Amount(-value if sign else value, digits, ("−" if sign else "") + shown, not whole and value <= 1)
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
 
 
 def _group(digits: str, from_digits: int) -> str:
@@ -133,7 +129,7 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     if size and not _SMALLEST <= size < (1000 if powers else _LARGEST):
         power = math.floor(math.log10(size) + _TINY)
         places = max(0, min(_MOST_DIGITS, power + digits))
-        return f"{sign}{size / 10.0**power:.{places}f}×10{_minus(str(power))}"
+        return f"{sign}{size / 10.0**power:.{places}f}×10{power}".replace("-", "−")
     whole, point, part = f"{size:.{max(0, min(_MOST_DIGITS, digits))}f}".partition(".")
     return sign + _group(whole, from_digits) + point + part
 

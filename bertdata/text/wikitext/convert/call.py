@@ -50,35 +50,26 @@ class Style:
         self.adj = option("adj") or option("sing")
         self.adjective = self.adj in ("on", "mid")
         self.abbr = option("abbr") or ("on" if abbreviate else "")
-        self.spell = option("spell")
+        self.capital = option("spell")[:1].isupper()
+        self.spelled = {"on": (True, True), "in": (True, False)}.get(option("spell").lower(), (False, False))
         self.american = option("sp").lower() == "us"
         self.order = "flip" if self.disp == "flip" else option("order")
         self.fraction = _natural(option("frac"))
         self.figures = _natural(option("sigfig"))
         self.each = option("round") == "each"
-        self.step = _positive("5" if self.disp == "5" else option("round"))
+        step = read_amount("5" if self.disp == "5" else option("round"))
+        self.step = max(step.value, 0.0) if step else 0.0
         self.from_digits = _FROM_DIGITS.get(option("comma"), 4)
         rounded = _ROUNDED.fullmatch(self.adj)
         self.input_digits = int(rounded[1]) if rounded else None
         # On the left and right: symbols, names or, None, names but of units that are better known by symbol.
-        names = None if self.disp in _NAMING or self.spell.lower() == "on" else True
+        names = None if self.disp in _NAMING or self.spelled[1] else True
         self.symbols: Sequence[bool | None] = table("abbr").get(self.abbr, (None, names))
-
-    @property
-    def takes_text(self) -> bool:
-        """Return whether an option puts words of the editor's own into the text."""
-        return self.adj in ("mid", "pre") or self.disp in ("x", "preunit")
 
 
 def _natural(text: str) -> int:
     """Return a whole number from 1 to 999, 0 for anything else."""
     return int(text) if _WHOLE.fullmatch(text) and text[0] not in "-−" else 0
-
-
-def _positive(text: str) -> float:
-    """Return a number above zero, 0 for anything else."""
-    amount = read_amount(text)
-    return max(amount.value, 0.0) if amount else 0.0
 
 
 def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = False) -> Call | None:

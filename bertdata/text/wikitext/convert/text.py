@@ -11,15 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .amounts import (
-    Amount,
-    digits_for,
-    round_number,
-    round_to_multiple,
-    spell_number,
-    write_fraction,
-    write_number,
-)
+from .amounts import Amount, digits_for, round_number, round_to_multiple, spell_number, write_fraction, write_number
 from .call import Call, Style, read_call
 from .units import Unit, default_outputs, find_unit, table
 
@@ -62,7 +54,8 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     if given := options.get("input"):  # the measurement itself, or where Wikidata has it
         return None if _PROPERTY.fullmatch(given) else given
     style = Style(options, abbreviate)
-    call = read_call(arguments, style.from_digits, style.takes_text)
+    takes_text = style.adj in ("mid", "pre") or style.disp in ("x", "preunit")  # which no unit is looked for in
+    call = read_call(arguments, style.from_digits, takes_text)
     if call is None:
         return None
     try:
@@ -78,7 +71,8 @@ class _Conversion:
         self.call, self.style = call, style
         self.finest = call.smaller[-1][1] if call.smaller else call.unit
         if "inches" in call.unit.flags:
-            call.amounts = [Amount(_hands(amount.value), 1, amount.shown) for amount in call.amounts]
+            hands = [math.trunc(amount.value) + math.fmod(amount.value, 1) * 10 / 4 for amount in call.amounts]
+            call.amounts = [Amount(value, 1, amount.shown) for value, amount in zip(hands, call.amounts, strict=True)]
         self.amounts = [self.total()] if call.smaller else call.amounts
         self.american = style.american or call.unit.american
         self.frame = table("disp").get(style.disp, table("disp")["b"])
@@ -233,16 +227,12 @@ class _Conversion:
             return "first" in unit.flags
         return choice and ("named" not in unit.flags or self.style.abbr != "")
 
-    def spelled(self, place: int) -> bool:
-        """Return whether numbers are written in words."""
-        return self.style.spell.lower() == "on" or (self.style.spell.lower() == "in" and not place)
-
     def quantity(self, part: _Part, place: int) -> str:
         """Write numbers and their unit."""
         style, unit, shown = self.style, part.unit, part.shown
-        if self.spelled(place):
+        if style.spelled[place]:
             shown = [spell_number(number) for number in shown]
-            if style.spell[0].isupper() and not place:
+            if style.capital and not place:
                 shown[0] = shown[0][:1].upper() + shown[0][1:]
         by_symbol = self.by_symbol(unit, place)
         if style.abbr == "values":
@@ -284,8 +274,3 @@ class _Conversion:
 def _is_one(amount: Amount) -> bool:
     """Return whether a unit after the amount is in the singular."""
     return abs(amount.value) == 1 or amount.fraction
-
-
-def _hands(value: float) -> float:
-    """Return the hands in a height such as 15.2: fifteen hands and two inches, four of which make a hand."""
-    return math.trunc(value) + math.fmod(value, 1) * 10 / 4
