@@ -140,11 +140,12 @@ def _made(code: str, head: str = "") -> Unit:
     """Return a unit of the file with an SI prefix before it."""
     unit = _rows()[code]
     prefix, power = table("prefixes").get(head, ("", 0))
-    shifted = " ".join(_shifted(output, power) for output in unit.outputs.split()) if head else unit.outputs
+    shift = 0 if "inverse" in unit.flags else power
+    shifted = " ".join(_shifted(output, shift) for output in unit.outputs.split()) if head else unit.outputs
     return replace(
         unit,
         code=head + unit.code,
-        scale=unit.scale * 10.0**power,
+        scale=unit.scale * 10.0 ** (power if shift else -power),
         name=unit.name.replace("{}", prefix).strip(),
         plural=unit.plural.replace("{}", prefix).strip(),
         symbol=unit.symbol.replace("{}", head),
