@@ -350,3 +350,11 @@ def test_nothing_is_said_twice(path: Path) -> None:
 
     everywhere = bodies(FOLDER / "common.toml")
     assert [name for name, body in bodies(path).items() if everywhere.get(name) == body] == []
+
+
+def test_other_wikis_know_what_has_no_words_in_english() -> None:
+    """Wikis take templates with their English names: marks and boxes are known, English words are not put in."""
+    text = "Nyumba{{clarify|date=May 2010}} ni kubwa {{use dmy dates|a}}{{as of|2010}}."
+    dropped: Counter[str] = Counter()
+    assert extract_paragraphs(text, language="sw", templates=load_templates("sw"), dropped=dropped) == ["Nyumba ni kubwa."]
+    assert dropped == {"as of": 1}

@@ -12,8 +12,8 @@
     fr = "French"                                   # what {{#language:fr}} shows
 
 Names are compared in lower case, with underscores as spaces.  The user's files come first, then the wiki's
-language, then what every wiki has, then those of the English table that show no words of their own: wikis take
-templates from it with their names.
+language, then what every wiki has, then those of the English table that have no words: wikis take templates
+from it with their names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -189,19 +189,14 @@ def _add(table: Templates, file: str, text: str) -> Templates:
     return added
 
 
-def _wordless(parts: Parts) -> bool:
-    """Tell whether a body shows nothing, or what the call gives it and nothing else."""
-    return not parts or (isinstance(parts, Parameter) and _wordless(parts.default or ""))
-
-
 @cache
 def _built_in(language: str) -> Templates:
     own = _SAME.get(language, language)
     table = Templates()
     if own != "en":
         english = _built_in("en")
-        bodies = {name: body for name, body in english.bodies.items() if _wordless(body.parts)}
-        table = Templates(footnotes=english.footnotes, bodies=bodies)
+        empty = {name: body for name, body in english.bodies.items() if not body.parts}
+        table = Templates(footnotes=english.footnotes, bodies=empty)
     for name in ("common", own):
         path = _TABLES / f"{name}.toml"
         if name.isidentifier() and path.exists():
