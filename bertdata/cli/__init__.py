@@ -1,4 +1,4 @@
-"""The command line: `bertdata download`, `build-corpus`, `train-vocab`, `make-pairs`, `train`, `inspect`, `verify`, `demo`."""
+"""The command line: each command of `bertdata` is a module here, which is imported when the command runs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _COMMANDS = {
     "train": "Train BERT on the pairs.",
     "inspect": "Show what a data set holds, in words and examples.",
     "verify": "Read data sets again, and tell what is damaged or can't be right.",
+    "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
     "demo": "Run all of it on the sample that comes with bertdata.",
 }
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from bertdata.text.wikitext.convert import convert, units
 from bertdata.text.wikitext.convert.amounts import read_amount, spell_number, write_fraction, write_number
-from bertdata.text.wikitext.convert.units import Unit, composite, default_outputs, find_unit
+from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, table
 
 HARD = "\u00a0"
 
@@ -57,6 +57,12 @@ CASES = """
     5|ft|m|round=0.5 => 5 feet (1.5 m)
     2.5|m|m|0 => 2.5 metres (3 m)
     -2.5|m|m|0 => −2.5 metres (−3 m)
+    258|m|ft => 258 metres (846 ft)
+    3200|m|ft => 3,200 metres (10,500 ft)
+    258.0|m|ft => 258.0 metres (846.5 ft)
+    7|lb|kg => 7 pounds (3.2 kg)
+    86|kg|lb => 86 kilograms (190 lb)
+    0|ft|m|sigfig=3 => 0 feet (0.00 m)
     # numbers
     1,250|ft|m => 1,250 feet (380 m)
     12500|ft|m|comma=off => 12500 feet (3800 m)
@@ -73,12 +79,13 @@ CASES = """
     6|ly|km => 6 light-years (5.7×1013 km)
     2|nm|in => 2 nanometres (7.9×10−8 in)
     1/4|mi|m => 1⁄4 mile (400 m)
-    3+1/2|in|cm => 3+1⁄2 inches (8.9 cm)
-    -3-1/2|in|cm => −3+1⁄2 inches (−8.9 cm)
+    3+1/2|in|cm => 3 1⁄2 inches (8.9 cm)
+    -3-1/2|in|cm => −3 1⁄2 inches (−8.9 cm)
     2//3|mi|km => 2/3 mile (1.1 km)
-    7|cm|in|frac=4 => 7 centimetres (2+3⁄4 in)
+    7|cm|in|frac=4 => 7 centimetres (2 3⁄4 in)
     5|cm|in|frac=8 => 5 centimetres (2 in)
     1.7|m|ftin|frac=4 => 1.7 metres (5 ft 7 in)
+    12|ft|m|adj=ri2 => 12.00 feet (3.7 m)
     # symbols and names
     30|cm|in|abbr=on => 30 cm (12 in)
     cvt 30|cm|in => 30 cm (12 in)
@@ -104,8 +111,17 @@ CASES = """
     6|m|ft|disp=sqbr => 6 metres [20 ft]
     6|m|ft|disp=comma => 6 metres, 20 ft
     6|m|ft|disp=semicolon => 6 metres; 20 ft
-    6|m|ft|disp=br => 6 metres 20 ft
-    6|m|ft|disp=br() => 6 metres (20 ft)
+    6|m|ft|disp=br => 6 metres 20 feet
+    6|m|ft|disp=br() => 6 metres (20 feet)
+    6|L|USgal impgal|disp=(or) => 6 litres (1.6 US gal or 1.3 imp gal)
+    6|L|USgal impgal|disp=comma => 6 litres, 1.6 US gal, 1.3 imp gal
+    6|L|USgal impgal|disp=unit2 => US gal; imp gal
+    9|e6acre|ha|disp=unit => acres
+    9|e6acre|ha|disp=preunit|dry => 9 million dry acres (3,600,000 dry ha)
+    9|e6acre|ha|abbr=values => 9 million (3,600,000)
+    9|e6acre|ha|order=flip => 3,600,000 hectares (9×106 acres)
+    0|C|F|abbr=out => 0 degrees Celsius (32 °F)
+    9|mi|km|input=7 leagues => 7 leagues
     6|m|ft|disp=nosuch => 6 metres (20 ft)
     6|m|ft|disp=out => 20 ft
     6|m|ft|disp=output only => 20 ft
@@ -114,7 +130,7 @@ CASES = """
     6|m|ft|disp=unit => metres
     6|m|ft|disp=unit|abbr=on => m
     6|m|ft|disp=unit2 => ft
-    6|m|ft|disp=table => 6 20
+    6|m|ft|disp=table => style="text-align:right;"|6 |style="text-align:right;"|20
     6|m|ft|disp=flip => 20 feet (6 m)
     6|m|ft|order=flip => 20 feet (6 m)
     20|mi|km nmi|order=flip => 32 kilometres; 17 nautical miles (20 mi)
@@ -160,6 +176,9 @@ CASES = """
     2|×|4|m|ft|abbr=on => 2 m × 4 m (6.6 ft × 13.1 ft)
     2|by|4|m|ft|abbr=on => 2 by 4 m (6.6 by 13.1 ft)
     2|by|3|by|4|m|ft => 2 by 3 by 4 metres (6.6 by 9.8 by 13.1 ft)
+    10x20x30|m|ft => 10 by 20 by 30 metres (33 ft × 66 ft × 98 ft)
+    10|xx|20|m|ft => 10 × 20 metres (33 × 66 ft)
+    10|*|20|m|ft => 10×20 metres (33×66 ft)
     30|±|2|km|mi => 30 ± 2 kilometres (18.6 ± 1.2 mi)
     30|+/-|10|C|F => 30 ± 10 °C (86 ± 18 °F)
     3–7|km|mi => 3–7 kilometres (1.9–4.3 mi)
@@ -167,11 +186,36 @@ CASES = """
     3-7|km|mi => 3–7 kilometres (1.9–4.3 mi)
     1.6|-|1.9|m => 1.6–1.9 metres (5 ft 3 in – 6 ft 3 in)
     1.6|to|1.9|m|ftin => 1.6 to 1.9 metres (5 ft 3 in to 6 ft 3 in)
+    # units that are made of others
+    15.2|hand => 15.2 hands (62 inches; 157 cm)
+    15.2|hand|abbr=on => 15.2 h (62 in; 157 cm)
+    6|rod => 6 rods (99 ft; 30 m)
+    6|rod|abbr=on => 6 rd (99 ft; 30 m)
+    90|ft.lbf => 90 foot-pounds force (120 J)
+    90|ft.lbf|Nm => 90 foot-pounds force (120 N⋅m)
+    1800|rpm => 1,800 revolutions per minute (30 Hz)
+    100|MHz => 100 megahertz (3.0 m)
+    8|fps => 8 feet per second (2.4 m/s)
+    300|dpi => 300 DPI (85 μm)
+    8|sqverst => 8 square versts (9.1 km2; 3.5 sq mi)
+    8|foot2 => 8 square foot (0.74 m2)
+    8|square feet => 8 square feet (0.74 m2)
+    8|meters => 8 meters (26 ft)
+    8|U.S.pt => 8 U.S. pints (3.8 l; 6.7 imp pt)
+    8|usoz => 8 US fluid ounces (240 ml)
+    8|MeV => 8 megaelectronvolts (1.3 pJ)
+    8|mWh => 8 milliwatt-hours (29 J)
+    8|in/s => 8 inches per second (20 cm/s)
+    8|km/s2 => 8 kilometres per second squared (5.0 mi/s2)
+    80|Tcuft => 80 trillion cubic feet (2.3×1012 m3)
+    8|Tcuft|abbr=on => 8×1012 cu ft (230×109 m3)
+    2.5|Moilbbl/d => 2.5 million barrels per day (400×103 m3/d)
+    25|mpgimp => 25 miles per imperial gallon (11 L/100 km; 21 mpg‑US)
     # several units
     5|ft|7|in => 5 feet 7 inches (1.70 m)
     5|ft|10|in|cm => 5 feet 10 inches (178 cm)
     6|ft|1|in|m|abbr=on => 6 ft 1 in (1.85 m)
-    6|ft|7+1/2|in|m => 6 feet 7+1⁄2 inches (2.02 m)
+    6|ft|7+1/2|in|m => 6 feet 7 1⁄2 inches (2.019 m)
     9|st|11|lb => 9 stone 11 pounds (137 lb; 62 kg)
     7|lb|8|oz|kg => 7 pounds 8 ounces (3.4 kg)
     1|mi|300|yd|km => 1 mile 300 yards (1.884 km)
@@ -202,7 +246,7 @@ CASES = """
     3|m3 => 3 cubic metres (110 cu ft)
     90|cc => 90 cubic centimetres (5.5 cu in)
     330|ml|USoz => 330 millilitres (11 US fl oz)
-    20|acre.ft => 20 acre-feet (25,000 m3)
+    20|acre.ft => 20 acre feet (25,000 m3)
     70|kg => 70 kilograms (150 lb)
     3|t => 3 tonnes (3.0 long tons; 3.3 short tons)
     3|LT => 3 long tons (3.0 t)
@@ -219,7 +263,7 @@ CASES = """
     3|kg/cm2 => 3 kilograms per square centimetre (43 psi)
     200|g/kWh => 200 grams per kilowatt-hour (0.33 lb/(hp⋅h))
     90|kW/t|hp/LT => 90 kilowatts per tonne (120 hp/long ton)
-    90|N.m => 90 newton-metres (66 lb⋅ft)
+    90|N.m => 90 newton metres (66 lbf⋅ft)
     90|lbf => 90 pounds-force (400 N)
     90|kWh => 90 kilowatt-hours (320 MJ)
     90|kcal => 90 kilocalories (380 kJ)
@@ -245,6 +289,7 @@ REFUSED = """
     |km
     seven|km|mi
     7|smoot
+    7|m|ft|input=P2048
     7|km|smoot
     7|km|kg
     7||
@@ -304,7 +349,7 @@ def test_spaces_of_the_editors_own_words_count() -> None:
 
 
 def all_units() -> list[Unit]:
-    found = [find_unit(code) for code in [*units._units(), *units._tables()["defaults"]]]
+    found = [find_unit(code) for code in [*units._rows(), *table("outputs")]]
     return [unit for unit in found if unit is not None]
 
 
@@ -313,22 +358,17 @@ def test_every_default_is_a_unit_of_the_same_kind(unit: Unit) -> None:
     assert unit.name and unit.plural and unit.scale > 0 and "{" not in unit.name + unit.plural + unit.symbol
     for value in (0.5, 1e9):
         for code in default_outputs(unit, value):
-            pieces = composite(code)
+            pieces = table("composites").get(code, [])
             output = find_unit(str(pieces[-1]) if pieces else code)
             assert output is not None, code
             assert output.dimension == unit.dimension
 
 
-def test_every_name_in_the_file_is_known_and_given_once() -> None:
+def test_every_code_in_the_file_is_known_and_given_once() -> None:
     tables = units._tables()
-    assert all(find_unit(code) is not None for code in tables["defaults"])
-    aliases = [alias for names in tables["aliases"].values() for alias in names.split()]
-    assert len(aliases) == len(set(aliases))
-    for code, names in tables["aliases"].items():
-        for name in names.split():
-            unit = find_unit(name)
-            assert unit is not None, name
-            assert unit.code == code
+    codes = [code for lines in tables["units"].values() for line in lines.split("\n") for code in line.split("|")[0].split()]
+    assert len(codes) == len(set(codes)) > 500
+    assert all(find_unit(code) is not None for code in [*units._rows(), *table("outputs")])
     for pieces in tables["composites"].values():
         for larger, count, smaller in zip(pieces[::2], pieces[1::2], pieces[2::2], strict=False):
             one, other = find_unit(larger), find_unit(smaller)
@@ -363,7 +403,7 @@ def test_fractions_are_nearest_and_in_lowest_terms(value: float, under: int) -> 
     amount = read_amount(text)
     assert amount is not None
     assert abs(amount.value - value) <= 0.5 / under * (1 + 1e-9)
-    over, bar, below = text.rpartition("+")[2].lstrip("−").partition("⁄")
+    over, bar, below = text.rpartition(" ")[2].lstrip("−").partition("⁄")
     assert not bar or (0 < int(over) < int(below) and math.gcd(int(over), int(below)) == 1)
 
 

@@ -41,6 +41,14 @@ ROWS = [
     ("{{uc:{{lc:AB}}c}} {{#if:{{{1|}}}|a|b}}", "ABC b"),
     ("{{#if:x|[[a|b]]|c}}", "b"),
     ("{{#if:x|a=b}}", "a=b"),
+    ("{{#time:j F Y|2012-03-05}} {{#time:l, H:i|May 1, 2020 7:05}} x{{#time:Y|now}}", "5 March 2012 Friday, 07:05 x"),
+    ("x{{#time:Y-m-d|30 February 2012}}{{#time:e|2012-03-05}}", "x"),
+    ("{{#titleparts:a/b/c/d|2}} {{#titleparts:a/b/c/d|1|2}} {{#titleparts:a/b/c/d||-1}} {{#titleparts:a/b|-1}}", "a/b b d a"),
+    ("{{urlencode:a b&c}} {{urlencode:a b|PATH}} {{urlencode:a b:c|WIKI}}", "a+b%26c a%20b a_b:c"),
+    (
+        "{{NAMESPACE}}{{NAMESPACENUMBER}} {{ns:0}}{{ns:1}} {{ns:10}} {{ns:15}} {{PAGENAMEE}}",
+        "0 Talk Template Category talk Title",
+    ),
 ]
 
 

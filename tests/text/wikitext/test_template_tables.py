@@ -116,6 +116,7 @@ Man spricht {{Lautschrift|tʊʁm}}. => Man spricht [tʊʁm].
 Der Turm{{FN|1}} ist hoch{{Anker|Turm}}. => Der Turm ist hoch.
 """
 FR = """
+Il fait {{°C|20}} à midi et 5 {{°C}} la nuit. => Il fait 20 °C à midi et 5 °C la nuit.
 {{NOMPAGE}} est une île{{coord|1|2}}. => T est une île.
 Le phare date du {{XIXe siècle}}. => Le phare date du XIXe siècle.
 Le phare date du {{s|XIX}} et le port du {{s mini-|XVIII}}. => Le phare date du XIXe siècle et le port du XVIIIe.
@@ -219,7 +220,7 @@ Nasceu em {{dni|16|7|1981}} e {{AC|44}} é antigo. => Nasceu em 16 de julho de 1
 {{Fakt|Latarnia jest najstarsza.|data=2017-11}} Nadal świeci{{r|a}}. => Latarnia jest najstarsza. Nadal świeci.
 To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
 """,
-    "ltg": "Kopenhaga ({{vol-da|København}}; {{lang-de|Kopenhagen}}) ir{{Nūruodis}}. => Kopenhaga (København; Kopenhagen) ir.",
+    "ltg": "Kopenhaga ({{vol-da|København}}; {{lang-de|b}}) ir{{Nūruodis}}. => Kopenhaga (danīšu: København; b) ir.",
     "uk": "Порт ({{lang-de|Nordhafen}}) у {{не перекладено|Озеро|озері|en|Lake}}. => Порт (нім. Nordhafen) у озері.",
     "ko": "항구({{llang|ja|港|미나토}})는 작다{{출처|날짜=2020-1-1}}. => 항구(일본어: 港 미나토)는 작다.",
     "ar": "الميناء {{إنج|Harbour}} صغير{{بحاجة لمصدر}} {{وإو|عر=هنا}}. => الميناء (بالإنجليزية: Harbour) صغير هنا.",
@@ -233,8 +234,34 @@ To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
     "tr": "Liman ({{lang-en|North Harbour}}) küçüktür{{Kaynak belirt}}. => Liman (İngilizce: North Harbour) küçüktür.",
     "vi": "Cảng ({{lang-en|North Harbour}}) nhỏ{{Cần dẫn nguồn}}. => Cảng (tiếng Anh: North Harbour) nhỏ.",
     "sv": "Hamnen ({{lang-en|North Harbour}}) är liten{{källa behövs}}. => Hamnen (engelska: North Harbour) är liten.",
+    "bn": "এর আয়তন {{রূপান্তর|306|km2|sqmi}} ({{lang-en|tea}}){{সত্যতা}}। => এর আয়তন 306 km2 (118 sq mi) (ইংরেজি: tea)।",
+    "el": "Ο φάρος {{προφορά|faros}} ({{lang-en|light}}) είναι ψηλός{{πηγή}}. => Ο φάρος [faros] (αγγλικά: light) είναι ψηλός.",
+    "hy": "Նավը ({{lang-en|boat}}) փոքր է{{փաստ}}։ => Նավը (անգլ․՝ boat) փոքր է։",
+    "mr": "हे {{रुपया}}९०० आहे{{संदर्भ हवा}}, {{km to mi|7517|precision=0}}. => हे ₹९०० आहे, 7,517 km (4,671 mi).",
+    "fa": "برج {{آلمانی|Turm}} بلند است{{مدرک}}. => برج (به آلمانی: Turm) بلند است.",
+    "eo": "La ŝipo venis la {{daton|13|marto|1354}}{{mankas fonto}}. => La ŝipo venis la 13-an de marto 1354.",
 }
+UK = """
+Він ({{нар}} {{ДН|14|3|1854|2}}) жив тут. => Він (нар. 2 (14) березня 1854) жив тут.
+Він ({{пом}} {{ДС|1|5|1912|18|4}}) жив тут. => Він (пом. 18 квітня (1 травня) 1912) жив тут.
+Вона ({{н.}} {{ДН|29|02|1944}}) живе на {{nts|603700}} гектарах. => Вона (нар. 29 лютого 1944) живе на 603 700 гектарах.
+Книга «Мелодії»{{ref-ru}} вийшла{{ref+|a}} при 15&nbsp;{{градус Цельсія}}. => Книга «Мелодії» (рос.) вийшла при 15 °C.
+"""
+VI = """
+{{Tính đến|2019|October|21}}, nó có chuông. => Tính đến ngày 21 tháng 10 năm 2019, nó có chuông.
+{{As of|2011}}, nó cao. => Tính đến năm 2011, nó cao.
+Cảng ({{Zh|c=海|p=hǎi}}) nhỏ{{Cần chú thích}}. => Cảng (tiếng Trung: 海; bính âm: hǎi) nhỏ.
+"""
+EN_MORE = """
+It opened at {{start date|1993|2|24|08|30}} => It opened at 08:30, February 24, 1993
+It closed in {{end date|1999|5}}. => It closed in May 1999.
+The light was lit at {{start date|1993|2|24|8|30|15|Z|df=y}}. => The light was lit at 8:30:15, 24 February 1993 (UTC).
+Ada ({{birth date and age2|2007|3|1|1979|4|1}}) sails. => Ada (April 1, 1979 (age 27)) sails.
+A {{font|text=large|size=3em}} boat and a {{font|size=2em|small}} one. => A large boat and a small one.
+"""
 CALLS = {"en": EN, "ja": JA, "zh": ZH, "it": IT, "de": DE, "fr": FR, "es": ES, "ru": RU, **OTHERS}
+for code, lines in (("en", EN_MORE), ("uk", UK), ("vi", VI)):
+    CALLS[code] = CALLS[code].strip() + lines
 
 
 @pytest.mark.parametrize(
@@ -323,3 +350,11 @@ def test_nothing_is_said_twice(path: Path) -> None:
 
     everywhere = bodies(FOLDER / "common.toml")
     assert [name for name, body in bodies(path).items() if everywhere.get(name) == body] == []
+
+
+def test_other_wikis_know_what_has_no_words_in_english() -> None:
+    """Wikis take templates with their English names: marks and boxes are known, English words are not put in."""
+    text = "Nyumba{{clarify|date=May 2010}} ni kubwa {{use dmy dates|a}}{{as of|2010}}."
+    dropped: Counter[str] = Counter()
+    assert extract_paragraphs(text, language="sw", templates=load_templates("sw"), dropped=dropped) == ["Nyumba ni kubwa."]
+    assert dropped == {"as of": 1}

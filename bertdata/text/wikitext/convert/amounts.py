@@ -1,7 +1,7 @@
 """Numbers as editors write them in ``{{convert}}``, how exact they are, and how results are rounded and shown.
 
 >>> read_amount("1,234.5"), read_amount("1+1/2").shown, read_amount("many")
-(Amount(value=1234.5, digits=1, shown='1,234.5', fraction=False), '1+1⁄2', None)
+(Amount(value=1234.5, digits=1, shown='1,234.5', fraction=False), '1 1⁄2', None)
 """
 
 import math
@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "Amount",
-    "decimals",
     "digits_for",
-    "digits_for_exactly",
     "read_amount",
     "round_number",
     "round_to_multiple",
@@ -34,7 +32,7 @@ _SMALL_NAMES = """
 """
 _SMALL = _SMALL_NAMES.split()
 _TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_GROUPS = [(10**9, "billion"), (10**6, "million"), (1000, "thousand")]
+_GROUPS = [(10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred")]
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
     shown = _group(str(int(whole)), from_digits) + (f".{part}" if part else "")
     if exponent:
-        shown += f"×10{_minus(str(power))}"
+        shown += f"×10{power}".replace("-", "−")
     sign = sign.replace("-", "−")
     return Amount(-value if sign == "−" else value, len(part or "") - zeros - power, sign + shown)
 
@@ -75,13 +73,9 @@ def _read_fraction(text: str, from_digits: int) -> Amount | None:
     sign, whole, over, bar, under = match.groups()
     count = int(whole.replace(",", "")) if whole else 0
     value = count + int(over) / int(under)
-    shown = (_group(str(count), from_digits) + "+" if whole else "") + over + ("/" if bar == "//" else "⁄") + under
+    shown = (_group(str(count), from_digits) + " " if whole else "") + over + ("/" if bar == "//" else "⁄") + under
     digits = max(1.0, math.log10(int(under)))
     return Amount(-value if sign else value, digits, ("−" if sign else "") + shown, not whole and value <= 1)
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
 
 
 def _group(digits: str, from_digits: int) -> str:
@@ -89,21 +83,12 @@ def _group(digits: str, from_digits: int) -> str:
 
 
 def digits_for(value: float, figures: int) -> int:
-    """Return the decimal place that leaves ``value`` with so many significant figures, 0 for nothing.
+    """Return the decimal place that leaves ``value`` with so many significant figures.
 
     >>> digits_for(184.3, 2), digits_for(0.4536, 2), digits_for(99.97, 3)
     (-1, 2, 1)
     """
-    return figures - 1 - math.floor(math.log10(abs(value)) + _TINY) if value else 0
-
-
-def digits_for_exactly(value: float, figures: int) -> int:
-    """Return the same for a value that may grow by a digit when it is rounded.
-
-    >>> digits_for_exactly(99.97, 3), digits_for_exactly(99.4, 3)
-    (0, 1)
-    """
-    return digits_for(round_number(value, digits_for(value, figures)), figures)
+    return figures - 1 - (math.floor(math.log10(abs(value)) + _TINY) if value else 0)
 
 
 def round_number(value: float, digits: int) -> float:
@@ -144,31 +129,22 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     if size and not _SMALLEST <= size < (1000 if powers else _LARGEST):
         power = math.floor(math.log10(size) + _TINY)
         places = max(0, min(_MOST_DIGITS, power + digits))
-        return f"{sign}{size / 10.0**power:.{places}f}×10{_minus(str(power))}"
+        return f"{sign}{size / 10.0**power:.{places}f}×10{power}".replace("-", "−")
     whole, point, part = f"{size:.{max(0, min(_MOST_DIGITS, digits))}f}".partition(".")
     return sign + _group(whole, from_digits) + point + part
-
-
-def decimals(value: float) -> int:
-    """Return how many decimals a number needs, up to three.
-
-    >>> decimals(33.0), decimals(0.25)
-    (0, 2)
-    """
-    return next((count for count in range(3) if round(value, count) == value), 3)
 
 
 def write_fraction(value: float, under: int, from_digits: int = 4) -> str:
     """Write a number to the nearest fraction.
 
     >>> write_fraction(3.148, 8), write_fraction(0.49, 4), write_fraction(-2.99, 16)
-    ('3+1⁄8', '1⁄2', '−3')
+    ('3 1⁄8', '1⁄2', '−3')
     """
     count = math.floor(abs(value) * under + 0.5)
     whole, over = divmod(count, under)
     common = math.gcd(over, under)
     part = f"{over // common}⁄{under // common}" if over else ""
-    shown = _group(str(whole), from_digits) + ("+" + part if part else "") if whole or not part else part
+    shown = _group(str(whole), from_digits) + (" " + part if part else "") if whole or not part else part
     return ("−" if value < 0 and count else "") + shown
 
 
@@ -191,12 +167,7 @@ def _spell_whole(number: int) -> str:
         return _SMALL[number]
     if number < 100:
         return _TENS[number // 10] + (f"-{_SMALL[number % 10]}" if number % 10 else "")
-    if number < 1000:
-        rest = number % 100
-        return f"{_SMALL[number // 100]} hundred" + (f" and {_spell_whole(rest)}" if rest else "")
-    for size, name in _GROUPS:
-        if number >= size:
-            rest = number % size
-            joint = " and " if 0 < rest < 100 else " "
-            return f"{_spell_whole(number // size)} {name}" + (joint + _spell_whole(rest) if rest else "")
-    return str(number)
+    size, name = next(group for group in _GROUPS if number >= group[0])
+    count, rest = divmod(number, size)
+    joint = "" if not rest else " and " if rest < 100 else " "
+    return f"{_spell_whole(count)} {name}{joint}{_spell_whole(rest) if rest else ''}"

@@ -10,17 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .amounts import Amount, read_amount
-from .units import Unit, composite, find_unit, range_words
+from .units import Unit, find_unit, table
 
 __all__ = ["Call", "Style", "read_call"]
 
 _MOST_ARGUMENTS = 40
 _LONGEST_LIST = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
-_RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s))\s*")
-_NAMES = ("off", "none", "no")  # abbr= that shows every unit by its name
-_MAKE_SYMBOLS = ("on", "mos", "values", "unit")
+_RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
+_ROUNDED = re.compile(r"ri([0-3])")  # adj= that rounds the input
+_NAMING = ("or", "br", "br()")  # disp= that shows the output by name too
 _FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> the fewest digits that are grouped
+
+
+Range = tuple[str, str, bool]
 
 
 @dataclass
@@ -29,7 +32,7 @@ class Call:
 
     amounts: list[Amount]
     unit: Unit
-    between: list[tuple[str, str]] = field(default_factory=list)  # what the input and the output have in a range
+    between: list[Range] = field(default_factory=list)  # of each word in a range, as units.toml has it
     smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
     outputs: list[str] = field(default_factory=list)
     digits: int | None = None
@@ -47,40 +50,26 @@ class Style:
         self.adj = option("adj") or option("sing")
         self.adjective = self.adj in ("on", "mid")
         self.abbr = option("abbr") or ("on" if abbreviate else "")
-        self.spell = option("spell")
+        self.capital = option("spell")[:1].isupper()
+        self.spelled = {"on": (True, True), "in": (True, False)}.get(option("spell").lower(), (False, False))
         self.american = option("sp").lower() == "us"
         self.order = "flip" if self.disp == "flip" else option("order")
         self.fraction = _natural(option("frac"))
         self.figures = _natural(option("sigfig"))
         self.each = option("round") == "each"
-        self.step = _positive("5" if self.disp == "5" else option("round"))
+        step = read_amount("5" if self.disp == "5" else option("round"))
+        self.step = max(step.value, 0.0) if step else 0.0
         self.from_digits = _FROM_DIGITS.get(option("comma"), 4)
+        rounded = _ROUNDED.fullmatch(self.adj)
+        self.input_digits = int(rounded[1]) if rounded else None
         # On the left and right: symbols, names or, None, names but of units that are better known by symbol.
-        self.symbols: tuple[bool | None, bool | None] = (None, True)
-        if self.abbr in _NAMES:
-            self.symbols = (False, False)
-        elif self.abbr in _MAKE_SYMBOLS:
-            self.symbols = (True, True)
-        elif self.abbr == "in":
-            self.symbols = (True, False)
-        elif not self.abbr and self.disp == "or":
-            self.symbols = (None, None)
-
-    @property
-    def takes_text(self) -> bool:
-        """Return whether an option puts words of the editor's own into the text."""
-        return self.adj in ("mid", "pre") or self.disp in ("x", "preunit")
+        names = None if self.disp in _NAMING or self.spelled[1] else True
+        self.symbols: Sequence[bool | None] = table("abbr").get(self.abbr, (None, names))
 
 
 def _natural(text: str) -> int:
     """Return a whole number from 1 to 999, 0 for anything else."""
     return int(text) if _WHOLE.fullmatch(text) and text[0] not in "-−" else 0
-
-
-def _positive(text: str) -> float:
-    """Return a number above zero, 0 for anything else."""
-    amount = read_amount(text)
-    return max(amount.value, 0.0) if amount else 0.0
 
 
 def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = False) -> Call | None:
@@ -111,10 +100,10 @@ def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = Fal
     return call
 
 
-def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[tuple[str, str]]]:
+def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[Range]]:
     """Take the value, or the values of a range, off ``words``; and what stands between them."""
     amounts: list[Amount] = []
-    between: list[tuple[str, str]] = []
+    between: list[Range] = []
     if words and read_amount(words[0], from_digits) is None:
         words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # the range may be in one argument
     while words:
@@ -123,7 +112,7 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
             break
         amounts.append(amount)
         del words[0]
-        joint = range_words(words[0]) if len(words) > 1 and read_amount(words[1], from_digits) else None
+        joint = table("ranges").get(words[0]) if len(words) > 1 and read_amount(words[1], from_digits) else None
         if joint is None:
             break
         between.append(joint)
@@ -133,7 +122,5 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
 
 def _read_outputs(text: str) -> list[str]:
     """Return the codes in an argument: one that is split over units, or some that are parted by spaces."""
-    if composite(text) or find_unit(text):
-        return [text]
-    codes = text[:_LONGEST_LIST].replace("+", " ").split()
-    return codes if all(find_unit(code) or composite(code) for code in codes) else []
+    codes = [text] if text in table("composites") or find_unit(text) else text[:_LONGEST_LIST].replace("+", " ").split()
+    return codes if all(code in table("composites") or find_unit(code) for code in codes) else []

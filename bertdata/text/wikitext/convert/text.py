@@ -7,22 +7,13 @@
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .amounts import (
-    Amount,
-    decimals,
-    digits_for,
-    digits_for_exactly,
-    round_number,
-    round_to_multiple,
-    spell_number,
-    write_fraction,
-    write_number,
-)
+from .amounts import Amount, digits_for, round_number, round_to_multiple, spell_number, write_fraction, write_number
 from .call import Call, Style, read_call
-from .units import Unit, composite, default_outputs, find_unit
+from .units import Unit, default_outputs, find_unit, table
 
 __all__ = ["convert"]
 
@@ -30,15 +21,8 @@ _HARD_SPACE = "\u00a0"
 _LOG_2 = math.log10(2)
 _TINY = 1e-12  # as much as logarithms may be off
 _COLDEST = 0.2  # kelvins; below it the third figure no longer tells how exact a temperature is
-# disp= -> what stands before and after the converted value.
-_FRAMES: dict[str, tuple[str, str]] = {
-    "sqbr": (" [", "]"),
-    "or": (" or ", ""),
-    "comma": (", ", ""),
-    "semicolon": ("; ", ""),
-    "br": (" ", ""),
-}
-_BRACKETS = (" (", ")")
+_PROPERTY = re.compile(r"[PQ][0-9]+")
+_CELLS = {"table": "right", "tablecen": "center"}  # disp= -> the alignment of the cells
 _NUMBER_ONLY = ("number", "output number only")
 
 
@@ -51,15 +35,12 @@ class _Part:
     singular: bool = False
 
 
-@dataclass
-class _Result:
-    """A measurement in one unit, or in several such as feet and inches; then of a range, each of its values."""
+# A measurement in one unit, or in several such as feet and inches; then of a range, each of its values.
+_Result = list[list[_Part]]
 
-    values: list[list[_Part]]
 
-    def numbers(self) -> str:
-        """Return the numbers without units."""
-        return " ".join(number for parts in self.values for part in parts for number in part.shown)
+def _numbers(result: _Result) -> str:
+    return " ".join(number for parts in result for part in parts for number in part.shown)
 
 
 def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate: bool = False) -> str | None:
@@ -70,8 +51,11 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
     ('10-foot (3.0 m)', None)
     """
+    if given := options.get("input"):  # the measurement itself, or where Wikidata has it
+        return None if _PROPERTY.fullmatch(given) else given
     style = Style(options, abbreviate)
-    call = read_call(arguments, style.from_digits, style.takes_text)
+    takes_text = style.adj in ("mid", "pre") or style.disp in ("x", "preunit")  # which no unit is looked for in
+    call = read_call(arguments, style.from_digits, takes_text)
     if call is None:
         return None
     try:
@@ -86,7 +70,12 @@ class _Conversion:
     def __init__(self, call: Call, style: Style) -> None:
         self.call, self.style = call, style
         self.finest = call.smaller[-1][1] if call.smaller else call.unit
+        if "inches" in call.unit.flags:
+            hands = [math.trunc(amount.value) + math.fmod(amount.value, 1) * 10 / 4 for amount in call.amounts]
+            call.amounts = [Amount(value, 1, amount.shown) for value, amount in zip(hands, call.amounts, strict=True)]
         self.amounts = [self.total()] if call.smaller else call.amounts
+        self.american = style.american or call.unit.american
+        self.frame = table("disp").get(style.disp, table("disp")["b"])
         self.own_text = call.texts[0] if call.texts else ""
 
     def text(self) -> str | None:
@@ -94,17 +83,18 @@ class _Conversion:
         style = self.style
         codes = self.call.outputs or default_outputs(self.call.unit, self.amounts[0].value)
         results = [self.output(code) for code in codes]
-        if any(not result.values for result in results):
+        if not all(results):
             return None
         left, right = [self.source()], results
         if style.disp in _NUMBER_ONLY:
-            return "; ".join(result.numbers() for result in results)
-        if style.disp in ("table", "tablecen"):
-            return " ".join(result.numbers() for result in left + right)
+            return "; ".join(_numbers(result) for result in results)
+        if style.disp in _CELLS:
+            cell = f'style="text-align:{_CELLS[style.disp]};"|'
+            return " |".join(cell + _numbers(result) for result in left + right)
         if style.disp in ("unit", "unit2"):
-            place = 0 if style.disp == "unit" else 1
-            part = (left, right)[place][0].values[0][-1]
-            return self.word(part, self.by_symbol(part.unit, place), place)
+            place = int(style.disp == "unit2")
+            parts = [result[0][-1] for result in (left, right)[place]]
+            return "; ".join(self.word(part, self.by_symbol(part.unit, place), place) for part in parts)
         if style.order == "flip":
             left, right = right, left
         elif style.order == "out" and len(right) > 1:
@@ -112,21 +102,10 @@ class _Conversion:
         converted = self.side(right, 1)
         if style.disp in ("out", "output only"):
             return converted
-        opened, closed = self.frame()
-        return f"{self.side(left, 0)}{self.middle()}{opened}{converted}{closed}"
-
-    def middle(self) -> str:
-        """Return the words that ``adj=mid`` puts after the unit."""
-        if self.style.adj != "mid" or not self.own_text:
-            return ""
-        return self.own_text if self.own_text.startswith(("-", " ")) else f" {self.own_text}"
-
-    def frame(self) -> tuple[str, str]:
-        """Return what stands before and after the converted value."""
-        if self.style.disp == "x" and self.own_text:
-            opened, closed = (*self.call.texts, "")[:2]
-            return opened, closed
-        return _FRAMES.get(self.style.disp, _BRACKETS)
+        opened, closed = (*self.call.texts, "")[:2] if style.disp == "x" and self.own_text else self.frame[:2]
+        middle = self.own_text if style.adj == "mid" else ""
+        space = "" if middle.startswith(("-", " ")) or not middle else " "
+        return f"{self.side(left, 0)}{space}{middle}{opened}{converted}{closed}"
 
     # --- numbers
 
@@ -140,16 +119,20 @@ class _Conversion:
     def source(self) -> _Result:
         """Return the input."""
         call, last = self.call, self.call.amounts[-1]
-        parts = [_Part([amount.shown for amount in call.amounts], call.unit, _is_one(last))]
+        digits, style = self.style.input_digits, self.style
+        shown = [
+            amount.shown if digits is None else write_number(amount.value, digits, style.from_digits) for amount in call.amounts
+        ]
+        parts = [_Part(shown, call.unit, _is_one(last))]
         parts += [_Part([amount.shown], unit, _is_one(amount)) for amount, unit in call.smaller]
-        return _Result([parts])
+        return [parts]
 
     def output(self, code: str) -> _Result:
         """Return one output; without values where it is another kind of unit."""
-        pieces = composite(code)
+        pieces: list[str | int] = table("composites").get(code, [])
         unit = find_unit(str(pieces[-1]) if pieces else code)
         if unit is None or unit.dimension != self.finest.dimension:
-            return _Result([])
+            return []
         values = [self.converted(amount.value, unit, place) for place, amount in enumerate(self.amounts)]
         if not all(map(math.isfinite, values)):
             raise OverflowError(code)
@@ -157,9 +140,9 @@ class _Conversion:
         if not self.style.each and not self.style.figures:
             digits = [max(digits)] * len(digits)
         if pieces:
-            return _Result([self.split(*pair, pieces) for pair in zip(values, digits, strict=True)])
+            return [self.split(*pair, pieces) for pair in zip(values, digits, strict=True)]
         shown = [self.write(value, place) for value, place in zip(values, digits, strict=True)]
-        return _Result([[_Part(shown, unit, shown[-1] in ("1", "−1"))]])
+        return [[_Part(shown, unit, shown[-1] in ("1", "−1"))]]
 
     def converted(self, value: float, unit: Unit, place: int) -> float:
         """Return ``value`` in ``unit``; what follows ± is a difference."""
@@ -171,20 +154,27 @@ class _Conversion:
         """Return the decimal place to round to.
 
         By default the result is as exact as the input is: a factor of 2 to 20 costs a digit.  It has two
-        significant figures at least, three for feet and inches, and a temperature three in kelvins.
+        significant figures at least, and a temperature three in kelvins.  Three rules of the template's own: zero
+        is a whole number; whole numbers are as exact in feet or pounds as in the base unit; with feet and inches
+        the result is exact to the centimetre.
         """
         if self.call.digits is not None:
             return self.call.digits
         if self.style.figures:
-            return digits_for_exactly(value, self.style.figures)
-        if unit.dimension == "temperature":
+            rounded = round_number(value, digits_for(value, self.style.figures))  # which may have grown by a digit
+            return digits_for(rounded, self.style.figures)
+        if unit.dimension == "temperature" and "first" in self.finest.flags:
             kelvins = max(abs(self.finest.to_base(amount.value)), _COLDEST)
             return max(math.floor(amount.digits), digits_for(kelvins, 3))
         if not value or not amount.value:
-            return max(0, math.floor(amount.digits))
-        figures = 3 if self.call.smaller and self.finest.code == "in" else 2
-        as_exact = math.floor(amount.digits + math.log10(abs(amount.value / value)) + _LOG_2 + _TINY)
-        return max(as_exact, digits_for(value, figures))
+            return 0
+        if self.call.smaller and self.finest.code == "in":
+            ratio = 100 * unit.scale
+        elif "fine" in unit.flags and amount.value == math.floor(amount.value):
+            ratio = 1 / self.finest.scale
+        else:
+            ratio = abs(amount.value / value)
+        return max(math.floor(amount.digits + math.log10(ratio) + _LOG_2 + _TINY), digits_for(value, 2))
 
     def write(self, value: float, digits: int) -> str:
         """Write a result as the options ask."""
@@ -193,97 +183,87 @@ class _Conversion:
             return write_fraction(value, style.fraction, style.from_digits)
         if style.step and self.call.digits is None:
             value = round_to_multiple(value, style.step)
-            digits = decimals(value)
+            digits = len(f"{value:.3f}".rstrip("0").partition(".")[2])
         return write_number(value, digits, style.from_digits, "×" in self.amounts[0].shown)
 
-    def split(self, value: float, digits: int, pieces: tuple[str | int, ...]) -> list[_Part]:
+    def split(self, value: float, digits: int, pieces: list[str | int]) -> list[_Part]:
         """Split a value over units, such as feet and inches; those that are zero are left out at the front."""
-        under, count_digits = self.style.fraction, max(0, digits)
-        rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), count_digits)
-        smallest = find_unit(str(pieces[-1]))
-        if smallest is not None and rest < int(pieces[-2]):
-            shown = self.write(value, digits)
-            return [_Part([shown], smallest, shown == "1")]
+        under, places = self.style.fraction, max(0, digits)
+        rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), places)
+        units, counts = pieces[::2], [int(count) for count in pieces[1::2]]
         parts: list[_Part] = []
-        for place in range(0, len(pieces), 2):
-            unit = find_unit(str(pieces[place]))
-            size = math.prod(int(count) for count in pieces[place + 1 :: 2])
-            count, rest = divmod(rest, size) if place + 1 < len(pieces) else (rest, 0.0)
-            if unit is None or not (count or parts or place + 1 == len(pieces)):
+        for place, code in enumerate(units):
+            unit, last = find_unit(str(code)), place + 1 == len(units)
+            count, rest = (rest, 0.0) if last else divmod(rest, math.prod(counts[place:]))
+            if unit is None or not (count or parts or last):
                 continue
-            last = place + 1 == len(pieces)
-            shown = write_fraction(count, under) if last and under else write_number(count, count_digits if last else 0)
-            sign = "−" if value < 0 and not parts else ""
-            parts.append(_Part([sign + shown], unit, shown == "1"))
+            if last:
+                shown = write_fraction(count, under) if under else write_number(count, places)
+                shown = shown if parts else self.write(value, digits)
+            else:
+                shown = ("−" if value < 0 and not parts else "") + write_number(count, 0)
+            parts.append(_Part([shown], unit, shown == "1"))
         return parts
 
     # --- words
 
     def side(self, results: list[_Result], place: int) -> str:
         """Write what stands on the left (0) or right (1)."""
-        joint = " or " if self.style.disp == "or" and place else "; "
+        joint = self.frame[2] if place else "; "
         return joint.join(self.result(result, place) for result in results)
 
     def result(self, result: _Result, place: int) -> str:
         """Write a measurement; where it is in several units, a dash between two values has spaces."""
-        values = [self.joint(parts, place).join(self.quantity(part, place) for part in parts) for parts in result.values]
+        joint = "-" if self.style.adjective and not self.by_symbol(result[0][0].unit, place) else " "
+        values = [joint.join(self.quantity(part, place) for part in parts) for parts in result]
         if len(values) == 1:
             return values[0]
         return self.joined(values, True, place).replace("–", " – ")
 
-    def joint(self, parts: list[_Part], place: int) -> str:
-        """Return what stands between feet and inches."""
-        return "-" if self.style.adjective and not self.by_symbol(parts[0].unit, place) else " "
-
     def by_symbol(self, unit: Unit, place: int) -> bool:
         """Return whether a unit is shown by its symbol."""
         choice = self.style.symbols[place]
-        return choice if choice is not None else unit.symbol_first and not self.spelled(place)
-
-    def spelled(self, place: int) -> bool:
-        """Return whether numbers are written in words."""
-        return self.style.spell.lower() == "on" or (self.style.spell.lower() == "in" and not place)
+        if choice is None:
+            return "first" in unit.flags
+        return choice and ("named" not in unit.flags or self.style.abbr != "")
 
     def quantity(self, part: _Part, place: int) -> str:
         """Write numbers and their unit."""
         style, unit, shown = self.style, part.unit, part.shown
-        if style.abbr == "values":
-            return self.joined(shown, True, place)
-        if self.spelled(place):
+        if style.spelled[place]:
             shown = [spell_number(number) for number in shown]
-            if style.spell[0].isupper() and not place:
+            if style.capital and not place:
                 shown[0] = shown[0][:1].upper() + shown[0][1:]
         by_symbol = self.by_symbol(unit, place)
+        if style.abbr == "values":
+            return " ".join(filter(None, [self.joined(shown, True, place), unit.multiple]))
         word = self.word(part, by_symbol, place)
+        if by_symbol and style.abbr != "unit" and unit.power:
+            word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
+        elif unit.multiple and (unit.power or not by_symbol):
+            word = f"{unit.multiple} {word}"
         if style.adjective and not (by_symbol and unit.symbol):
             return f"{self.joined(shown, False, place)}-{word.replace(' ', '-')}"
-        if not by_symbol:
-            return f"{self.joined(shown, False, place)} {word}"
-        space = "" if word.startswith(("/", "×")) else _HARD_SPACE
-        if len(shown) > 1 and any(between[1] == " × " for between in self.call.between):
+        space = "" if word.startswith(("/", "×")) else _HARD_SPACE if by_symbol else " "
+        if by_symbol and any(each for _, _, each in self.call.between):
             return self.joined([f"{number}{space}{word}" for number in shown], True, place)  # 3 ft × 6 ft
-        return f"{self.joined(shown, True, place)}{space}{word}"
+        return f"{self.joined(shown, by_symbol, place)}{space}{word}"
 
     def joined(self, shown: list[str], by_symbol: bool, place: int) -> str:
         """Write the values of a range."""
         text = shown[0]
         style, converted = self.style, bool(place) != (self.style.order == "flip")
         hyphens = style.adjective and (not by_symbol or style.abbr == "on")
-        for number, (named, other) in zip(shown[1:], self.call.between, strict=False):
+        for number, (named, other, _) in zip(shown[1:], self.call.between, strict=False):
             between = other if (converted if other == "–" else by_symbol) else named
             text += (between.replace(" ", "-") if hyphens and between.strip().isalpha() else between) + number
         return text
 
     def word(self, part: _Part, by_symbol: bool, place: int) -> str:
-        """Return the symbol or name of a unit, with the multiple before it and words of the editor's own."""
+        """Return the symbol or name of a unit, with words of the editor's own."""
         unit, style = part.unit, self.style
         singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not place)
-        name = unit.called(singular=singular, american=style.american)
-        word = unit.sign(american=style.american) if by_symbol and unit.symbol else name
-        if unit.power and by_symbol and style.abbr != "unit":
-            word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
-        elif unit.power:
-            word = f"{unit.multiple} {word}"
+        word = unit.word(symbol=by_symbol and unit.symbol != "", singular=singular, american=self.american)
         if style.abbr == "~" and not place and unit.symbol:
             word += f" [{unit.symbol}]"
         if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not place)):

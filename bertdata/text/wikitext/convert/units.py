@@ -1,11 +1,12 @@
 """Units of measurement by the codes that editors write: ``km``, ``sqmi``, ``e6acre``, ``lb/cuft``.
 
-The units stand in ``units.toml``; prefixes, multiples and quotients are made from them.
+The units stand in ``units.toml``; those with a prefix, squares and cubes, multiples and quotients are made from them.
 
 >>> find_unit("kg/m3").name, find_unit("MW").symbol, find_unit("e6acre").multiple, find_unit("smoot")
 ('kilogram per cubic metre', 'MW', 'million', None)
 """
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,13 +15,11 @@ from typing import Any
 
 from ....config import read_toml
 
-__all__ = ["Unit", "composite", "default_outputs", "find_unit", "range_words"]
+__all__ = ["Unit", "default_outputs", "find_unit", "table"]
 
-_MULTIPLE = re.compile(r"(e(?:3|6|9|12|15))(.+)")
+_POWER = re.compile(r"(?:square_|sq)(?P<two>.+)|(?:cubic_|cu)(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
+_SPELLING = str.maketrans({" ": "_", "²": "2", "³": "3", "^": None, "·": ".", "⋅": ".", "µ": "μ"})
 _LONGEST_CODE = 32
-_LISTS = frozenset(
-    ["defaults", "small_defaults", "composites", "aliases", "prefixes", "multiples", "american", "ranges"]
-)  # the tables of the file that are no dimension
 
 
 @dataclass(frozen=True)
@@ -33,37 +32,31 @@ class Unit:
     name: str
     plural: str
     symbol: str = ""  # empty: the name is shown instead
-    to: str = ""
-    below: tuple[float, str] | None = None
+    outputs: str = ""
+    flags: frozenset[str] = frozenset()  # words of units.toml
+    below: tuple[float, str] = (0.0, "")
     zero: float = 0.0
     multiple: str = ""  # "million", for e6
     power: int = 0  # 6, for e6
-    inverse: bool = False
-    symbol_first: bool = False
-    counted: bool = False
-    si: int = 0
+    american: bool = False  # the code itself is in American spelling
 
     def to_base(self, value: float) -> float:
         """Return ``value`` of this unit in the base unit of its dimension."""
-        return self.scale / value if self.inverse else value * self.scale + self.zero
+        return self.scale / value if "inverse" in self.flags else value * self.scale + self.zero
 
     def from_base(self, value: float) -> float:
         """Return ``value`` of the base unit in this unit."""
-        return self.scale / value if self.inverse else (value - self.zero) / self.scale
+        return self.scale / value if "inverse" in self.flags else (value - self.zero) / self.scale
 
-    def called(self, *, singular: bool, american: bool) -> str:
-        """Return the name.
+    def word(self, *, symbol: bool, singular: bool = False, american: bool = False) -> str:
+        """Return the symbol, whose spaces do not break, or the name.
 
-        >>> find_unit("km/h").called(singular=False, american=True)
-        'kilometers per hour'
+        >>> find_unit("km/h").word(symbol=False, american=True), find_unit("km/h").word(symbol=True)
+        ('kilometers per hour', 'km/h')
         """
-        name = self.name if singular else self.plural
-        return _american(name) if american else name
-
-    def sign(self, *, american: bool) -> str:
-        """Return the symbol, whose spaces do not break."""
-        symbol = _american(self.symbol) if american else self.symbol
-        return symbol.replace(" ", "\u00a0")
+        word = self.symbol if symbol else self.name if singular else self.plural
+        word = _american(word) if american else word
+        return word.replace(" ", "\u00a0") if symbol else word
 
 
 @lru_cache(maxsize=1)
@@ -71,146 +64,218 @@ def _tables() -> dict[str, Any]:
     return read_toml(Path(__file__).with_name("units.toml"))
 
 
-@lru_cache(maxsize=1)
-def _units() -> dict[str, Unit]:
-    """Return the units of the file by code and alias."""
-    units: dict[str, Unit] = {}
-    for dimension, lines in _tables().items():
-        if dimension in _LISTS:
-            continue
-        for code, line in lines.items():
-            fields = {"plural": line["name"] + "s", **line}
-            if "below" in fields:
-                fields["below"] = tuple(fields["below"])
-            units[code] = Unit(code=code, dimension=dimension, **fields)
-    return units
+def table(name: str) -> dict[str, Any]:
+    """Return a table of units.toml that is none of units: ``ranges``, ``composites``, ``disp``, ``abbr``."""
+    found: dict[str, Any] = _tables()[name]
+    return found
 
 
 @lru_cache(maxsize=1)
-def _aliases() -> dict[str, str]:
-    """Return the code for every other spelling."""
-    return {alias: code for code, aliases in _tables()["aliases"].items() for alias in aliases.split()}
+def _rows() -> dict[str, Unit]:
+    """Return the units of the file by each of their codes; {} is where an SI prefix goes."""
+    rows: dict[str, Unit] = {}
+    for dimension, lines in table("units").items():
+        for line in filter(None, lines.splitlines()):
+            codes, size, names, symbol, outputs, flags = (column.strip() for column in f"{line}|".split("|")[:6])
+            count, _, other = size.partition(" ")
+            name, comma, plural = names.partition(", ")
+            words = dict(flag.partition("=")[::2] for flag in flags.split())
+            limit, _, small = words.get("below", "0:").partition(":")
+            unit = Unit(
+                code=codes.split()[0],
+                dimension=dimension,
+                scale=float(count) * (rows[other].scale if other else 1.0),
+                name=name,
+                plural=plural if comma else f"{name}s",
+                symbol=symbol,
+                outputs=outputs,
+                flags=frozenset(words),
+                below=(float(limit), small),
+                zero=float(words.get("zero", 0)),
+            )
+            rows.update(dict.fromkeys(codes.split(), unit))
+    return rows
 
 
-def _code(code: str) -> str:
-    """Return the usual spelling of a code, of both parts where one unit is per another."""
-    code = _aliases().get(code, code)
-    if "/" in code and code not in _units():
-        code = "/".join(_aliases().get(part, part) for part in code.split("/"))
-        code = _aliases().get(code, code)
-    return code
+@lru_cache(maxsize=1)
+def _names() -> dict[str, tuple[str, bool]]:
+    """Return for each name, _ between its words, the code; and whether the name is in American spelling."""
+    names: dict[str, tuple[str, bool]] = {}
+    for unit in _rows().values():
+        for name in (unit.name, unit.plural):
+            name = re.sub("[ -]", "_", name.replace("{}", "").strip())
+            names.setdefault(name, (unit.code, False))
+            names.setdefault(_american(name), (unit.code, True))
+    return names
 
 
 def find_unit(code: str) -> Unit | None:
     """Return the unit for a code, None where there is none."""
-    return _find(code) if len(code) <= _LONGEST_CODE else None
+    return _find(code.translate(_SPELLING)) if len(code) <= _LONGEST_CODE else None
 
 
 @lru_cache(maxsize=4096)
 def _find(code: str) -> Unit | None:
-    code = _code(code)
-    unit = _units().get(code)
-    if unit is not None:
-        return replace(unit, name=unit.name.format(""), plural=unit.plural.format(""), symbol=unit.symbol.format(""))
-    return _prefixed(code) or _multiplied(code) or _quotient(code)
+    unit = _listed(code) or _prefixed(code) or _quotient(code) or _multiplied(code) or _raised(code)
+    if unit is not None or not code:
+        return unit
+    if re.search(r"U\.S\.|u\.s\.", code):
+        unit = _find(re.sub(r"U\.S\.|u\.s\.", "US", code))
+        return unit and replace(unit, american=True)
+    plain = code.lstrip("-+*").removeprefix("g-")  # gram calories, and what the template's own pages mark
+    return _find(plain) if plain != code else None
+
+
+def _listed(code: str) -> Unit | None:
+    """Return a unit of the file, by code or name."""
+    if code.startswith("us") and f"US{code[2:]}" in _rows():
+        code = f"US{code[2:]}"
+    if code in _rows():
+        return _made(code)
+    code, american = _names().get(code.replace("-", "_"), ("", False))
+    return replace(_made(code), american=american) if code else None
+
+
+def _made(code: str, head: str = "") -> Unit:
+    """Return a unit of the file with an SI prefix before it."""
+    unit = _rows()[code]
+    prefix, power = table("prefixes").get(head, ("", 0))
+    shift = 0 if "inverse" in unit.flags else power
+    shifted = " ".join(_shifted(output, shift) for output in unit.outputs.split()) if head else unit.outputs
+    return replace(
+        unit,
+        code=head + unit.code,
+        scale=unit.scale * 10.0 ** (power if shift else -power),
+        name=unit.name.replace("{}", prefix).strip(),
+        plural=unit.plural.replace("{}", prefix).strip(),
+        symbol=unit.symbol.replace("{}", head),
+        outputs=table("outputs").get(head + unit.code, shifted),
+        below=(0.0, "") if head else unit.below,
+    )
+
+
+def _takes_prefixes(code: str) -> bool:
+    return code in _rows() and "si" in _rows()[code].flags
+
+
+def _shifted(output: str, power: int) -> str:
+    """Return an output with another SI prefix where it takes them: aJ becomes fJ for a thousand times the unit."""
+    powers: dict[str, int] = {head: size for head, (_, size) in table("prefixes").items()} | {"": 0}
+    for head, size in powers.items():
+        if output.startswith(head) and _takes_prefixes(output[len(head) :]):
+            wanted = max(size + power, min(powers.values()))
+            return next((other for other, at in powers.items() if at == wanted), head) + output[len(head) :]
+    return output
 
 
 def _prefixed(code: str) -> Unit | None:
-    """Return a unit with an SI prefix, such as ``mm2``, or a counted one, such as ``Moilbbl``."""
-    for length in (1, 2):
-        head, rest = code[:length], code[length:]
-        base = _units().get(rest)
-        if base is not None and base.si and head in _tables()["prefixes"]:
-            name, power = _tables()["prefixes"][head]
-            return replace(
-                base,
-                code=code,
-                scale=base.scale * 10.0 ** (power * base.si),
-                name=base.name.format(name),
-                plural=base.plural.format(name),
-                symbol=base.symbol.format("μ" if name == "micro" else head),
-                below=None,
-            )
-        base = _units().get(_code(rest))
-        if base is not None and base.counted and head in _tables()["multiples"]:
-            word, power = _tables()["multiples"][head]
-            symbol = head + base.symbol if base.symbol == "bbl" else f"{word} {base.symbol}"
-            name, plural = f"{word} {base.name}", f"{word} {base.plural}"
-            scale = base.scale * 10.0**power
-            return replace(base, code=code, scale=scale, name=name, plural=plural, symbol=symbol, multiple=word)
+    """Return a unit with an SI prefix, such as ``MW`` or ``uW``."""
+    for symbol, (name, _) in table("prefixes").items():
+        for head in (symbol, name, "u" if name == "micro" else name):
+            rest = code[len(head) :] if code.startswith(head) else ""
+            for base in (rest, _names().get(rest, ("",))[0]):
+                if _takes_prefixes(base):
+                    return _made(base, symbol)
     return None
 
 
 def _multiplied(code: str) -> Unit | None:
-    """Return a unit such as ``e6acre``; the multiple is shown as a word or a power of ten."""
-    match = _MULTIPLE.fullmatch(code)
-    base = find_unit(match[2]) if match else None
-    if match is None or base is None or base.multiple or base.zero:
+    """Return a multiple such as ``e6acre``, ``million acres`` or ``Moilbbl``, shown as a word or a power of ten."""
+    for head, (word, power) in table("multiples").items():
+        for before in (f"e{power}", f"{word}_", head):
+            base = _find(code[len(before) :]) if code.startswith(before) else None
+            if base is None or base.multiple or base.zero or (before == head and "counted" not in base.flags):
+                continue
+            usual = (f"{word} " if before == f"{word}_" else before) + base.code
+            own, engineering = default_outputs(base, 1e9), before != head
+            outputs = f"e{power}{own[0]}" if engineering and len(own) == 1 else base.outputs
+            barrels = before == head and base.symbol == "bbl"
+            return replace(
+                base,
+                code=usual,
+                scale=base.scale * 10.0**power,
+                symbol=f"{head}bbl" if barrels else base.symbol,
+                outputs=table("outputs").get(usual, outputs),
+                multiple=word,
+                power=0 if barrels else power,
+                below=(0.0, ""),
+            )
+    return None
+
+
+def _raised(code: str) -> Unit | None:
+    """Return a square or cube, such as ``sqmi``; of a time, as in ``m/s2``."""
+    match = _POWER.fullmatch(code)
+    base = _find(match["two"] or match["three"] or match["base"]) if match else None
+    if match is None or base is None or base.dimension not in ("length", "time") or "inverse" in base.flags:
         return None
-    word, power = _tables()["multiples"][match[1]]
-    return replace(base, code=code, scale=base.scale * 10.0**power, multiple=word, power=power, below=None)
+    power = 3 if match["three"] or match["power"] == "3" else 2
+    word, short = {2: ("square", "sq"), 3: ("cubic", "cu")}[power]
+    metric = "si" in base.flags or base.dimension == "time"
+    usual = f"{base.code}{power}" if metric else short + base.code
+    if usual in _rows():
+        return _made(usual)
+    before, after = (f"{word} ", "") if base.dimension == "length" else ("", " squared")
+    return Unit(
+        code=usual,
+        dimension=f"{base.dimension}{power}",
+        scale=base.scale**power,
+        name=before + base.name + after,
+        plural=before + base.plural + after,
+        symbol=f"{base.symbol}{power}" if metric else f"{short} {base.symbol or base.name}",
+        outputs=table("outputs").get(usual) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
+        flags=base.flags & {"si"},
+        american=base.american,
+    )
 
 
 def _quotient(code: str) -> Unit | None:
-    """Return a unit per another, such as ``kg/m3``."""
-    head, slash, rest = code.partition("/")
-    if not slash or not head or "/" in rest:
+    """Return a unit per another, such as ``kg/m3``; a year is ``a`` there."""
+    head, slash, rest = code.rpartition("/")
+    if not slash or not head or head.count("/") > 1:
         return None
-    top, bottom = find_unit(head), find_unit(rest)
-    if top is None or bottom is None or top.zero or bottom.zero or top.inverse or bottom.multiple:
+    top, bottom = _find(head), _find("annum" if rest == "a" else rest)
+    if top is None or bottom is None or top.zero or bottom.zero or "inverse" in top.flags | bottom.flags or bottom.multiple:
         return None
+    dimension = f"{top.dimension}/{bottom.dimension}"
+    usual = f"{top.code}/{'a' if rest == 'a' else bottom.code}"
+    below = bottom.code if bottom.dimension.startswith("time") else default_outputs(bottom, 1e9)[0]
     return Unit(
-        code=code,
-        dimension=f"{top.dimension}/{bottom.dimension}",
+        code=usual,
+        dimension=table("same").get(dimension, dimension),
         scale=top.scale / bottom.scale,
         name=f"{top.name} per {bottom.name}",
         plural=f"{top.plural} per {bottom.name}",
         symbol=f"{top.symbol or top.name}/{bottom.symbol or bottom.name}",
-        to=f"{default_outputs(top, 1e9)[0]}/{default_outputs(bottom, 1e9)[0]}",
+        outputs=table("outputs").get(usual) or f"{top.outputs.split()[0]}/{below}",
+        flags=top.flags & {"counted"},
         multiple=top.multiple,
         power=top.power,
+        american=top.american or bottom.american,
     )
 
 
 def default_outputs(unit: Unit, value: float) -> list[str]:
     """Return the codes that ``value`` of ``unit`` is converted to where the editor names none.
 
-    >>> default_outputs(find_unit("m"), 1.8), default_outputs(find_unit("nmi"), 3)
-    (['ftin'], ['km', 'mi'])
+    Counted units give thousands, millions and so on of theirs.
+
+    >>> default_outputs(find_unit("m"), 1.8), default_outputs(find_unit("nmi"), 3), default_outputs(find_unit("Tcuft"), 4)
+    (['ftin'], ['km', 'mi'], ['e9m3'])
     """
-    multiple = _MULTIPLE.fullmatch(unit.code)
-    if multiple:
-        base = find_unit(multiple[2])
-        return [multiple[1] + code for code in default_outputs(base, value)] if base else []
-    below = _tables()["small_defaults"].get(unit.code, unit.below)
-    if below is not None and 0 < value < below[0]:
-        return [below[1]]
-    codes: str = _tables()["defaults"].get(unit.code, unit.to)
-    return codes.split()
-
-
-def composite(code: str) -> tuple[str | int, ...]:
-    """Return the units, and how many of each make the one before, that a code such as ``ftin`` is split over.
-
-    >>> composite("ydftin"), composite("km")
-    (('yd', 3, 'ft', 12, 'in'), ())
-    """
-    return tuple(_tables()["composites"].get(code, ()))
-
-
-def range_words(word: str) -> tuple[str, str] | None:
-    """Return what ``word`` between two values shows in the input and in the output, None where it is no such word.
-
-    >>> range_words("to(-)"), range_words("km")
-    ((' to ', '–'), None)
-    """
-    found = _tables()["ranges"].get(word)
-    return None if found is None else (found[0], found[-1])
+    if 0 < value < unit.below[0]:
+        return [unit.below[1]]
+    codes = unit.outputs.split()
+    output = find_unit(codes[0]) if unit.multiple and len(codes) == 1 and not codes[0].startswith("e") else None
+    if output is not None and "counted" in unit.flags and not output.multiple and value > 0:
+        power = 3 * math.floor(math.log10(value * unit.scale / output.scale) / 3)
+        return [f"e{min(power, 15)}{codes[0]}"] if power > 0 and unit.code not in table("outputs") else codes
+    return codes
 
 
 @lru_cache(maxsize=4096)
 def _american(name: str) -> str:
     """Return a name or symbol in American spelling."""
-    for british, american in _tables()["american"].items():
+    for british, american in table("american").items():
         name = name.replace(british, american)
     return name

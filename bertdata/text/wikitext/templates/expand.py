@@ -21,7 +21,7 @@ from .functions import FUNCTIONS, VARIABLES, Arguments
 from .modules import MODULES
 from .table import Templates, no_templates
 
-__all__ = ["PageContext", "expand_templates"]
+__all__ = ["PageContext", "expand_templates", "is_known"]
 
 _MAX_COST = 2_000_000  # MediaWiki's limit on the characters that the templates of a page may give; ours on work as well
 _FUNCTION_COST = 40  # against the limit on the page, besides the characters
@@ -83,7 +83,7 @@ class _Expander:
             kind = _RULES
         elif body is not None:
             kind = _WORDS if body.parts else VANISHED
-        elif name.removesuffix(":") in table.functions and (name[-1:] == ":" or name in VARIABLES):
+        elif is_known(name, table):
             kind = _WORDS
         else:
             kind = _UNKNOWN
@@ -196,6 +196,14 @@ class _Expander:
                 count += 1
                 own[str(count)] = self.show(value, frame)
         return own
+
+
+def is_known(name: str, table: Templates) -> bool:
+    """Tell whether a call by this name gives words, or is known to have none; a function's name ends with a colon."""
+    function = name.removesuffix(":")
+    if function in table.functions and (function != name or name in VARIABLES):
+        return True
+    return name in table.footnotes or name in NOTES or table.find(name) is not None
 
 
 def expand_templates(text: str, page: PageContext) -> str:

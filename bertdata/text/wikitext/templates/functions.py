@@ -6,9 +6,11 @@ None of them knows the time of day or other pages: those that ask for it are dro
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, quote_plus
 
 from ..marks import FOOTNOTE, VANISHED
 from .braces import Argument, Parts
+from .dates import format_date
 from .expressions import ExpressionError, evaluate
 from .numbers import format_number, parse_number
 
@@ -18,6 +20,9 @@ _ERROR = VANISHED + '<strong class="error"></strong>'  # what {{#iferror:}} look
 _ERROR_TAG = re.compile(r"<(?:strong|span|p|div)\s([^<>]*)")
 _ERROR_CLASS = re.compile(r"\bclass=\"(?:[^\"]*\s)?error\b")
 _NUMERIC = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"-?[0-9]{1,4}")
+_NAMESPACES = ("", "User", "Wikipedia", "File", "MediaWiki", "Template", "Help", "Category")  # every second number, from 0
+_PATH = ";@$!*(),/~:"  # what MediaWiki leaves as it is in a page's address
 _MAX_PADDING = 500  # MediaWiki's own
 _MAX_REPLACED = 10_000  # characters that one #replace may put in
 
@@ -138,18 +143,58 @@ def _replace(arguments: Arguments) -> str | None:
     return text.replace(old, new) if text.count(old) * len(new) <= _MAX_REPLACED else None
 
 
+def _time(arguments: Arguments) -> str | None:
+    return format_date(arguments[0], arguments[1], arguments.language)
+
+
+def _titleparts(arguments: Arguments) -> str:
+    """Return some of the parts of a title between slashes: how many, and from which; from the end where below zero.
+
+    >>> _titleparts(Arguments([(None, "a/b/c"), (None, "1"), (None, "2")], str, "", "en", {}))
+    'b'
+    """
+    parts = arguments[0].split("/")
+    count, first = (int(number) if _WHOLE.fullmatch(number) else 0 for number in (arguments[1], arguments[2]))
+    parts = parts[first - 1 if first > 0 else first :] if first else parts
+    return "/".join(parts[:count] if count else parts)
+
+
+def _address(title: str) -> str:
+    return quote(title.replace(" ", "_"), safe=_PATH)
+
+
+def _urlencode(arguments: Arguments) -> str:
+    """Encode for the query, path or a wiki's title in an address."""
+    kind = arguments[1].upper()
+    if kind == "WIKI":
+        return _address(arguments[0])
+    return quote(arguments[0], safe="") if kind == "PATH" else quote_plus(arguments[0])
+
+
+def _namespace(arguments: Arguments) -> str | None:
+    """Name a namespace by its number; a name of one stays."""
+    wanted = arguments[0].replace("_", " ")
+    if not _WHOLE.fullmatch(wanted):
+        return wanted
+    pair, talk = divmod(int(wanted), 2)
+    name = _NAMESPACES[pair] if 0 <= pair < len(_NAMESPACES) else None
+    return name if name is None or not talk else f"{name} talk" if name else "Talk"
+
+
 def _tag(arguments: Arguments) -> str | None:
     return FOOTNOTE if arguments[0].lower() == "ref" else None
 
 
 Shown = Callable[[Arguments], str | None]  # None: no words
 
+_TITLES = ["pagename", "fullpagename", "basepagename", "subpagename", "rootpagename", "articlepagename", "subjectpagename"]
 VARIABLES: dict[str, Shown] = {
     "!": lambda arguments: "|",
     "=": lambda arguments: "=",
-    **dict.fromkeys(
-        ["pagename", "fullpagename", "basepagename", "subpagename", "rootpagename"], lambda arguments: arguments.title
-    ),
+    **dict.fromkeys(_TITLES, lambda arguments: arguments.title),
+    **dict.fromkeys([f"{name}e" for name in _TITLES], lambda arguments: _address(arguments.title)),
+    **dict.fromkeys(["namespace", "articlespace", "subjectspace", "namespacee"], lambda arguments: ""),  # an article has none
+    "namespacenumber": lambda arguments: "0",
 }
 PLAIN_FUNCTIONS: dict[str, Shown] = {**VARIABLES, "formatnum": _formatnum}  # without a table, only these
 FUNCTIONS: dict[str, Shown] = {
@@ -170,4 +215,8 @@ FUNCTIONS: dict[str, Shown] = {
     "#expr": _expr,
     "#language": _language,
     "#tag": _tag,
+    "#time": _time,
+    "#titleparts": _titleparts,
+    "urlencode": _urlencode,
+    "ns": _namespace,
 }

@@ -12,7 +12,8 @@
     fr = "French"                                   # what {{#language:fr}} shows
 
 Names are compared in lower case, with underscores as spaces.  The user's files come first, then the wiki's
-language, then what every wiki has.
+language, then what every wiki has, then those of the English table that have no words: wikis take templates
+from it with their names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -190,8 +191,13 @@ def _add(table: Templates, file: str, text: str) -> Templates:
 
 @cache
 def _built_in(language: str) -> Templates:
+    own = _SAME.get(language, language)
     table = Templates()
-    for name in ("common", _SAME.get(language, language)):
+    if own != "en":
+        english = _built_in("en")
+        empty = {name: body for name, body in english.bodies.items() if not body.parts}
+        table = Templates(footnotes=english.footnotes, bodies=empty)
+    for name in ("common", own):
         path = _TABLES / f"{name}.toml"
         if name.isidentifier() and path.exists():
             table = _add(table, path.name, path.read_text(encoding="utf-8"))

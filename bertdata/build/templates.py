@@ -1,0 +1,36 @@
+"""Survey the templates of dumps: which share of the calls in running prose the tables do not know, by language."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ..config import CorpusConfig
+from ..io import files
+from ..records import Page, Piece
+from ..sources import SUFFIXES, dumps, inputs
+from ..text.wikitext import is_redirect
+from ..text.wikitext.templates.survey import Survey, load_templates, survey
+
+__all__ = ["survey_dumps"]
+
+
+def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), pages: int = 0) -> dict[str, Survey]:
+    """Return what stands in the articles of dumps, by the code of their language.
+
+    `tables` are the user's, as `CorpusConfig.templates`; of each dump the first `pages` articles are read, all for 0.
+    """
+    found: dict[str, Survey] = {}
+    for name, path in inputs.find(patterns, SUFFIXES["wikipedia"], "DUMP"):
+        site = dumps.read_site(path)
+        table = load_templates(site.language, dict(tables))
+        own = found.setdefault(site.language, Survey())
+        whole = Piece(name, path, 0, files.size(path))
+        records = dumps.read_pages(whole, site, CorpusConfig().max_page_bytes)
+        articles = (each for each in records if isinstance(each, Page) and _is_article(each, site.language))
+        for page in islice(articles, pages or None):
+            survey(page.text, table, own)
+    return found
+
+
+def _is_article(page: Page, language: str) -> bool:
+    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text, language))

@@ -1,0 +1,97 @@
+"""``{{#time:format|date}}`` of a date that the page gives; one that depends on today has no fixed text.
+
+>>> format_date("j F Y, H:i", "2012-03-05 14:30", "en"), format_date("d.m.y", "March 5, 2012", "de")
+('5 March 2012, 14:30', '05.03.12')
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+
+__all__ = ["format_date"]
+
+_NAMES = """
+    January February March April May June July August September October November December
+    Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+"""
+_MONTHS, _DAYS = _NAMES.split()[:12], _NAMES.split()[12:]
+_NAME = "(?P<name>" + "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + r")\.?"
+_YEAR, _DAY = r"(?P<year>[0-9]{4})", r"(?P<day>[0-9]{1,2})"
+_TIME = r"(?:[ T,]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?(?: ?(?:Z|UTC))?)?"
+_DATES = [
+    re.compile(date + _TIME, re.IGNORECASE)
+    for date in (
+        rf"{_YEAR}-(?P<month>[0-9]{{1,2}})(?:-{_DAY})?",
+        rf"{_YEAR}(?P<month>[0-9]{{2}})(?P<day>[0-9]{{2}})",
+        rf"(?:{_DAY} )?{_NAME},? {_YEAR}",
+        rf"{_NAME} {_DAY},? {_YEAR}",
+        rf"{_YEAR} {_NAME}(?: {_DAY})?",
+    )
+]
+_FIELD = re.compile(r'"([^"]*)"|\\(.)|x[a-z]+|.', re.DOTALL)
+_FIELDS: dict[str, Callable[[datetime], str]] = {
+    "Y": lambda date: f"{date.year:04d}",
+    "y": lambda date: f"{date.year % 100:02d}",
+    "L": lambda date: str(int(date.year % 4 == 0 and (date.year % 100 != 0 or date.year % 400 == 0))),
+    "n": lambda date: str(date.month),
+    "m": lambda date: f"{date.month:02d}",
+    "j": lambda date: str(date.day),
+    "d": lambda date: f"{date.day:02d}",
+    "z": lambda date: str(date.timetuple().tm_yday - 1),
+    "W": lambda date: f"{date.isocalendar()[1]:02d}",
+    "N": lambda date: str(date.isoweekday()),
+    "w": lambda date: str(date.isoweekday() % 7),
+    "G": lambda date: str(date.hour),
+    "H": lambda date: f"{date.hour:02d}",
+    "g": lambda date: str(date.hour % 12 or 12),
+    "h": lambda date: f"{date.hour % 12 or 12:02d}",
+    "i": lambda date: f"{date.minute:02d}",
+    "s": lambda date: f"{date.second:02d}",
+    "a": lambda date: "pm" if date.hour > 11 else "am",
+    "A": lambda date: "PM" if date.hour > 11 else "AM",
+}
+_ENGLISH: dict[str, Callable[[datetime], str]] = {
+    "F": lambda date: _MONTHS[date.month - 1],
+    "M": lambda date: _MONTHS[date.month - 1][:3],
+    "l": lambda date: _DAYS[date.weekday()],
+    "D": lambda date: _DAYS[date.weekday()][:3],
+}
+_LONGEST = 100  # characters of a format or a date
+
+
+def format_date(form: str, date: str, language: str) -> str | None:
+    """Write a date in MediaWiki's format letters; names of months and days only in English.
+
+    None stands for a date that is not given or not understood, and for letters that are not known.
+
+    >>> format_date('"on" l', "1 May 2020", "en"), format_date("F", "1 May 2020", "fr"), format_date("Y", "now", "en")
+    ('on Friday', None, None)
+    """
+    moment = _read_date(" ".join(date.split())) if len(date) + len(form) < _LONGEST else None
+    if moment is None:
+        return None
+    fields = {**_FIELDS, **(_ENGLISH if language in ("en", "simple") else {})}
+    shown = ""
+    for field in _FIELD.finditer(form):
+        quoted = field[1] if field[1] is not None else field[2]
+        if quoted is None and field[0].isalpha() and field[0] not in fields:
+            return None
+        shown += quoted if quoted is not None else fields[field[0]](moment) if field[0] in fields else field[0]
+    return shown
+
+
+def _read_date(text: str) -> datetime | None:
+    """Read a date as editors write them, with or without a time."""
+    for form in _DATES:
+        if match := form.fullmatch(text):
+            found = match.groupdict()
+            month = found.get("month") or 1 + [name[:3] for name in _MONTHS].index(found["name"][:3].capitalize())
+            parts = [found["year"], month, *(found.get(name) or fill for name, fill in _REST)]
+            try:
+                return datetime(*map(int, parts))  # type: ignore[arg-type]
+            except ValueError:  # 30 February
+                return None
+    return None
+
+
+_REST = (("day", 1), ("hour", 0), ("minute", 0), ("second", 0))  # what a date may leave out
