@@ -39,6 +39,13 @@ class CorpusConfig(Config):
         True, "Keep the words of templates in running prose: measures, dates, foreign words.", section=_WIKIPEDIA
     )
     templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
+    math: str = option(
+        "text",
+        "Formulas: as text, where text can hold them, or else drop the sentence; as TeX; or drop them all, with the sentence or "
+        "without it.",
+        section=_WIKIPEDIA,
+        choices=("text", "tex", "drop-sentence", "drop"),
+    )
     drop_disambiguation: bool = option(False, "Drop disambiguation pages.", section=_WIKIPEDIA)
     text_column: str = option("text", "Column that holds the text.", section=_BOOKS)
     title_column: str = option("title", "Column that holds the title.", section=_BOOKS)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from ...config import CorpusConfig
 from ...records import Document, Piece
 from .filtering import reason_to_drop
-from .sources import Record, source
+from .sources import Counts, Record, source
 
 __all__ = ["read"]
 
 
-def read(kind: str, pieces: list[Piece], config: CorpusConfig, templates: Counter[str]) -> Iterator[Record]:
+def read(kind: str, pieces: list[Piece], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
     """Read the records of pieces of one kind, in order: each is a document, a drop or a reject.
 
-    The calls of templates that gave no words are counted in `templates`, by name.
+    What is left out of documents is counted in `counts`, by name.
     """
-    for record in source(kind).read(pieces, config, templates):
+    for record in source(kind).read(pieces, config, counts):
         yield (reason_to_drop(record, config) or record) if isinstance(record, Document) else record

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
 from ....records import Drop, Piece, Reject
 from ....sources import SUFFIXES, books
-from .base import Record, Source, document
+from .base import Counts, Record, Source, document
 from .text import columns
 
 __all__ = ["BOOKS"]
@@ -25,7 +24,7 @@ def _describe(pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
     return {"documents": f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"}
 
 
-def _read(pieces: list[Piece], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+def _read(pieces: list[Piece], config: CorpusConfig, _: Counts) -> Iterator[Record]:
     reading = books.Reading(config.verse, config.encoding)
     found = books.read_books(
         pieces, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
