@@ -24,6 +24,7 @@ TEX = [  # a formula, and what is shown for it; None where text cannot hold it
     ("3,14", "3,14"),
     ("f(x,y)", "f(x, y)"),
     ("1, 2, \\ldots, n", "1, 2, …, n"),
+    ("1, 2, ..., n", "1, 2, …, n"),
     ("n!", "n!"),
     ("5\\%", "5%"),
     ("a:b", "a : b"),

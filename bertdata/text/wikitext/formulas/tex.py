@@ -281,4 +281,4 @@ def tex_to_text(tex: str) -> str | None:
         shown = write(formula.row(""))
     except _NoTextError:
         return None
-    return unicodedata.normalize("NFC", " ".join(shown.split()))
+    return unicodedata.normalize("NFC", " ".join(shown.split()).replace("...", "…"))
