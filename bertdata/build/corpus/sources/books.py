@@ -25,7 +25,7 @@ def _describe(pieces: list[Piece], config: CorpusConfig) -> dict[str, Any]:
 
 
 def _read(pieces: list[Piece], config: CorpusConfig, _: Counts) -> Iterator[Record]:
-    reading = books.Reading(config.verse, config.encoding)
+    reading = books.Reading(config.verse, config.encoding, config.footnotes)
     found = books.read_books(
         pieces, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
     )
