@@ -13,7 +13,7 @@ __all__ = ["drop_contents", "drop_notes", "drop_pictures", "drop_page_numbers"]
 _KINDS = (
     r"illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
     r"|figure|fig|plate|frontispiece|(?:music|musique|musik|muziek|música|musica)(?=[^\w\s]|\s+notation|\s*\d)|map|diagram"
-    r"|decoration|ornament|vignette|blank page|transcriber|transcribers|sidenote|side note|running head|headpiece|tailpiece|portrait"
+    r"|decoration|ornament|vignette|blank page|transcribers?|sidenote|side note|running head|headpiece|tailpiece|portrait"
     r"|cover|logo|colophon|插图|插圖"
 )
 _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
