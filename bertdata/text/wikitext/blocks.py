@@ -31,7 +31,7 @@ _MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
 _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}\s,;.])+$")
 _CENTRED = re.compile(rf"^(?:<(center|div|p)\b[^<>\n]*>)\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE)
 _ENDED = re.compile(r"[.!?。！？।։؟…][\"'”’»)\]]*\s*$")
-_SPECIAL = frozenset(" *#:;=|!-")
+_SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
 
 class _Page:
@@ -112,8 +112,6 @@ class _Page:
             return
         elif not line or line.isspace():
             self.blank()
-        elif first in _MAY_BE_DISPLAYED and _DISPLAYED.match(line):
-            self.display(line)
         elif first in _SPECIAL:
             self.special(line, first)
         else:
@@ -121,7 +119,9 @@ class _Page:
 
     def special(self, line: str, first: str) -> None:
         """Take a line whose first character may be markup."""
-        if first in "*#":
+        if first in _MAY_BE_DISPLAYED and _DISPLAYED.match(line):
+            self.display(line)
+        elif first in "*#":
             self.end()
         elif first == " " and (self.in_run or self.in_quote):
             self.add(line)

@@ -56,6 +56,7 @@ class _Expander:
         self.left = max(_MAX_COST, 2 * size)
         self.notes: list[str] = []
         self.kinds: dict[str, str] = {}  # what may come of calls by a name
+        self.formulas = 0  # calls that show formulas
         self.lost: list[str] = []  # names of the calls that gave no words
         self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
 
@@ -102,11 +103,11 @@ class _Expander:
             self.left -= cost
             self.lost += lost
             return shown
-        left, before, formulas = self.left, len(self.lost), self.page.formulas.counts.total()
+        left, before, formulas = self.left, len(self.lost), self.formulas
         shown = self.node(node(text, span), {})
         if shown[:1] in _LIST_MARKS:
             shown = SHIELD + shown
-        if self.left >= 0 and self.page.formulas.counts.total() == formulas:  # formulas are counted each time
+        if self.left >= 0 and self.formulas == formulas:  # formulas are counted each time
             self.done[call] = shown, left - self.left, self.lost[before:]
         return shown
 
@@ -157,7 +158,10 @@ class _Expander:
         self.left -= body.cost + len(shown)
         if not shown or shown.isspace():
             return VANISHED
-        return self.page.formulas.template(name, shown) if name in self.table.formulas else shown
+        if name not in self.table.formulas:
+            return shown
+        self.formulas += 1
+        return self.page.formulas.template(name, shown)
 
     def function(self, call: Function, frame: Frame) -> str:
         """Return what a parser function, or one of our own, shows."""
