@@ -6,7 +6,7 @@ from itertools import islice
 
 from ..config import CorpusConfig
 from ..io import files
-from ..records import Page, Piece
+from ..records import FileRange, Page
 from ..sources import SUFFIXES, dumps, inputs
 from ..text.wikitext import is_redirect
 from ..text.wikitext.templates.survey import Survey, load_templates, survey
@@ -24,7 +24,7 @@ def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), 
         site = dumps.read_site(path)
         table = load_templates(site.language, dict(tables))
         own = found.setdefault(site.language, Survey())
-        whole = Piece(name, path, 0, files.size(path))
+        whole = FileRange(name, path, 0, files.size(path))
         records = dumps.read_pages(whole, site, CorpusConfig().max_page_bytes)
         articles = (each for each in records if isinstance(each, Page) and _is_article(each, site.language))
         for page in islice(articles, pages or None):

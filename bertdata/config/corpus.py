@@ -23,7 +23,8 @@ class CorpusConfig(Config):
     `templates` are the user's tables of templates, by the file's name its text, and `exclude` files of evaluation sets: name,
     path and SHA-256; of both the digests are in the identity.  `filters` bound a document,
     `choice` looks at all of them together.
-    `verse` and `encoding` tell how books are read, as in `bertdata.sources.books.Reading`; `encoding` holds for plain text too.
+    `verse`, `footnotes` and `encoding` tell how books are read, as in `bertdata.sources.books.Reading`; `encoding` holds for
+    plain text too.
     `sentence_splitter` names who splits sentences, as in `bertdata.text.sentences.choose`.  `filter_functions` are filters of the
     user's own, ``module:function``, and `functions` the SHA-256 of the sources of all such functions, by name.
     """
@@ -39,6 +40,13 @@ class CorpusConfig(Config):
         True, "Keep the words of templates in running prose: measures, dates, foreign words.", section=_WIKIPEDIA
     )
     templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
+    math: str = option(
+        "text",
+        "Formulas: as text, where text can hold them, or else drop the sentence; as TeX; or drop them all, with the sentence or "
+        "without it.",
+        section=_WIKIPEDIA,
+        choices=("text", "tex", "drop-sentence", "drop"),
+    )
     drop_disambiguation: bool = option(False, "Drop disambiguation pages.", section=_WIKIPEDIA)
     text_column: str = option("text", "Column that holds the text.", section=_BOOKS)
     title_column: str = option("title", "Column that holds the title.", section=_BOOKS)
@@ -60,6 +68,12 @@ class CorpusConfig(Config):
         "Verse in books: keep it, drop it, or keep poems and plays and drop what is quoted in prose (auto).",
         section=_BOOKS,
         choices=("auto", "keep", "drop"),
+    )
+    footnotes: str = option(
+        "drop",
+        "Footnotes in books, and the marks that lead to them: drop or keep them.",
+        section=_BOOKS,
+        choices=("drop", "keep"),
     )
     encoding: str = option(
         "",

@@ -57,6 +57,10 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     if (templates := manifest.get("dropped_templates", {})).get("calls"):
         names = ", ".join(f"{name} {count:,}" for name, count in templates["most_frequent"][:5])
         lines.append(f"  templates without words that are known: {templates['calls']:,} calls ({names}, …)")
+    formulas = manifest.get("formulas", {})
+    if found := sum(formulas.get("found", {}).values()):
+        written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]
+        lines.append(f"  formulas: {found:,} found, {written:,} written; {count(sentences, 'sentence')} dropped with the others")
     for kind, folder in (("rejects", "rejects"), ("drops", "dropped")):
         if files := manifest.get(kind):
             more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""

@@ -47,6 +47,10 @@ def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[st
         for what in ("documents", "text_bytes"):
             yield from _same(f"sources.{source}.{what}", told[what], found[f"{what} of {source}"])
         yield from _near(f"sources.{source}.share", told["share"], found[f"text_bytes of {source}"] / max(1, found["text_bytes"]))
+    formulas = manifest["formulas"]
+    for name in sorted({name for what in ("found", "written", "dropped") for name in formulas[what]}):
+        gone_and_written = formulas["written"].get(name, 0) + formulas["dropped"].get(name, 0)
+        yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), gone_and_written)
     came = sorted(tally.left for tally in tallies if tally.left)
     yield from _same("counts, documents of each source", came, sorted(s["documents"] for s in sources.values() if s["documents"]))
     counted: Counter[str] = sum((tally.rejected for tally in tallies), Counter())

@@ -162,7 +162,7 @@ def test_inspect_shows_documents_pairs_and_vocabulary(
     documents = run("inspect", sample_corpus, "--n", 2).stdout
     assert "¶   0" in documents
     assert "sampleenwiki:" in documents
-    pairs = run("inspect", sample_pairs, "--n", 3).stdout
+    pairs = run("inspect", sample_pairs, "--n", 8).stdout
     for word in ("IsNext (0)", "token_type_ids: 0 x", "masked (epoch 0):", "[MASK]", "to predict", "NotNext"):
         assert word in pairs
     assert run("inspect", sample_pairs, "--row", 7).stdout == run("inspect", sample_pairs, "--row", 7).stdout

@@ -18,7 +18,7 @@ THIRD = "No one answered him. The clock in the passage struck the half hour, and
 ONE, TWO, THREE = (text.replace("\n", " ") for text in (FIRST, SECOND, THIRD))
 BODY = f"{FIRST}\n\n{SECOND}\n\n{THIRD}"
 VERSE = "    The kettle sang,\n    The clock struck three,\n    And no one came\n    To sit with me."
-LINES = [line.strip() for line in VERSE.split("\n")]
+STANZA = " ".join(VERSE.split())
 
 
 def book(text: str) -> str:
@@ -134,12 +134,12 @@ def test_a_letter_keeps_its_place_and_signature() -> None:
 def test_verse_in_prose_is_kept_or_dropped() -> None:
     text = book(f"CHAPTER I\n\n\n{FIRST}\n\n{VERSE}\n\n              --_Old Song._\n\n{SECOND}\n\n{THIRD}")
     assert clean(text) == clean(text, "auto") == clean(text, "drop") == [ONE, TWO, THREE]
-    assert clean(text, "keep") == [ONE, *LINES, "--Old Song.", TWO, THREE]
+    assert clean(text, "keep") == [ONE, STANZA, "--Old Song.", TWO, THREE]
 
 
 def test_a_poem_of_its_own_is_kept_unless_all_verse_goes() -> None:
     text = book(f"CHAPTER I\n\n\n{BODY}\n\n\n\n\nTHE SONG OF THE KETTLE\n\n\n{VERSE}\n\n{VERSE}\n\n\n\n\nCHAPTER II\n\n\n{BODY}")
-    assert clean(text) == clean(text, "keep") == [ONE, TWO, THREE, *LINES, *LINES, ONE, TWO, THREE]
+    assert clean(text) == clean(text, "keep") == [ONE, TWO, THREE, STANZA, STANZA, ONE, TWO, THREE]
     assert clean(text, "drop") == [ONE, TWO, THREE] * 2
 
 
@@ -193,11 +193,17 @@ def test_the_options_reach_the_books(build: Build, tmp_path: Path) -> None:
     text = book(f"CHAPTER I\n\n\n{FIRST}\n\n{VERSE}\n\n{SECOND}\n\n{THIRD}\n\nΤο παλιό σπίτι στεκόταν εκεί.")
     (tmp_path / "books").mkdir()
     (tmp_path / "books" / "kettle.txt").write_bytes(text.encode("iso8859-7"))
-    for verse, lines in (("auto", 0), ("keep", 4), ("drop", 0)):
+    for verse, stanzas in (("auto", 0), ("keep", 1), ("drop", 0)):
         options = ("--books", tmp_path / "books", "--verse", verse, "--encoding", "iso8859-7")
         (row,) = read_rows(build("build-corpus", tmp_path / verse, *options))
-        assert len(row["paragraph_starts"]) == 4 + lines
+        assert len(row["paragraph_starts"]) == 4 + stanzas
         assert row["sentences"][-1] == "Το παλιό σπίτι στεκόταν εκεί."
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "kettle.txt").write_text(f"{FIRST}\n\n[Footnote 1: It was iron.]\n\n{SECOND}\n")
+    for footnotes, more in (("keep", 1), ("drop", 0)):
+        options = ("--books", tmp_path / "notes", "--footnotes", footnotes)
+        (row,) = read_rows(build("build-corpus", tmp_path / f"notes-{footnotes}", *options))
+        assert len(row["paragraph_starts"]) == 2 + more
     with pytest.raises(UsageError, match="`encoding` klingon: no such encoding"):
         CorpusConfig(encoding="klingon")
     with pytest.raises(UsageError, match="`verse` some: use one of auto, keep, drop"):

@@ -218,9 +218,9 @@ def test_a_quotation_set_in_is_prose_and_stays() -> None:
     assert clean(f"{FIRST}\n\n{letter}\n\n{SECOND}\n") == [ONE, " ".join(letter.split()), TWO]
 
 
-def test_a_book_of_verse_keeps_it_line_by_line() -> None:
+def test_a_book_of_verse_keeps_it_stanza_by_stanza() -> None:
     verse = "  The kettle sang,\n  The clock struck three,\n  And no one came\n  To sit with me."
-    assert clean(f"{verse}\n\n{verse}\n") == [line.strip() for line in verse.split("\n")] * 2
+    assert clean(f"{verse}\n\n{verse}\n") == [" ".join(verse.split())] * 2
 
 
 # --- unwrapping ---
@@ -308,7 +308,7 @@ def test_the_scorer_agrees() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)})
     last = done.stdout.splitlines()[-1].split()
     score = dict(zip(last[1::2], map(float, last[2::2]), strict=True))
-    assert score["P"] >= 0.985
-    assert score["R"] >= 0.985
-    assert score["paraF1"] >= 0.89
+    assert score["P"] >= 0.995
+    assert score["R"] >= 0.98  # its truth has the footnotes
+    assert score["paraF1"] >= 0.915
     assert len(read_book(str(SHARED / "data" / "books" / "84-0.txt"))) > 700

@@ -64,6 +64,7 @@ class CorpusCommit:
             drops=[file for file in files if file["name"].startswith("dropped/")],
             packages=packages(self.config),
             dropped_templates=_dropped_templates(reports),
+            formulas=_formulas(reports),
         )
         manifest.check_rows(made, sum(tally.left for tally in counted))
         manifest.write(root, made, card.write(made))
@@ -120,6 +121,18 @@ def _dropped_templates(reports: list[dict[str, Any]]) -> dict[str, Any]:
     for report in reports:
         counts.update(dict(report["templates"]["names"]))
     return {"calls": sum(report["templates"]["calls"] for report in reports), "most_frequent": most_frequent(counts, _NAMES)}
+
+
+def _formulas(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add up formulas by tag or template, and the sentences that went with those that were not written."""
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(report["formulas"])
+    sums: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "dropped_sentences": counts.pop("sentences", 0)}
+    for key, count in sorted(counts.items()):
+        what, _, name = key.partition(" ")
+        sums[what][name] = count
+    return sums
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:

@@ -19,7 +19,7 @@ from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
 from . import documents, trial
-from .sources import CHECKSUM, INDEX, Record, source
+from .sources import CHECKSUM, INDEX, Counts, Record, source
 
 __all__ = ["Extract", "Ledger", "most_frequent"]
 
@@ -58,7 +58,7 @@ class Extract:
         root, number = to_path(self.root), f"{task.number:05d}-of-{self.count:05d}"
         with Listing(root, f"rejects/{number}.jsonl") as rejects, Listing(root, f"dropped/{number}.jsonl") as drops:
             ledger = Ledger(Tally(source(task.kind).stage), rejects, drops, most, facts)
-            batches = ledger.batches(documents.read(task.kind, parts, self.config, ledger.templates))
+            batches = ledger.batches(documents.read(task.kind, parts, self.config, ledger.counts))
             shard = shards.write(root, name, shards.DOCUMENT, batches, self.config.format)
         files = [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()]
         if facts is not None:
@@ -69,7 +69,8 @@ class Extract:
             "inputs": [] if most else _inputs(parts),  # a trial reads no file to its end
             "tally": ledger.tally.to_json(),
             "lost": ledger.lost,
-            "templates": {"calls": ledger.templates.total(), "names": most_frequent(ledger.templates, _NAMES)},
+            "templates": {"calls": ledger.counts.templates.total(), "names": most_frequent(ledger.counts.templates, _NAMES)},
+            "formulas": dict(sorted(ledger.counts.formulas.items())),
         }
 
 
@@ -88,7 +89,7 @@ class Ledger:
     facts: Facts | None = None
     text_bytes: int = 0
     lost: int = 0
-    templates: Counter[str] = field(default_factory=Counter)
+    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter()))
 
     def batches(self, records: Iterable[Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""

@@ -11,15 +11,17 @@ from .headings import is_chapter, is_contents, is_heading, is_notes
 __all__ = ["drop_contents", "drop_notes", "drop_pictures", "drop_page_numbers"]
 
 _KINDS = (
-    "illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
-    "|figure|fig|plate|frontispiece|music|musique|musik|muziek|música|musica|map|diagram|decoration|ornament|vignette|blank page"
-    "|transcriber|transcribers|sidenote|side note|running head|headpiece|tailpiece|portrait|cover|logo|colophon|插图|插圖"
+    r"illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
+    r"|figure|fig|plate|frontispiece|(?:music|musique|musik|muziek|música|musica)(?=[^\w\s]|\s+notation|\s*\d)|map|diagram"
+    r"|decoration|ornament|vignette|blank page|transcribers?|sidenote|side note|running head|headpiece|tailpiece|portrait"
+    r"|cover|logo|colophon|插图|插圖"
 )
 _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
 _PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
 _LONGEST_PICTURE = 12  # blocks of a caption in brackets; an unclosed bracket loses its own block only
-_PAGE_NUMBER = re.compile(
-    r"\s?(?:[\[{](?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}|\[\d{3}\])",
+_PAGE_NUMBER = re.compile(  # but for those of an index: they stand after a comma
+    r"\s?(?:[\[{](?!sic\b)(?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}"
+    r"|(?<![,;]\s)\[\d{3}\])",
     re.IGNORECASE,
 )
 _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from ..lines import unify_newlines
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
+from .back import drop_advertisements, drop_index
 from .blocks import Block, blocks, is_list, is_table, is_verse, margin, split_unparted
+from .footnotes import drop_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
 from .headings import is_heading, plain_name, speakers
 from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
@@ -24,10 +26,11 @@ _FRONT = 40  # blocks after the header among which typists are thanked and print
 
 
 class Reading(NamedTuple):
-    """How books are read: what happens to verse (see `clean`), and their encoding, ``""`` where it is to be found."""
+    """How books are read: what becomes of verse and footnotes (see `clean`), and their encoding, ``""`` to find it."""
 
     verse: str = "auto"
     encoding: str = ""
+    footnotes: str = "drop"
 
 
 class _Text(NamedTuple):
@@ -38,30 +41,34 @@ class _Text(NamedTuple):
     section: int
 
 
-def clean(text: str, verse: str = "auto") -> list[str]:
+def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
     r"""Return the paragraphs of a book: its prose, without licence, headings, contents, pictures and tables.
 
-    Verse is a line a paragraph.  `verse`: ``keep`` all of it; ``drop`` all of it; or ``auto``: keep a poem or a play, which
-    is a book or a section that is mostly verse, and drop lines that are quoted in prose.  Footnotes stay.
+    A stanza is a paragraph.  `verse`: ``keep`` all of it; ``drop`` all of it; or ``auto``: keep a poem or a play, which
+    is a book or a section that is mostly verse, and drop lines that are quoted in prose.
+    `footnotes`: ``drop`` them and the marks that lead to them, or ``keep`` both.
 
     >>> clean("CHAPTER I\n\n\nThe kettle sang\nall day.\n\n[Illustration]\n\nNo one came.\n")
     ['The kettle sang all day.', 'No one came.']
     """
-    return clean_parts(strip_licence(unify_newlines(text).split("\n")), verse)
+    return clean_parts(strip_licence(unify_newlines(text).split("\n")), verse, footnotes)
 
 
-def clean_parts(parts: Parts, verse: str = "auto") -> list[str]:
+def clean_parts(parts: Parts, verse: str = "auto", footnotes: str = "drop") -> list[str]:
     """Return the paragraphs of a book whose licence is set apart."""
     found = list(split_unparted(list(blocks(drop_page_numbers(parts.body)))))
     front = [block for block in found[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
-    found = drop_contents(list(drop_notes(list(drop_pictures(front + found[_FRONT:])))))
+    found = list(drop_notes(list(drop_pictures(front + found[_FRONT:]))))
+    found = drop_contents(drop_index(drop_advertisements(drop_footnotes(found) if footnotes == "drop" else found)))
     names = set() if verse == "drop" else speakers(found)
     kept = list(_choose(list(_running_text(found, names, title_page=bool(parts.header))), verse))
     words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
     for is_poem, texts in groupby(kept, key=lambda text: text.verse):
-        if is_poem:
+        if is_poem and names:
             paragraphs.extend(line.strip() for text in texts for line in text.block.lines)
+        elif is_poem:
+            paragraphs.extend(" ".join(map(str.strip, text.block.lines)) for text in texts)
         else:
             paragraphs.extend(join_signatures([unwrap(text.block.lines, words) for text in texts]))
     language = language_code(header_field(parts.header, "Language"))

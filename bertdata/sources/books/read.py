@@ -72,14 +72,14 @@ def read_books(
         yield from _read(piece, columns or Columns(), sentences, reading or Reading(), max_bytes)
 
 
-def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "") -> list[str]:
+def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "drop") -> list[str]:
     """Read the paragraphs of one book, a ``.txt`` or ``.epub`` file: its prose, none where it holds none.
 
-    verse: ``keep``, ``drop`` or ``auto``, as in `clean`.  encoding: of a text file; ``""`` to tell it from its bytes.
+    verse and footnotes: as in `clean`.  encoding: of a text file; ``""`` to tell it from its bytes.
     Raise UsageError for a file that is no text or no EPUB, StorageError for one that cannot be opened.
     """
     with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
-        found = _from_file(Path(path).name, file, Reading(verse, encoding), _LARGEST)
+        found = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _LARGEST)
     if isinstance(found, Book):
         return found.paragraphs
     if found.reason == "empty":
@@ -129,7 +129,7 @@ def _from_text(id: str, where: str, text: str, reading: Reading, title: str, lan
     if count_lines(text) > _MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {_MOST_LINES} lines")
     parts = strip_licence(unify_newlines(text).split("\n"))
-    if not (paragraphs := clean_parts(parts, reading.verse)):
+    if not (paragraphs := clean_parts(parts, reading.verse, reading.footnotes)):
         return Reject(id, "empty", f"{where}: no paragraph of text")
     named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
     return Book(id, named or title, language or stated, paragraphs, url)
@@ -145,7 +145,7 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
     lines = [part for passage in kept for line in passage.lines for part in (line, "")]
     title_page = [""]  # the pages that came before are dropped
-    if not (paragraphs := clean_parts(Parts(title_page, lines), "keep")):
+    if not (paragraphs := clean_parts(Parts(title_page, lines), "keep", reading.footnotes)):
         return Reject(id, "empty", f"{name}: no paragraph of text")
     return Book(id, epub.title or _stem(name), epub.language.partition("-")[0].lower(), paragraphs)
 

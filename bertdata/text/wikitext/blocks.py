@@ -8,7 +8,7 @@ import re
 
 from .external import part_labels
 from .inline import INLINE
-from .marks import FOOTNOTE, OBJECT, SHIELD, VANISHED
+from .marks import FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
 from .quotes import drop_quotes
 
 __all__ = ["paragraphs"]
@@ -26,7 +26,12 @@ _HEADING = re.compile(rf"=.*=[\s{OBJECT}]*$")
 _DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
 _BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
 _VANISHED = VANISHED + FOOTNOTE
-_SPECIAL = frozenset(" *#:;=|!-")
+_MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
+# A line that begins with a formula, perhaps indented, is displayed: the sentence before it goes on with it.
+_DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}\s,;.])+$")
+_CENTRED = re.compile(rf"^(?:<(center|div|p)\b[^<>\n]*>)\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE)
+_ENDED = re.compile(r"[.!?。！？।։؟…][\"'”’»)\]]*\s*$")
+_SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
 
 class _Page:
@@ -41,11 +46,15 @@ class _Page:
         self.depth = 0  # how many elements of that name are open
         self.in_run = False  # within <p>: blank lines do not end the paragraph
         self.in_quote = False  # within <blockquote>: a leading space is nothing
+        self.continues = False  # the last paragraph has been ended by a blank line alone
+        self.displayed = False  # the last line was a displayed formula
         self.after_row = False  # the last line was a table row that has lost its table
 
     def add(self, text: str) -> None:
         """Add a line to the open paragraph."""
         self.after_row = False
+        if self.displayed:
+            self.after_display(text)
         if "''" in text:
             text = drop_quotes(part_labels(text) if "[" in text else text)
         self.lines.append(text)
@@ -55,12 +64,39 @@ class _Page:
         if self.lines:
             self.done.append(" ".join(self.lines))
             self.lines = []
+        self.continues = False
+
+    def blank(self) -> None:
+        """Take a line without text."""
+        if not self.in_run:
+            continues = self.continues or bool(self.lines)
+            self.end()
+            self.continues = continues
+
+    def display(self, line: str) -> None:
+        """Take a displayed formula: it goes on with the sentence before it; after a whole sentence it is a list item."""
+        if not self.lines and self.continues and not _ENDED.search(self.done[-1]):
+            self.lines = [self.done.pop()]
+        if self.lines and (self.displayed or not _ENDED.search(self.lines[-1])):
+            self.displayed = False
+            self.add(line.lstrip(" :"))
+            self.displayed = True
+        else:
+            self.end()
+
+    def after_display(self, line: str) -> None:
+        """Take a line after a displayed formula: a capital letter begins another paragraph, a small one continues the last."""
+        self.displayed = False
+        initial = next(filter(str.isalpha, line), "")
+        if initial.isupper():
+            self.end()
+        elif initial.islower() and not self.lines and self.continues:
+            self.lines = [self.done.pop()]
 
     def line(self, line: str) -> None:
         """Take one line."""
         if not line:
-            if not self.in_run:
-                self.end()
+            self.blank()
             return
         first = line[0]
         if first in _VANISHED:
@@ -75,8 +111,7 @@ class _Page:
         elif self.inside:
             return
         elif not line or line.isspace():
-            if not self.in_run:
-                self.end()
+            self.blank()
         elif first in _SPECIAL:
             self.special(line, first)
         else:
@@ -84,7 +119,9 @@ class _Page:
 
     def special(self, line: str, first: str) -> None:
         """Take a line whose first character may be markup."""
-        if first in "*#":
+        if first in _MAY_BE_DISPLAYED and _DISPLAYED.match(line):
+            self.display(line)
+        elif first in "*#":
             self.end()
         elif first == " " and (self.in_run or self.in_quote):
             self.add(line)
@@ -190,6 +227,8 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     """
     if "<" in text:
         text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
+    if "<" in text and (FORMULA in text or HOLE in text):
+        text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on)
     for line in text.split("\n"):
         page.line(line)

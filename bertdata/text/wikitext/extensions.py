@@ -9,24 +9,27 @@ the first closing tag ends them.  So do we:
 
 import re
 
+from .formulas import Formulas
 from .marks import OBJECT, SHIELD, shield
 
 __all__ = ["resolve_extensions"]
 
 # Tags by what is left of them and their content.
 _SEEN = """
-    ref math chem ce hiero score maplink templatedata templatestyles indicator section categorytree inputbox
+    ref hiero score maplink templatedata templatestyles indicator section categorytree inputbox
     phonos langconvert
 """
 _BLOCK = """
     references gallery pre source syntaxhighlight imagemap timeline graph mapframe dynamicpagelist
     choose rss poem
 """
+_FORMULAS = frozenset(["math", "chem", "ce"])
 _UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar"]  # the tags go, the content is wikitext
 
 _LEFT: dict[str, str] = {
     **dict.fromkeys(_SEEN.split(), OBJECT),
     **dict.fromkeys(_BLOCK.split(), "<hr>"),
+    **dict.fromkeys(_FORMULAS, OBJECT),
     "nowiki": SHIELD,
     "includeonly": "",
 }
@@ -40,8 +43,9 @@ _BLANKS = " \t"
 class _Scan:
     """Walk over the tags of one page; ``parts`` collects what stays."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, formulas: Formulas) -> None:
         self.text = text
+        self.formulas = formulas
         self.parts: list[str] = []
         self.done = 0  # everything before this offset is in parts, or dropped
         self.never_closed: set[str] = set()
@@ -103,23 +107,25 @@ class _Scan:
             self.replace(start, tag_end + 1, "")
         else:
             content = text[tag_end + 1 : close.start()]
-            self.replace(start, close.end(), _what_is_left(name, attributes, content))
+            self.replace(start, close.end(), _what_is_left(name, attributes, content, self.formulas))
 
 
-def _what_is_left(name: str, attributes: str, content: str) -> str:
+def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) -> str:
     """Return what stands for a tag with content.
 
-    >>> _what_is_left("poem", "", "a<!-- x -->\\nb"), _what_is_left("gallery", "", "a.jpg")
+    >>> _what_is_left("poem", "", "a<!-- x -->\\nb", Formulas()), _what_is_left("gallery", "", "a.jpg", Formulas())
     ('<hr>a<br>b<hr>', '<hr>')
     """
     if name == "nowiki" or (name in ("syntaxhighlight", "source") and _INLINE.search(attributes)):
         return shield(content)
+    if name in _FORMULAS:
+        return formulas.tag(name, content)
     if name == "poem":
-        verses = resolve_extensions(content).strip().split("\n")
+        verses = resolve_extensions(content, formulas).strip().split("\n")
         return "<hr>" + "<br>".join(verse.strip(" \t:") for verse in verses) + "<hr>"
     return _LEFT[name]
 
 
-def resolve_extensions(text: str) -> str:
-    """Return ``text`` without comments and without tags whose content is not wikitext."""
-    return _Scan(text).run() if "<" in text else text
+def resolve_extensions(text: str, formulas: Formulas | None = None) -> str:
+    """Return ``text`` without comments and without tags whose content is not wikitext; formulas become what ``formulas`` says."""
+    return _Scan(text, formulas or Formulas()).run() if "<" in text else text

@@ -6,13 +6,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from ..sentences import split_sentences
 from .blocks import paragraphs
 from .extensions import resolve_extensions
+from .formulas import Formulas, drop_sentences
 from .inline import finish
 from .links import resolve_links
-from .marks import clean_input
+from .marks import HOLE, clean_input
 from .namespaces import Namespaces
 from .redirects import is_redirect
 from .switches import drop_switches
@@ -35,6 +37,9 @@ def extract_paragraphs(
     variant: str = "",
     templates: Templates | None = None,
     dropped: Counter[str] | None = None,
+    math: str = "drop",
+    formulas: Counter[str] | None = None,
+    split: Callable[[str, str], list[str]] = split_sentences,
 ) -> list[str]:
     """Return the paragraphs of running prose on a page, in order, each in one line.
 
@@ -49,16 +54,35 @@ def extract_paragraphs(
     neither table nor functions know it, or could not resolve it, or because the page's limit was reached.  Not
     counted are footnote marks, what the table says is empty, calls in comments, references and the like, and
     calls within one that was dropped or is empty.
+
+    ``math`` says what becomes of formulas, in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
+    ``formulas`` counts them by tag or template ("found math", "written math", "dropped math"), and under "sentences" those
+    that went because of one; ``split``, a function of a paragraph and a language, cuts them.
     """
     if definition_lists not in ("drop", "keep"):
         raise ValueError(f'definition_lists is {definition_lists!r}; it must be "drop" or "keep"')
     if is_redirect(wikitext, language):
         return []
-    text = resolve_extensions(clean_input(wikitext))
-    text = expand_templates(text, PageContext(title, language, variant, templates, Counter() if dropped is None else dropped))
-    text = resolve_variants(text, language, variant)
-    text = drop_switches(drop_tables(text))
-    text = resolve_links(text, Namespaces.build(namespaces))
-    on = templates is not None
-    found = [finish(part, on) for part in paragraphs(text, keep_definitions=definition_lists == "keep", templates_on=on)]
+    counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
+    page = PageContext(title, language, variant, templates, *counts)
+    parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
+    found = [_finished(part, page, split) for part in parts]
     return [paragraph for paragraph in found if _WORD.search(paragraph)]
+
+
+def _resolved(text: str, page: PageContext, namespaces: Mapping[str, int] | None) -> str:
+    """Return wikitext in which tags, templates, tables and links are what they show."""
+    text = resolve_extensions(clean_input(text), page.formulas)
+    text = expand_templates(text, page)
+    text = resolve_variants(text, page.language, page.variant)
+    text = drop_switches(drop_tables(text))
+    return resolve_links(text, Namespaces.build(namespaces))
+
+
+def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:
+    """Return a paragraph as plain text, without the sentences that lack a formula, which are counted."""
+    paragraph = finish(paragraph, page.templates is not None)
+    if HOLE in paragraph:
+        paragraph, dropped = drop_sentences(paragraph, lambda whole: split(whole, page.language))
+        page.formulas.counts["sentences"] += dropped
+    return paragraph

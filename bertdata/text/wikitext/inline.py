@@ -8,7 +8,7 @@ import re
 
 from .entities import decode_entities
 from .external import drop_addresses
-from .marks import FOOTNOTE, OBJECT, SHIELD, VANISHED, unshield
+from .marks import FOOTNOTE, FORMULA, OBJECT, SHIELD, VANISHED, unshield
 
 __all__ = ["INLINE", "finish"]
 
@@ -21,7 +21,7 @@ INLINE = frozenset(_INLINE_NAMES.split())
 _BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED}[\s,;:、，；]*([)）\]])?")
 _MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s,;:、，；]{VANISHED})")  # a bracket ends so, where all before it vanished
 _SINGLE = re.compile(r"\[|\]+")
-_CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # but for white space
+_CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # but for white space, and holes
 _SET_APART = frozenset(":;!?")
 _STOPS = frozenset(",.;:!?)]、。，；：）")
 _STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the white space may hold other marks
@@ -86,6 +86,8 @@ def _drop_strays(text: str) -> str:
 
 def finish(text: str, templates_on: bool = False) -> str:
     """Return one paragraph as plain text."""
+    if FORMULA in text:
+        text = text.replace(FORMULA, "")
     if "[" in text:
         text = drop_addresses(text)
     if "]" in text:

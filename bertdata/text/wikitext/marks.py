@@ -4,18 +4,33 @@
   Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
+* ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
 * ``SHIELD`` begins text in which each character that is markup has a stand-in that is not: ``<nowiki>``.
 
     >>> unshield(shield("[[x]]")) == "[[x]]" and "[" not in shield("[[x]]")
     True
 """
 
-__all__ = ["FOOTNOTE", "LINE_MARKUP", "OBJECT", "SHIELD", "VANISHED", "as_text", "clean_input", "shield", "unshield"]
+__all__ = [
+    "FOOTNOTE",
+    "FORMULA",
+    "HOLE",
+    "LINE_MARKUP",
+    "OBJECT",
+    "SHIELD",
+    "VANISHED",
+    "as_text",
+    "clean_input",
+    "shield",
+    "unshield",
+]
 
 VANISHED = "\x1f"
 FOOTNOTE = "\x1e"
 OBJECT = "\x02"
 SHIELD = "\x03"
+HOLE = "\x04"
+FORMULA = "\x05"
 
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
 LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
@@ -32,7 +47,7 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD):
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA):
         if own in text:
             text = text.replace(own, "")
     return text

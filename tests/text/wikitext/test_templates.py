@@ -122,7 +122,7 @@ def test_the_last_file_comes_first() -> None:
 FAULTS = [
     ('[templates]\na = "{{{1}"', "'a'.*braces without a partner"),
     ('[templates]\na = "{{{1}}} }}"', "'a'.*braces without a partner"),
-    ('[templates]\na = "{{#nosuch:x}}"', "'a'.*unknown function {{#nosuch:}}; there are #convert"),
+    ('[templates]\na = "{{#nosuch:x}}"', "'a'.*unknown function {{#nosuch:}}; there are #chem"),
     ('[templates]\na = "{{nosuch}}"', "'a'.*calls {{nosuch}}, which is not in the table"),
     ('[templates]\na = "{{a}}"', "'a'.*calls itself: a > a"),
     ('[templates]\na = "{{#if:x|{{b|{{c}}}}}}"\nb = "x"\nc = "{{a}}"', "calls itself: a > c > a"),

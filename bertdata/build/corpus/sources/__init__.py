@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .base import CHECKSUM, INDEX, Check, Record, Source
+from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 from .books import BOOKS
 from .functions import reader
 from .text import TEXT
 from .wikipedia import WIKIPEDIA
 
-__all__ = ["CHECKSUM", "INDEX", "SOURCES", "Check", "Record", "Source", "in_order", "is_check", "source"]
+__all__ = ["CHECKSUM", "INDEX", "SOURCES", "Check", "Counts", "Record", "Source", "in_order", "is_check", "source"]
 
 SOURCES = {each.name: each for each in (WIKIPEDIA, BOOKS, TEXT)}  # in the order in which a corpus has them
 

@@ -13,7 +13,7 @@ from ....records import Document, Drop, FileRange, Reject
 from ....text import language
 from ....text.sentences import splitter
 
-__all__ = ["CHECKSUM", "INDEX", "Check", "Record", "Source", "document"]
+__all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "document"]
 
 Record = Document | Drop | Reject
 CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
@@ -21,6 +21,13 @@ _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # of a langua
 _SPACE = re.compile(r"\s")
 _LONGEST_PARAGRAPH = 1 << 20  # characters that are split into sentences at a time
 _MOST_SENTENCES = 500_000  # of a document; a book has ten thousand
+
+
+class Counts(NamedTuple):
+    """What a task left out of its documents: calls of templates without words, and formulas (see `extract_paragraphs`)."""
+
+    templates: Counter[str]
+    formulas: Counter[str]
 
 
 class Check(NamedTuple):
@@ -39,7 +46,7 @@ class Source:
     card says where the input does not.  suffixes: of the files that a directory or a glob stands for; "" is that of any.
 
     ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read by itself.
-    read(parts, config, templates): the records of parts of files, in order; calls of templates without words are counted by name.
+    read(parts, config, counts): the records of parts, in order; what is left out of them is counted.
     describe(parts, config): what the manifest says of a file beside its name and size.
     checks(parts): tasks that compare a file with what lies beside it and says what it should be.
     grouped: whether small files are put together in one task.
@@ -50,7 +57,7 @@ class Source:
     licence: str
     suffixes: tuple[str, ...]
     ranges: Callable[[str, int, int, CorpusConfig], list[tuple[int, int]]]
-    read: Callable[[list[FileRange], CorpusConfig, Counter[str]], Iterator[Record]]
+    read: Callable[[list[FileRange], CorpusConfig, Counts], Iterator[Record]]
     describe: Callable[[list[FileRange], CorpusConfig], dict[str, Any]] = lambda parts, config: {}
     checks: Callable[[list[FileRange]], Iterator[Check]] = lambda parts: iter(())
     grouped: bool = True

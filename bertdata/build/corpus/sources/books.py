@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
 from ....records import Drop, FileRange, Reject
 from ....sources import SUFFIXES, books
-from .base import Record, Source, document
+from .base import Counts, Record, Source, document
 from .text import columns
 
 __all__ = ["BOOKS"]
@@ -25,8 +24,8 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
     return {"documents": f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"}
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
-    reading = books.Reading(config.verse, config.encoding)
+def _read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
+    reading = books.Reading(config.verse, config.encoding, config.footnotes)
     found = books.read_books(
         parts, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
     )

@@ -10,7 +10,6 @@ have `id`, `title`, `url` and `language`.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -19,7 +18,7 @@ from ....config import CorpusConfig
 from ....errors import BertDataError
 from ....io.functions import load
 from ....records import FileRange, Reject
-from .base import Record, Source, document
+from .base import Counts, Record, Source, document
 
 __all__ = ["reader"]
 
@@ -31,7 +30,7 @@ _FIELDS = {"id", "title", "url", "language", "text", "paragraphs", "sentences"}
 def reader(name: str) -> Source:
     """Return the source that a function is; `name` is ``module:function``."""
 
-    def read(parts: list[FileRange], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+    def read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
         function = load(name, "read", dict(config.functions).get(name, ""))
         for part in parts:
             yield from _read(function(part.path), name, part, config)

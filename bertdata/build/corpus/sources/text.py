@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from ....config import CorpusConfig
 from ....records import FileRange, Reject
 from ....sources import SUFFIXES, text
 from ....sources.tables import Columns
-from .base import Record, Source, document
+from .base import Counts, Record, Source, document
 
 __all__ = ["TEXT", "columns"]
 
@@ -23,7 +22,7 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     return text.split(path, size, target, columns(config), config.text_documents)
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, _: Counter[str]) -> Iterator[Record]:
+def _read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
     documents, most = config.text_documents, config.max_page_bytes
     for item in text.read_text(parts, columns=columns(config), documents=documents, encoding=config.encoding, max_bytes=most):
         if isinstance(item, Reject):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
+from ....errors import UsageError
 from ....io.files import to_path
 from ....io.storage import storage_errors
 from ....records import Document, Drop, FileRange, Page, Reject
 from ....sources import SUFFIXES, dumps
 from ....sources.dumps import checksums, multistream
 from ....sources.lines import MOST_LINES
+from ....text.sentences import splitter
 from ....text.wikitext import Templates, extract_paragraphs, is_disambiguation, is_redirect, load_templates
-from .base import CHECKSUM, INDEX, Check, Record, Source, document
+from .base import CHECKSUM, INDEX, Check, Counts, Record, Source, document
 
 __all__ = ["WIKIPEDIA"]
 
@@ -47,16 +48,16 @@ def _checks(parts: list[FileRange]) -> Iterator[Check]:
             yield Check({"index": own}, INDEX, [FileRange(f"{name} {own}", index, 0, to_path(index).stat().st_size), whole])
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, dropped: Counter[str]) -> Iterator[Record]:
+def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
     for part in parts:
         site = dumps.read_site(part.path)
         table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
         for page in dumps.read_pages(part, site, config.max_page_bytes):
-            yield page if isinstance(page, Reject) else _document(page, site, part, config, table, dropped)
+            yield page if isinstance(page, Reject) else _document(page, site, part, config, table, counts)
 
 
 def _document(
-    page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig, table: Templates | None, dropped: Counter[str]
+    page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig, table: Templates | None, counts: Counts
 ) -> Record:
     """Keep the prose of pages in the main namespace that are wikitext and no redirects."""
     if reason := _reason_to_drop(page, site, config):
@@ -72,8 +73,13 @@ def _document(
             definition_lists=config.definition_lists,
             variant=config.variant,
             templates=table,
-            dropped=dropped,
+            dropped=counts.templates,
+            math=config.math,
+            formulas=counts.formulas,
+            split=splitter(config.sentence_splitter),
         )
+    except UsageError:  # of the function that splits sentences
+        raise
     except Exception as error:  # a page must never end a run; it is named, and the rest is read
         return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {part.name}")
     made = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)

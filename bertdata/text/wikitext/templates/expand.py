@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..formulas import Formulas
 from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED
 from ..variants import NOTES, note_rules
 from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
@@ -33,13 +34,14 @@ _LIST_MARKS = ("*", "#", ":", ";", " ")  # in words that a template gives they m
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a template may know about the page it stands on; ``dropped`` counts those that gave no words."""
+    """What a template may know about the page it stands on; ``dropped`` counts those without words, ``formulas`` formulas."""
 
     title: str = ""
     language: str = ""
     variant: str = ""
     templates: Templates | None = None
     dropped: Counter[str] = field(default_factory=Counter)
+    formulas: Formulas = field(default_factory=Formulas)
 
 
 Frame = dict[str, str]  # the arguments of the template whose body is being shown: "1", "2", ... and names
@@ -54,6 +56,7 @@ class _Expander:
         self.left = max(_MAX_COST, 2 * size)
         self.notes: list[str] = []
         self.kinds: dict[str, str] = {}  # what may come of calls by a name
+        self.formulas = 0  # calls that show formulas
         self.lost: list[str] = []  # names of the calls that gave no words
         self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
 
@@ -100,11 +103,11 @@ class _Expander:
             self.left -= cost
             self.lost += lost
             return shown
-        left, before = self.left, len(self.lost)
+        left, before, formulas = self.left, len(self.lost), self.formulas
         shown = self.node(node(text, span), {})
         if shown[:1] in _LIST_MARKS:
             shown = SHIELD + shown
-        if self.left >= 0:
+        if self.left >= 0 and self.formulas == formulas:  # formulas are counted each time
             self.done[call] = shown, left - self.left, self.lost[before:]
         return shown
 
@@ -153,7 +156,12 @@ class _Expander:
             own["*"] = body.star
         shown = self.show(body.parts, own)
         self.left -= body.cost + len(shown)
-        return VANISHED if not shown or shown.isspace() else shown
+        if not shown or shown.isspace():
+            return VANISHED
+        if name not in self.table.formulas:
+            return shown
+        self.formulas += 1
+        return self.page.formulas.template(name, shown)
 
     def function(self, call: Function, frame: Frame) -> str:
         """Return what a parser function, or one of our own, shows."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from ..convert import convert
+from ..formulas import chemical_parts, root, tex_to_text
+from ..marks import HOLE, shield
 from .numbers import format_number
 
 __all__ = ["MODULES", "Module"]
@@ -82,4 +84,25 @@ def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     return f"{before}/{shown}/" if shown else None
 
 
-MODULES: dict[str, Module] = {"#convert": _convert, "#cvt": _cvt, "#join": _join, "#ipac": _ipac}
+def _chem(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    return chemical_parts(arguments)
+
+
+def _sqrt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    return root(*arguments[:2]) if arguments else None
+
+
+def _tex(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    shown = tex_to_text("|".join(arguments))
+    return HOLE if shown is None else shield(shown)
+
+
+MODULES: dict[str, Module] = {
+    "#convert": _convert,
+    "#cvt": _cvt,
+    "#join": _join,
+    "#ipac": _ipac,
+    "#chem": _chem,
+    "#sqrt": _sqrt,
+    "#tex": _tex,
+}

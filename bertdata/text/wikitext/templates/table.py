@@ -2,6 +2,8 @@
 
     footnotes = ["sfn", "citation needed"]          # vanish with the space before them
 
+    formulas = ["math", "mvar"]                     # show formulas: the option `math` says what becomes of them
+
     [templates]
     "nowrap | nobr" = "{{{1|}}}"
     "convert" = "{{#convert:{{{...}}}}}"            # {{{...}}}: all arguments of the call
@@ -50,6 +52,7 @@ class Templates:
     """What is known of templates; ``functions`` are the parser functions that may be called."""
 
     footnotes: frozenset[str] = frozenset()
+    formulas: frozenset[str] = frozenset()
     bodies: Mapping[str, Body] = field(default_factory=dict)
     languages: Mapping[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset(PLAIN_FUNCTIONS)
@@ -81,6 +84,7 @@ class Templates:
 class _File(NamedTuple):
     name: str
     footnotes: frozenset[str]
+    formulas: frozenset[str]
     templates: dict[str, str]
     languages: dict[str, str]
 
@@ -98,15 +102,20 @@ def _names(key: str) -> list[str]:
     return [" ".join(name.replace("_", " ").lower().split()) for name in key.split(" | ")]
 
 
+def _listed(file: str, key: str, names: object) -> frozenset[str]:
+    """Return the names of templates in a list."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{file}: {key} must be a list of names")
+    return frozenset(name for key in names for name in _names(key))
+
+
 def _read(file: str, text: str) -> _File:
     """Read one file, and refuse what is no table of templates."""
     content = parse_toml(file, text)
-    footnotes = content.pop("footnotes", [])
+    marks, formulas = (_listed(file, key, content.pop(key, [])) for key in ("footnotes", "formulas"))
     templates, languages = content.pop("templates", {}), content.pop("languages", {})
     if content:
-        raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, [templates] and [languages]")
-    if not isinstance(footnotes, list) or not all(isinstance(name, str) for name in footnotes):
-        raise UsageError(f"{file}: footnotes must be a list of names")
+        raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, formulas, [templates] and [languages]")
     if not isinstance(templates, dict) or not isinstance(languages, dict):
         raise UsageError(f"{file}: [templates] and [languages] must be tables")
     bodies: dict[str, str] = {}
@@ -120,8 +129,7 @@ def _read(file: str, text: str) -> _File:
             if name in bodies:
                 raise _fault(file, name, "stands in the file twice")
             bodies[name] = body
-    marks = frozenset(name for key in footnotes for name in _names(key))
-    return _File(file, marks, bodies, {code.lower(): name for code, name in languages.items()})
+    return _File(file, marks, formulas, bodies, {code.lower(): name for code, name in languages.items()})
 
 
 def _walk(parts: Parts) -> list[Parameter | Call | Function]:
@@ -179,6 +187,7 @@ def _add(table: Templates, file: str, text: str) -> Templates:
     starred = sorted((name for name in bodies if "*" in name), key=lambda name: (-len(name), name))
     added = Templates(
         footnotes=(table.footnotes | read.footnotes) - read.templates.keys(),
+        formulas=table.formulas | read.formulas,
         bodies=bodies,
         languages={**table.languages, **read.languages},
         functions=frozenset([*FUNCTIONS, *MODULES]),

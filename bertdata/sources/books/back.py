@@ -1,0 +1,155 @@
+"""What stands behind the text of a book, or before it: indexes, catalogues of the publisher, and pages about the author."""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import Block, is_prose
+from .headings import is_chapter
+
+__all__ = ["drop_advertisements", "drop_index"]
+
+_PAGES = r"_?[\[(]?_?(?:[ivxlc]{1,5}\.?\s?)?\d{1,4}_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?"
+_BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
+_REFERENCE = re.compile(  # what ends an entry: a page, or several
+    rf"(?:[,;:.]|\s{{2,}}|\.\s?\.|[\w\])’'\"”]\s)\s*(?:pp?\.\s*|vol\.\s*)?{_PAGES}(?:{_BETWEEN_PAGES}{_PAGES})*[.,;]?$"
+)
+_SEE = re.compile(  # what leads to another entry
+    r"(?:^|[\s(_])(?:see|voir|siehe|s\.|zie|véase|vedi|se)[\s_]+(?:(?:also|aussi|auch|ook)\b)?_?\s*[\w“\"]", re.IGNORECASE
+)
+_DATE = re.compile(
+    r"\b(?:1[0-9]|20)\d\d\W*$"
+    r"|(?:jan|feb|mar|apr|ma[iy]|jui?n|jul|aug|ao|sep|o[ck]t|nov|de[cz])\w*\.?,?\s+\d{1,4}\W*$",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"\W*[A-ZÀ-Þ](?:[ ,&-]+[A-Z])*\W*")
+_INDEX = re.compile(
+    r"[\W_]*(?:(?:(?:general|alphabetical|analytical|subject|author|topical)\s+)?index(?:\s+(?:of|to|des|de|der)\b.{0,50})?"
+    r"|(?:sach|namen|personen|orts|zaak|zaken|namen?-?|sak-?)?register|(?:índice|indice)\s+(?:alfab|anal|de nom|dei nom).{0,30}"
+    r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]*",
+    re.IGNORECASE,
+)
+_FEWEST = 8  # entries one after the other that make an index without a heading
+_SHARE = 0.5  # of lines with a page, or a word that leads to another entry, at the least
+_END = re.compile(
+    r"[\W_]*(?:the\s+end|finis|end\s+of\s+(?:the\s+)?(?:book|story|volume|vol\.?)\b.{0,40}|fin|ende|einde|fine|slut|loppu|koniec"
+    r"|конец)[\W_]*",
+    re.IGNORECASE,
+)
+_LARGEST_REST = 0.25  # of a book's characters behind its end
+_AUTHOR = re.compile(
+    r"[\W_]*(?:about\s+the\s+(?:author|writer|illustrator)s?|(?:other\s+)?(?:books|works|novels|stories|titles)\s+by\b.{0,50}"
+    r"|also\s+by\b.{0,50}|by\s+the\s+same\s+author|(?:über|ueber)\s+den\s+autor|über\s+die\s+autorin|à\s+propos\s+de\s+l['’]aut\w+"
+    r"|du\s+même\s+auteur|over\s+de\s+(?:auteur|schrijver)|van\s+denzelfden\s+schrijver|sobre\s+(?:el\s+autor|la\s+autora|o\s+autor)"
+    r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]*",
+    re.IGNORECASE,
+)
+_SOLD = re.compile(  # how publishers speak of their books
+    r"\bby the (?:same )?author\b|\bauthor of\b|\b(?:works|books|novels) (?:by|of)\b|\bpublish(?:ers?|ed by|ing)\b|\bprice\b"
+    r"|[$£]\s?\d|\b\d+s\.(?:\s?\d+d\.)?|\bcloth\b|\b(?:12|8|16|18|24)mo\b|\b8vo\b|\bpost(?:paid|age)\b|\bnew edition\b"
+    r"|\bcatalogue\b|\bpreis\b|\bgeb\.|\bmark\b.{0,12}\bpf|\bfr(?:ancs)?\.|\bprijs\b|\bingenaaid\b|\bprix\b|\bbroché\b|\badvertis"
+    r"|\bcirculat|\bbookseller|\bat all book",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    r"[\W_]*(?:appendix|notes?|afterword|epilogue|postscript|glossary|anhang|nachwort|anmerkungen|annexe|appendice|bijlage)\b",
+    re.IGNORECASE,
+)
+_FRONT = 60  # blocks
+_GAP = 3  # blank lines before a new part of the book
+
+
+def _entries(block: Block) -> tuple[int, int]:
+    """Count the lines of a block that end as an entry of an index does, and all its lines but those that go on."""
+    entries = 0
+    for line in block.lines:
+        text = line.strip()
+        paged = _REFERENCE.search(text) is not None and not _DATE.search(text)
+        entries += paged or (len(text) < 70 and _SEE.search(text) is not None)
+    return entries, len(block.lines)
+
+
+def _is_entry(block: Block) -> bool:
+    """Tell a block of entries of an index.
+
+    >>> _is_entry(Block(["Banjo, [20]"], 1, 1)), _is_entry(Block(["He left in May, 1850"], 1, 1))
+    (True, False)
+    """
+    entries, lines = _entries(block)
+    return entries > 0 and entries >= _SHARE * lines - 1 and not _is_running(block)
+
+
+def _is_running(block: Block) -> bool:
+    """Tell a block of sentences."""
+    entries, lines = _entries(block)
+    hanging = any(line.startswith(" ") for line in block.lines[1:])
+    return is_prose(block) and (entries < _SHARE * lines or (entries < lines and not hanging))
+
+
+def drop_index(found: list[Block]) -> list[Block]:
+    """Remove indexes: what stands under their heading, and runs of entries without one.
+
+    >>> entries = [Block([f"Tea, {page}"], 1, 1) for page in range(20, 40)]
+    >>> [block.lines[0] for block in drop_index([Block(["Tea is hot."], 1, 1), *entries, Block(["It ends."], 2, 1)])]
+    ['Tea is hot.', 'It ends.']
+    """
+    kept: list[Block] = []
+    at = 0
+    while at < len(found):
+        headed = len(found[at].lines) <= 2 and _INDEX.fullmatch(" ".join(found[at].lines)) is not None
+        if headed or _is_entry(found[at]):
+            end, entries = _end_of_run(found, at + headed)
+            if entries >= (2 if headed else _FEWEST):
+                at = end
+                continue
+        kept.append(found[at])
+        at += 1
+    return kept
+
+
+def _end_of_run(found: list[Block], start: int) -> tuple[int, int]:
+    """Return the number of the first block after a run of entries that begins at `start`, and how many entries it has."""
+    end = at = start
+    entries = lines = others = 0
+    while at < len(found):
+        block = found[at]
+        if is_chapter(block.lines[0]) or _is_running(block):
+            break
+        own, count = _entries(block)
+        if _is_entry(block):
+            entries, lines, end, others = entries + own, lines + count, at + 1, 0
+        elif not (len(block.lines) == 1 and _LETTER.fullmatch(block.lines[0])):
+            others += 1
+            if others > 3:
+                break
+        at += 1
+    return (end, entries) if entries >= 0.4 * lines else (start, 0)
+
+
+def drop_advertisements(found: list[Block]) -> list[Block]:
+    """Remove the publisher's catalogue behind the end of the book, and pages about its author and his other books."""
+    found = _without_author(found)
+    sizes = [sum(map(len, block.lines)) for block in found]
+    end = max((at for at, block in enumerate(found) if len(block.lines) == 1 and _END.fullmatch(block.lines[0])), default=-1)
+    rest = found[end + 1 :]
+    if end < 0 or not rest or sum(sizes[end + 1 :]) > _LARGEST_REST * sum(sizes):
+        return found
+    if any(is_chapter(block.lines[0]) or _BEHIND.match(block.lines[0]) for block in rest):
+        return found
+    sold = sum(_SOLD.search(line) is not None for block in rest for line in block.lines)
+    return found[: end + 1] if sold else found
+
+
+def _without_author(found: list[Block]) -> list[Block]:
+    """Remove what stands under such a heading, at either end of the book, up to the next part."""
+    kept: list[Block] = []
+    inside = False
+    for at, block in enumerate(found):
+        outer = at < _FRONT or at >= 0.8 * len(found)
+        if outer and len(block.lines) <= 2 and _AUTHOR.fullmatch(" ".join(line.strip() for line in block.lines)):
+            inside = True
+        elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and at < 0.8 * len(found))):
+            inside = False
+        if not inside:
+            kept.append(block)
+    return kept

@@ -1,0 +1,116 @@
+"""Footnotes of a book, wherever its typists have put them, and the marks in the text that lead to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from .blocks import Block, margin
+from .headings import is_chapter
+
+__all__ = ["drop_footnotes"]
+
+_WORDS = (
+    "foot-?notes?|endnotes?|fu(?:ß|ss)noten?|voetnoo?te?n?|notes? de bas de page|notas? (?:al|a) pie"
+    "|notas? de rodapé|not[ae] a piè|fotnot(?:er)?|fodnoter?|alaviit(?:e|teet)"
+)
+_MARK = r"(?:\d{1,4}|[A-Za-z]|[*†‡§¹²³]{1,3})"
+# [Footnote 1: text], also within a block, and with brackets in it.
+_BRACKETED = re.compile(
+    rf"\[\s*_?(?:(?:{_WORDS}|note(?=\s*\d))\s*({_MARK})?|(\d{{1,4}}))\s*_?:(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE
+)
+_OPENS = re.compile(rf"\s*\[\s*_?(?:{_WORDS}|note(?=\s*\d))\s*({_MARK})?\s*_?[:.]?\s", re.IGNORECASE)
+_DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+\S")
+_REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
+_HEADING = re.compile(rf"[\W_]*(?:{_WORDS})[\W_]*", re.IGNORECASE)
+_NUMBERED = re.compile(rf"\s*(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s*\S")
+_LONGEST = 40  # blocks of a note; an unclosed bracket loses its own block only
+_GAP = 3  # blank lines before a new part of the book
+
+
+def drop_footnotes(found: list[Block]) -> list[Block]:
+    """Remove footnotes, and the marks of those that were removed.
+
+    A note is what stands in brackets after the word, what begins with a mark to which the text refers, and what stands under a
+    heading that says so.
+
+    >>> text = [["Tea[1] is hot[A]."], ["[Footnote 1: Or coffee.]"], ["[A] Or [2] warm."], ["It is [2] late."]]
+    >>> [block.lines for block in drop_footnotes([Block(lines, 1, 1) for lines in text])]
+    [['Tea is hot.'], ['It is [2] late.']]
+    """
+    if not any("[" in line or _HEADING.fullmatch(line) for block in found for line in block.lines):
+        return found
+    removed: set[str] = set()
+    kept = list(_without_sections(list(_without_notes(found, _references(found), removed))))
+    return [_without_marks(block, removed) for block in kept] if removed else kept
+
+
+def _references(found: Iterable[Block]) -> set[str]:
+    return {mark for block in found for line in block.lines if "[" in line for mark in _REFERENCE.findall(line)}
+
+
+def _without_notes(found: list[Block], references: set[str], removed: set[str]) -> Iterator[Block]:
+    """Yield the blocks that are no notes; the marks of notes go into `removed`."""
+    left = margin(found)
+    at, inset = 0, 0  # the indent of the note that goes on, where it is not the text's
+    while at < len(found):
+        block = found[at]
+        at += 1
+        first = block.lines[0]
+        indent = len(first) - len(first.lstrip())
+        if inset and indent >= inset and not is_chapter(first):
+            continue
+        inset = 0
+        if not any("[" in line for line in block.lines):
+            yield block
+            continue
+        if opening := _OPENS.match(first):
+            removed.add(opening[1] or "")
+            at = _end_of_note(found, at - 1)
+        elif (definition := _DEFINITION.match(first)) and definition[1] in references:
+            removed.add(definition[1])
+            inset = indent if indent > left else 0
+        else:
+            yield from _without_bracketed(block, removed)
+
+
+def _end_of_note(found: list[Block], start: int) -> int:
+    """Return the number of the first block after a note in brackets."""
+    depth = 0
+    for at in range(start, min(len(found), start + _LONGEST)):
+        depth += sum(line.count("[") - line.count("]") for line in found[at].lines)
+        if depth <= 0:
+            return at + 1
+    return start + 1
+
+
+def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
+    """Take notes out of a block."""
+    text = "\n".join(block.lines)
+    notes = list(_BRACKETED.finditer(text))
+    if not notes:
+        yield block
+        return
+    removed.update(note[1] or note[2] or "" for note in notes)
+    if lines := [line for line in _BRACKETED.sub("", text).split("\n") if line.strip()]:
+        yield Block(lines, block.before, block.after)
+
+
+def _without_sections(found: list[Block]) -> Iterator[Block]:
+    """Yield what does not stand under a heading of footnotes, up to a wide gap or the next part."""
+    inside = False
+    for number, block in enumerate(found):
+        if len(block.lines) == 1 and _HEADING.fullmatch(block.lines[0]):
+            inside = True
+        elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and not _NUMBERED.match(block.lines[0]))):
+            inside = inside and _HEADING.fullmatch(found[number - 1].lines[0]) is not None
+        if not inside:
+            yield block
+
+
+def _without_marks(block: Block, removed: set[str]) -> Block:
+    """Take the marks of notes that were removed out of a block."""
+    if not any("[" in line for line in block.lines):
+        return block
+    lines = [_REFERENCE.sub(lambda mark: "" if mark[1] in removed else mark[0], line) for line in block.lines]
+    return block._replace(lines=lines)

@@ -1,0 +1,116 @@
+"""Signs of a formula one after the other, as a line of text: where spaces and brackets stand.
+
+>>> write([Atom("−", BINARY), Atom("x"), Atom("+", BINARY), Atom("sin", NAME), Atom("y")])
+'−x + sin y'
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from .scripts import ALL_SCRIPTS
+from .signs import BINARY, CLOSE, LARGE, LETTER, NAME, OPEN, POSTFIX, PUNCTUATION, RELATION, SPACE
+
+__all__ = ["FRACTION", "UNARY", "Atom", "base_of", "bracketed", "root", "write"]
+
+FRACTION, UNARY = "fraction", "unary"
+_OPERANDS = frozenset([LETTER, CLOSE, POSTFIX, FRACTION])
+_BRACKETS = re.compile(r"[(\[{⟨⌊⌈][^()\[\]{}⟨⟩⌊⌋⌈⌉]*[)\]}⟩⌋⌉]")
+_FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")
+_DIFFERENTIAL = re.compile(r"[d∂𝑑]\w\W*")
+
+
+class Atom(NamedTuple):
+    """What one sign, group or command shows, and its kind."""
+
+    text: str
+    kind: str = LETTER
+
+
+def base_of(text: str) -> str:
+    """Return text without what stands in brackets, scripts and accents.
+
+    >>> base_of("f(x)²"), base_of("x̂ᵢ")
+    ('f', 'x')
+    """
+    before = ""
+    while before != text:
+        before, text = text, _BRACKETS.sub("", text)
+    return "".join(char for char in text if char not in ALL_SCRIPTS and not unicodedata.combining(char))
+
+
+def _is_bracket(text: str) -> bool:
+    """Say whether the bracket that a text begins with ends with it.
+
+    >>> _is_bracket("(a + (b))"), _is_bracket("(a)²"), _is_bracket("(a)(b)")
+    (True, False, False)
+    """
+    depth = 0
+    for place, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if not depth:
+            return place == len(text) - 1
+    return False
+
+
+def bracketed(text: str, product: bool) -> str:
+    """Return a part of a fraction or the content of a root, in brackets where it would be read otherwise.
+
+    product: whether a product may stand without them, as it may over a fraction bar that is written ``/``.
+    """
+    if text[:1] == "(":
+        return text if _is_bracket(text) else f"({text})"
+    base = base_of(text)
+    single = product or len(_FACTOR.findall(base)) < 2 or _DIFFERENTIAL.fullmatch(base)
+    return text if single and not set(" /").intersection(base) else f"({text})"
+
+
+def write(atoms: list[Atom]) -> str:
+    """Write atoms one after the other, with spaces where TeX sets them apart."""
+    shown = ""
+    before = ""  # the kind of the last atom
+    bars = 0
+    for place, (text, kind) in enumerate(atoms):
+        if kind == BINARY:
+            after = atoms[place + 1].kind if place + 1 < len(atoms) else ""
+            if before not in _OPERANDS or after in ("", RELATION, CLOSE, PUNCTUATION):
+                kind = UNARY
+        elif text == "|" and kind == LETTER:
+            bars += 1
+            kind = OPEN if bars % 2 else CLOSE
+        if kind == SPACE:
+            shown = shown.rstrip() + " "
+            continue
+        if kind in (PUNCTUATION, CLOSE, POSTFIX):
+            shown = shown.rstrip()
+        if shown and _apart(before, kind):
+            shown = shown.rstrip() + " "
+        shown += text
+        before = kind
+    return shown.strip() if len(atoms) > 1 else shown
+
+
+def _apart(before: str, kind: str) -> bool:
+    """Say whether a space stands between two atoms."""
+    if {before, kind} & {BINARY, RELATION}:
+        return True
+    if before == PUNCTUATION:
+        return kind not in (CLOSE, PUNCTUATION)
+    if kind in (CLOSE, PUNCTUATION, POSTFIX) or before in (OPEN, UNARY) or kind == UNARY:
+        return False
+    if before in (NAME, LARGE):
+        return kind != OPEN or before == LARGE
+    if kind in (NAME, LARGE):
+        return before in _OPERANDS
+    return FRACTION in (before, kind)
+
+
+def root(content: str, degree: str = "") -> str:
+    """Return what a template of roots shows, as wikitext.
+
+    >>> root("2"), root("x + 1"), root("2", "3")
+    ('√2', '√(x + 1)', '<sup>3</sup>√2')
+    """
+    return (f"<sup>{degree}</sup>" if degree else "") + "√" + bracketed(content.replace("&nbsp;", " ").strip(), False)

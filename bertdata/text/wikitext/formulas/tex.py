@@ -1,0 +1,284 @@
+r"""A formula in TeX as a line of Unicode text, where it can be written so.
+
+>>> tex_to_text(r"E=mc^2"), tex_to_text(r"\frac{a+b}{2} \le \sqrt{\alpha_1}"), tex_to_text(r"\begin{matrix}a\end{matrix}")
+('E = mc²', '(a + b)/2 ≤ √α₁', None)
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ..entities import decode_entities
+from .chemistry import chemical
+from .layout import FRACTION, UNARY, Atom, base_of, bracketed, write
+from .scripts import scripts_of_tags, subscript, superscript
+from .signs import (
+    ACCENTS,
+    BINARY,
+    CLOSE,
+    LARGE,
+    LETTER,
+    NAME,
+    NOTHING,
+    OPEN,
+    POSTFIX,
+    PUNCTUATION,
+    RELATION,
+    SIGNS,
+    SPACE,
+    STYLES,
+    alphabet,
+)  # fmt: skip
+
+__all__ = ["tex_to_text"]
+
+_LONGEST = 2000  # characters of a formula that a sentence may hold
+_DEEPEST = 40  # groups and arguments in others
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|%[^\n]*|.", re.DOTALL)
+_CHARACTERS: dict[str, tuple[str, str]] = {
+    **{sign: (sign, kind) for sign, kind in SIGNS.values() if len(sign) == 1 and not sign.isspace()},
+    "-": ("−", BINARY),
+    **dict.fromkeys("+*", ("", BINARY)),
+    **dict.fromkeys("=<>:", ("", RELATION)),
+    **dict.fromkeys("([", ("", OPEN)),
+    **dict.fromkeys(")]", ("", CLOSE)),
+    **dict.fromkeys(",;、，", ("", PUNCTUATION)),
+    **dict.fromkeys("!?%.", ("", POSTFIX)),
+    "/": ("/", UNARY),
+    "|": ("|", LETTER),
+    "~": (" ", SPACE),
+}
+_REFUSED = frozenset('"$#&`@\\{}^_')
+_FRACTIONS = frozenset(["frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"])
+_TEXTS = frozenset(["text", "textrm", "textbf", "textit", "textsf", "texttt", "textnormal", "mbox", "hbox", "textup"])
+_UNSEEN = frozenset(["label", "phantom", "hphantom", "vphantom", "hspace", "vspace", "color", "definecolor", "class", "cssId"])
+_OVER = frozenset(["stackrel", "overset", "underset", "xrightarrow", "xleftarrow"])  # shown where nothing stands over the sign
+_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+_PRIMES = ("", "′", "″", "‴")
+
+
+class _NoTextError(ValueError):
+    """The formula cannot be written in a line of text."""
+
+
+class _Formula:
+    """Read a formula once from left to right."""
+
+    def __init__(self, tex: str) -> None:
+        self.tokens = [token for token in _TOKEN.findall(tex) if token[0] != "%"]
+        self.at = 0
+        self.depth = 0
+
+    def peek(self) -> str:
+        """Return the next token that is no space; nothing at the end."""
+        while self.at < len(self.tokens) and self.tokens[self.at].isspace():
+            self.at += 1
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def deeper(self) -> None:
+        """Enter a group or an argument."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise _NoTextError
+
+    def row(self, end: str) -> list[Atom]:
+        """Read up to the token that ends a group or the formula."""
+        self.deeper()
+        atoms: list[Atom] = []
+        while (token := self.take()) != end:
+            if not token:
+                raise _NoTextError
+            if token == "\\over":
+                atoms = [self.fraction(write(atoms), write(self.row(end)))]
+                break
+            atom = self.atom(token)
+            if atom is not None:
+                atoms.append(self.with_scripts(atom))
+        self.depth -= 1
+        return atoms
+
+    def argument(self) -> str:
+        """Read the argument of a command: a group, or one sign."""
+        return self.argument_atom().text.strip()
+
+    def argument_atom(self) -> Atom:
+        self.deeper()
+        atom = self.atom(self.take())
+        if atom is None:
+            raise _NoTextError
+        self.depth -= 1
+        return atom
+
+    def raw(self) -> str:
+        """Read a group as it stands."""
+        if self.take() != "{":
+            raise _NoTextError
+        start, depth = self.at, 1
+        while depth and self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            depth += (token == "{") - (token == "}")
+            self.at += 1
+        if depth:
+            raise _NoTextError
+        return "".join(self.tokens[start : self.at - 1])
+
+    def option(self) -> str:
+        """Read ``[...]``; nothing where there is none."""
+        if self.peek() != "[":
+            return ""
+        self.take()
+        return write(self.row("]"))
+
+    def atom(self, token: str) -> Atom | None:
+        """Return what a token and its arguments show; None for what shows nothing."""
+        if token == "{":
+            atoms = [atom for atom in self.row("}") if atom.kind != SPACE or atom.text]
+            return atoms[0] if len(atoms) == 1 and atoms[0].kind in (FRACTION, LARGE, NAME) else Atom(write(atoms))
+        if token[:1] == "\\":
+            return self.command(token[1:])
+        if token in ("^", "_", "'"):
+            self.at -= 1
+            return Atom("")
+        if token == "," and "".join(self.tokens[self.at - 2 : self.at + 1 : 2]).isdigit():
+            return Atom(",")  # as in 3,14; in a list of numbers a space stands after it
+        return _character(token)
+
+    def command(self, name: str) -> Atom | None:
+        """Return what a command shows."""
+        if name in NOTHING:
+            if name in ("left", "right", "middle") or name[:3].lower() == "big":
+                if self.peek() == ".":
+                    self.take()
+                elif self.peek() in ("<", ">"):
+                    return Atom("⟨", OPEN) if self.take() == "<" else Atom("⟩", CLOSE)
+            return None
+        if name in SIGNS:
+            return Atom(*SIGNS[name])
+        if name in _UNSEEN:
+            self.raw()
+            return None
+        if name in _FRACTIONS:
+            return self.fraction(self.argument(), self.argument())
+        if name in STYLES:
+            return Atom("".join(alphabet(STYLES[name], letter) for letter in self.argument()))
+        if name in ACCENTS:
+            return Atom(_accented(self.argument(), *ACCENTS[name]))
+        if name in _TEXTS:
+            return Atom(_plain(self.raw()))
+        return self.rare_command(name)
+
+    def rare_command(self, name: str) -> Atom | None:
+        if name == "sqrt":
+            degree, content = self.option(), self.argument()
+            root = _ROOTS.get(degree) or _raised(degree) + "√"
+            return Atom(root + bracketed(content, False))
+        if name == "operatorname":
+            if self.peek() == "*":
+                self.take()
+            return Atom(self.argument(), NAME)
+        if name == "not":
+            atom = self.argument_atom()
+            return Atom(atom.text + "\u0338", atom.kind)
+        if name in ("pmod", "tag"):
+            return Atom(f" (mod {self.argument()})" if name == "pmod" else f" ({_plain(self.raw())})")
+        if name == "ce":
+            shown = scripts_of_tags(chemical(self.raw()))
+            return Atom(shown)
+        if name == "textcolor":
+            self.raw()
+            return self.argument_atom()
+        if name in _OVER:
+            over = self.option() + self.argument()
+            if over:
+                raise _NoTextError
+            arrow = {"xrightarrow": "→", "xleftarrow": "←"}.get(name)
+            return Atom(arrow, RELATION) if arrow else self.argument_atom()
+        raise _NoTextError
+
+    def fraction(self, over: str, under: str) -> Atom:
+        if not over.strip() or not under.strip():
+            raise _NoTextError
+        return Atom(f"{bracketed(over.strip(), True)}/{bracketed(under.strip(), False)}", FRACTION)
+
+    def with_scripts(self, atom: Atom) -> Atom:
+        """Return an atom with what is raised and lowered after it."""
+        low = high = ""
+        while (token := self.peek()) in ("^", "_", "'", "\\limits", "\\nolimits") and token:
+            self.take()
+            if token == "'":
+                count = 1
+                while self.peek() == "'":
+                    self.take()
+                    count += 1
+                high += _PRIMES[count] if count < len(_PRIMES) else "′" * count
+            elif token == "^":
+                high += _raised(self.argument())
+            elif token == "_":
+                low += _lowered(self.argument())
+        if not low and not high:
+            return atom
+        text = f"({atom.text})" if atom.kind == FRACTION else atom.text
+        kind = LETTER if atom.kind in (FRACTION, BINARY, POSTFIX, SPACE, UNARY) else atom.kind
+        return Atom(text + low + high if text else high + low, kind)
+
+
+def _raised(text: str) -> str:
+    return _or_none(superscript(text.replace("∘", "°")))
+
+
+def _lowered(text: str) -> str:
+    return _or_none(subscript(text))
+
+
+def _or_none(text: str | None) -> str:
+    if text is None:
+        raise _NoTextError
+    return text
+
+
+def _character(char: str) -> Atom:
+    """Return a character as TeX shows it."""
+    if char in _REFUSED or not char:
+        raise _NoTextError
+    if char in _CHARACTERS:
+        sign, kind = _CHARACTERS[char]
+        return Atom(sign or char, kind)
+    if unicodedata.category(char)[0] == "C":
+        raise _NoTextError
+    return Atom(char)
+
+
+def _plain(text: str) -> str:
+    """Return what ``\\text{...}`` shows."""
+    text = " ".join(re.sub(r"\\([ %&#_,;{}])", r"\1", text.replace("~", " ")).split(" "))
+    if set(text).intersection("\\${}^"):
+        raise _NoTextError
+    return re.sub(r"\s+", " ", text)
+
+
+def _accented(text: str, accent: str, each: bool) -> str:
+    """Put an accent over a letter, or over each of several where it is a line."""
+    base = text.strip()
+    if each and base.replace(" ", "").isalnum() and " " not in base:
+        return "".join(char + accent for char in base)
+    if not base or len(base_of(base)) != 1 or base[0] != base_of(base):
+        raise _NoTextError
+    return base[0] + accent + base[1:]
+
+
+def tex_to_text(tex: str) -> str | None:
+    """Return a formula as text; None where text cannot hold it, such as a matrix, or a subscript that Unicode lacks."""
+    if len(tex) > _LONGEST:
+        return None
+    try:
+        formula = _Formula(decode_entities(tex))
+        shown = write(formula.row(""))
+    except _NoTextError:
+        return None
+    return unicodedata.normalize("NFC", " ".join(shown.split()).replace("...", "…"))
