@@ -12,6 +12,7 @@ __all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "SEGMENTERS", "PairsConfig"]
 OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
     "nsp": ("IsNext", "NotNext"),
     "sop": ("in order", "swapped"),
+    "documents": (),
     "full-sentences": (),
     "causal": (),
 }
@@ -38,8 +39,8 @@ class PairsConfig(Config):
 
     objective: str = option(
         "nsp",
-        "nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  full-sentences: rows filled with sentences "
-        "(RoBERTa).  causal: running text cut to length (GPT).",
+        "nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  documents: text of one document (ModernBERT).  "
+        "full-sentences: rows filled with sentences, across documents (RoBERTa).  causal: running text cut to length (GPT).",
         section=_ROWS,
         choices=tuple(OBJECTIVES),
     )
@@ -123,9 +124,7 @@ class PairsConfig(Config):
         self._require(
             pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
         )
-        self._require(
-            pairs or not self.provenance, f"`provenance` is for pairs: a row of {self.objective} may be of many documents"
-        )
+        self._require(pairs or not self.provenance, "`provenance` is for pairs: it tells where A and B came from")
         self._check_masks()
 
     def _check_masks(self) -> None:

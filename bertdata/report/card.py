@@ -11,9 +11,10 @@ from .words import count
 __all__ = ["reading_line", "write"]
 
 _WHAT = {
-    "documents": "Documents, one a row: sentences in order, and where paragraphs start.",
+    "": "Documents, one a row: sentences in order, and where paragraphs start.",
     "nsp": "Sentence pairs for BERT's next sentence prediction: `[CLS] A [SEP] B [SEP]`; label 0 IsNext, 1 NotNext.",
     "sop": "Sentence pairs for ALBERT's sentence order prediction: `[CLS] A [SEP] B [SEP]`; label 0 in order, 1 swapped.",
+    "documents": "Text of one document a row: `[CLS] … [SEP]`; longer documents are cut at ends of sentences.",
     "full-sentences": "Full sentences that fill a row, as for RoBERTa: `[CLS] … [SEP]`, and a `[SEP]` where a document ends.",
     "causal": "Running text cut to length, as for GPT: a `[SEP]` ends each document.",
 }
@@ -43,7 +44,7 @@ def write(manifest: dict[str, Any]) -> str:
         "",
         f"# {manifest['kind'].capitalize()}",
         "",
-        _WHAT[config.get("objective", "documents")] + (" Rows are not padded." if "objective" in config else ""),
+        _WHAT[config.get("objective", "")] + (" Rows are not padded." if "objective" in config else ""),
         *_masks(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",
         "",

@@ -1,14 +1,15 @@
-"""Make the rows that BERT is trained on from a bucket of tokenized documents, for one of four objectives:
+"""Make the rows that BERT is trained on from a bucket of tokenized documents, for one of these objectives:
 
 ``nsp``             pairs for next sentence prediction, exactly half NotNext (BERT)
 ``sop``             pairs for sentence order prediction, exactly half swapped (ALBERT)
+``documents``       text of one document (ModernBERT)
 ``full-sentences``  full sentences that fill a row, across documents (RoBERTa)
 ``causal``          running text cut to length (GPT)
 
 bucket.py      what goes in and what comes out
 chunks.py      documents -> chunks, each cut into A and its true B
 exchange.py    half of the chunks exchange their Bs
-sentence_pairs.py, packed.py   chunks -> pairs; text -> rows without pairs
+sentence_pairs.py, documents.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
 
 Google's algorithm draws B at random and cuts it to fit, which lets the length of a pair tell its label; here labels differ in
 nothing but whether B follows A: the same lengths, the same documents, the same text, each used once in a copy.
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..config import PairsConfig
-from . import packed, sentence_pairs
+from . import documents, running_text, sentence_pairs
 from .bucket import Bucket, Pairs, SpecialIds
 
 __all__ = ["Bucket", "Pairs", "SpecialIds", "build", "statistics"]
@@ -32,7 +33,9 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str = 
     """
     if config.objective in ("nsp", "sop"):
         return sentence_pairs.build(bucket, config, special, name)
-    return packed.build(bucket, config, special)
+    if config.objective == "documents":
+        return documents.build(bucket, config, special)
+    return running_text.build(bucket, config, special)
 
 
 def statistics(pairs: Pairs) -> Counter[str]:

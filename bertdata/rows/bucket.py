@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import keys
 from ..tally import Tally
 
-__all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy"]
+__all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy", "text_tallies"]
 
 _ROWS = 4096  # rows that are copied at a time: their indices take 8 bytes a token
 Ints = npt.NDArray[np.int64]
@@ -113,3 +113,12 @@ def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: In
         count = length[rows]
         within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
         target[np.repeat(to[rows], count) + within] = source[np.repeat(start[rows], count) + within]
+
+
+def text_tallies(bucket: Bucket, copies: int, chunks: int) -> list[Tally]:
+    """Count documents, chunks and tokens where all text is used: only documents without text give nothing."""
+    empty = int((bucket.sizes == 0).sum())
+    documents = Tally("documents", entered=len(bucket.ids), left=len(bucket.ids) - empty)
+    documents.dropped["no text"] = empty
+    tokens = len(bucket.tokens) * copies
+    return [documents, Tally("chunks", entered=chunks, left=chunks), Tally("tokens", entered=tokens, left=tokens)]

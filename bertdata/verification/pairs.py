@@ -1,6 +1,7 @@
 """The laws of rows: how long they are, where [CLS] and [SEP] stand, which segment a token is of, how labels are shared out.
 
     nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
+    documents         [CLS] … [SEP], segment ids 0, no other special token; begins with a word, but for the rest of a long one
     full-sentences    [CLS] … [SEP], segment ids 0
     causal            no [CLS], segment ids 0, all rows full but one in each copy
 
@@ -46,6 +47,10 @@ def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: Sp
         del batch
     if config.objective in LABEL_1:
         _check_share(found, config)
+    elif found["inside"] > found["one word"]:
+        raise CheckFailed(
+            f"has {found['inside']} rows that begin inside a word, but only {found['one word']} that a part of one word fills"
+        )
     elif config.objective == "causal" and found["short"] > config.dupe_factor:
         raise CheckFailed(f"has {found['short']} rows that are not full: of running text, only the last of a copy is short")
     return found
@@ -73,7 +78,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
     segments, other = flat(batch.column("token_type_ids"))
     rows = Rows(ids, segments, ends, first)
     rows.hold(np.diff(other) == rows.lengths, "has not one segment id for each token")
-    least = {"nsp": 5, "sop": 5, "full-sentences": 3, "causal": 1}[config.objective]
+    least = {"nsp": 5, "sop": 5, "documents": 3, "full-sentences": 3, "causal": 1}[config.objective]
     rows.hold(rows.lengths >= least, f"has less than {least} tokens")
     rows.hold(rows.lengths <= config.max_seq_length, f"has more than {config.max_seq_length} tokens")
     _in_range(rows, vocabulary)
@@ -89,6 +94,8 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
     counts["text"] = _special_tokens(rows, config, vocabulary)
     if joined is not None:
         rows.hold_tokens(~(joined & vocabulary.never[rows.ids]), "goes on with a word at a special token")
+    if config.objective == "documents":
+        counts.update(_cut_words(rows, vocabulary.continues[rows.ids] if joined is None else joined, config.max_seq_length))
     if config.objective in LABEL_1:
         label = batch.column("next_sentence_label").to_numpy()
         rows.hold((label == 0) | (label == 1), "has a label other than 0 and 1")
@@ -122,18 +129,26 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
     else:
         rows.hold(ids[starts] == vocabulary.cls_id, "does not begin with [CLS]")
         rows.hold(ids[ends[1:] - 1] == vocabulary.sep_id, "does not end with [SEP]")
-        if config.objective == "full-sentences":
-            allowed = ids == vocabulary.sep_id
-        else:
-            allowed = np.zeros(len(ids), bool)
+        allowed = ids == vocabulary.sep_id if config.objective == "full-sentences" else np.zeros(len(ids), bool)
+        if config.objective in LABEL_1:
             allowed[_first_of_b(rows) - 1] = True
             rows.hold(ids[np.flatnonzero(allowed)] == vocabulary.sep_id, "has no [SEP] where A ends by its segment ids")
-            allowed[ends[1:] - 1] = True
+        allowed[ends[1:] - 1] = True
         allowed[starts] = True
     rows.hold_tokens(~never | allowed, "has a special token inside its text")
     if config.objective not in LABEL_1 and rows.segments.any():
         rows.hold_tokens(rows.segments == 0, "has a segment id other than 0")
     return len(ids) - int(np.count_nonzero(never))
+
+
+def _cut_words(rows: Rows, goes_on: Array, most: int) -> Counter[str]:
+    """Count the rows that begin inside a word, and those that a word, or a part of one, fills: a cut inside a word leaves one.
+
+    `goes_on` tells of each token whether it goes on with a word.
+    """
+    inside = np.add.reduceat(goes_on, rows.starts, dtype=np.int64)
+    first = goes_on[rows.starts + 1]
+    return Counter({"inside": int(first.sum()), "one word": int(((rows.lengths == most) & (inside - first == most - 3)).sum())})
 
 
 def _first_of_b(rows: Rows) -> Array:

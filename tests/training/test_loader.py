@@ -95,7 +95,7 @@ def test_widths_are_static_shapes(shards: Shards) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("world", [2, 4, 8])
 def test_a_world_shares_each_global_batch(shards: Shards, world: int, unit: str) -> None:
-    options: dict[str, Any] = {"steps": 30, "start_step": 3, "unit": unit}
+    options: dict[str, Any] = {"steps": 30, "start_step": 3, "masks": loader.MaskConfig(unit=unit)}
     whole = list(loader.batches(shards, 16, **options))
     ranks = [loader.batches(shards, 16, rank=rank, world_size=world, **options) for rank in range(world)]
     joined = [{name: torch.cat([part[name] for part in parts]) for name in parts[0]} for parts in zip(*ranks, strict=True)]
@@ -209,7 +209,7 @@ def test_static_masks_pass_unchanged(build: Build, tmp_path: Path, sample_corpus
         loader.batches(shards, 20, masks=loader.MaskConfig(unit="word"))
 
 
-@pytest.mark.parametrize("objective", ["full-sentences", "causal"])
+@pytest.mark.parametrize("objective", ["documents", "full-sentences", "causal"])
 def test_rows_without_pairs(build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, objective: str) -> None:
     options = ["--vocab", sample_vocab, "--objective", objective, "--max-seq-length", 64]
     shards = Shards(build("make-pairs", tmp_path / "rows", sample_corpus, *options))

@@ -36,6 +36,7 @@ def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "vocab": vocab,
         "nsp": build("make-pairs", root / "nsp", *pairs, "--provenance", "--validation-fraction", 0.3),
         "sop": build("make-pairs", root / "sop", *pairs, "--objective", "sop", "--provenance"),
+        "documents": build("make-pairs", root / "documents", *pairs, "--objective", "documents"),
         "full": build("make-pairs", root / "full", *pairs, "--objective", "full-sentences"),
         "causal": build("make-pairs", root / "causal", *pairs, "--objective", "causal"),
         "static": build("make-pairs", root / "static", *pairs, "--masking", "static"),
@@ -166,7 +167,7 @@ def longer(rows: list[Row]) -> None:
         row["token_type_ids"][5:5] = [0] * 128
 
 
-PAD, UNK, CLS, SEP, MASK, WORD = 0, 1, 2, 3, 4, 50
+PAD, UNK, CLS, SEP, MASK, WORD, PART = 0, 1, 2, 3, 4, 50, 5
 PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "too long": ("nsp", longer, "row 2 has more than 128 tokens"),
     "too short": ("nsp", setting(2, input_ids=[2, 9, 3, 3], token_type_ids=[0, 0, 0, 1]), "row 2 has less than 5 tokens"),
@@ -205,6 +206,10 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "full, last": ("full", putting((-1, WORD)), "row 3 does not end with [SEP]"),
     "full, padding": ("full", putting((4, PAD)), "row 3 has a special token inside its text (token 4)"),
     "full, segment": ("full", putting((4, 1), name="token_type_ids"), "row 3 has a segment id other than 0 (token 4)"),
+    "document, first": ("documents", putting((0, SEP)), "row 3 does not begin with [CLS]"),
+    "document, two": ("documents", putting((4, SEP)), "row 3 has a special token inside its text (token 4)"),
+    "document, segment": ("documents", putting((4, 1), name="token_type_ids"), "row 3 has a segment id other than 0 (token 4)"),
+    "document, word": ("documents", putting((1, PART)), "has 1 rows that begin inside a word, but only 0"),
     "causal, [CLS]": ("causal", putting((0, CLS)), "row 3 has a special token inside its text (token 0)"),
     "causal, short": ("causal", lambda rows: [{k: v[:9] for k, v in row.items()} for row in rows], "rows that are not full"),
     "mask out of order": (

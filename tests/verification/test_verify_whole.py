@@ -16,6 +16,7 @@ PAIRS: dict[str, list[Any]] = {
     "arrow-file": ["--format", "arrow-file", "--shards", 2],
     "parquet": ["--format", "parquet", "--shards", 2],
     "sop": ["--objective", "sop", "--provenance", "--dupe-factor", 2],
+    "documents": ["--objective", "documents", "--dupe-factor", 2, "--validation-fraction", 0.1, "--max-seq-length", 16],
     "full-sentences": ["--objective", "full-sentences", "--dupe-factor", 2, "--validation-fraction", 0.1],
     "causal": ["--objective", "causal", "--dupe-factor", 2, "--shards", 2],
     "pieces": ["--masking", "static", "--dupe-factor", 2, "--max-predictions", 7],
