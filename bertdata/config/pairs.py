@@ -7,7 +7,7 @@ from typing import Any
 
 from .base import FORMATS, FREE, Config, option
 
-__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "SEGMENTERS", "PairsConfig"]
+__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "PACKED", "SEGMENTERS", "PairsConfig"]
 
 OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
     "nsp": ("IsNext", "NotNext"),
@@ -17,6 +17,7 @@ OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in
     "causal": (),
 }
 LABEL_1 = {"nsp": "not_next", "sop": "swapped"}  # under which name a manifest counts the pairs with label 1
+PACKED = ("nsp", "sop", "documents", "causal")  # the objectives whose rows can be packed
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
@@ -50,6 +51,12 @@ class PairsConfig(Config):
         section=_ROWS,
         least=16,
         most=65536,
+    )
+    pack: bool = option(
+        False,
+        "Put several rows into one of `max_seq_length` tokens, by best fit; the column document_starts tells where each begins, "
+        "and models are to see each by itself.  Rows of causal then are of one document each.",
+        section=_ROWS,
     )
     short_seq_prob: float | None = option(
         None, "Share of pairs made shorter, by chance.", section=_ROWS, least=0, most=1, unset="0.1 for pairs, 0 for other rows"
@@ -125,6 +132,10 @@ class PairsConfig(Config):
             pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
         )
         self._require(pairs or not self.provenance, "`provenance` is for pairs: it tells where A and B came from")
+        self._require(
+            not self.pack or self.objective in PACKED,
+            f"`pack` is for {', '.join(PACKED)}: a row of {self.objective} is of several documents, and full, already",
+        )
         self._check_masks()
 
     def _check_masks(self) -> None:

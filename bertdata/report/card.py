@@ -83,11 +83,17 @@ def _digest(shards: list[dict[str, Any]]) -> str:
 
 
 def _masks(manifest: dict[str, Any]) -> list[str]:
-    """Say what pairs' columns hold that come with masks and words, and how many tokens are unknown."""
+    """Say what pairs' columns hold that come with packing, masks and words, and how many tokens are unknown."""
     config, statistics = manifest["config"], manifest.get("statistics")
     if not statistics:
         return []
     lines = [f"Of the text's tokens {statistics['unknown_share']:.4%} are `[UNK]`."]
+    if "parts" in statistics:
+        full = 1 - statistics["padding_share"]
+        lines.append(
+            f"Rows are packed, {full:.2%} of {config['max_seq_length']} places filled: {statistics['parts']:,} parts of the form "
+            "above, which begin at `document_starts`; a model is to see each by itself."
+        )
     if config["masking"] == "static":
         lines.append(
             f"Rows are masked: {statistics['masked_share']:.2%} of their tokens, at most {statistics['max_predictions']} in one; "

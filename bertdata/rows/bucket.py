@@ -93,7 +93,8 @@ class Pairs(NamedTuple):
 
     `continues` [T] is None unless words are to be stored that ``##`` does not tell.  `labels` [N], and `a_documents` and
     `b_documents` [N], which index the bucket's documents, are None for the objectives without a pair.  `tallies` count
-    documents, chunks and tokens, each copy for itself but the documents once.
+    documents, chunks and tokens, each copy for itself but the documents once.  Packed rows have `parts` [K + 1], where their
+    parts begin in the ids, and T; labels and documents then are of the parts, [K].
     """
 
     input_ids: npt.NDArray[Any]
@@ -104,6 +105,7 @@ class Pairs(NamedTuple):
     a_documents: Ints | None
     b_documents: Ints | None
     tallies: list[Tally]
+    parts: Ints | None = None
 
 
 def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
