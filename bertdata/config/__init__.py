@@ -7,7 +7,7 @@ from .base import FORMATS
 from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
 from .filters import FilterConfig
-from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig
+from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig, mask_shares
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
@@ -27,4 +27,5 @@ __all__ = [
     "parse_toml",
     "read_small",
     "read_toml",
+    "mask_shares",
 ]

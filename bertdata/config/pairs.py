@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import UsageError
 from .base import FORMATS, FREE, Config, option
 
-__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "PACKED", "SEGMENTERS", "PairsConfig"]
+__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "PACKED", "SEGMENTERS", "PairsConfig", "mask_shares"]
 
 OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
     "nsp": ("IsNext", "NotNext"),
@@ -21,7 +22,29 @@ PACKED = ("nsp", "sop", "documents", "causal")  # the objectives whose rows can 
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
-_MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece")  # fields of PairsConfig that static masks have
+_MASKS = (
+    "masked_lm_prob",
+    "max_predictions",
+    "whole_word",
+    "span",
+    "per_piece",
+    "mask_shares",
+)  # fields of PairsConfig that static masks have
+
+
+def mask_shares(text: str) -> tuple[float, float]:
+    """Read of ``80/10/10`` up to where [MASK], and up to where random words reach, in ``[0, 1]``; raise UsageError for no shares.
+
+    >>> mask_shares("80/10/10"), mask_shares("100/0/0")
+    ((0.8, 0.9), (1.0, 1.0))
+    """
+    try:
+        masked, random, kept = (float(share) for share in text.split("/"))
+    except ValueError:
+        masked = random = kept = -1.0
+    if min(masked, random, kept) < 0 or abs(masked + random + kept - 100) > 1e-9:
+        raise UsageError(f"`mask_shares` {text}: use three shares that make 100, as 80/10/10: [MASK], random, kept")
+    return masked / 100, (masked + random) / 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +126,11 @@ class PairsConfig(Config):
         "With `whole_word` or `span`: each piece by itself becomes [MASK], a random word or stays, not all of them alike.",
         section=_MASKING,
     )
+    mask_shares: str = option(
+        "80/10/10",
+        "Static masks: of 100 chosen tokens, how many become [MASK], become a random word, and stay.",
+        section=_MASKING,
+    )
     chinese_words: str = option(
         "none",
         "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
@@ -151,6 +179,7 @@ class PairsConfig(Config):
             self.objective != "causal" or not (static or words), f"{asked} does nothing with `objective` causal: it has no masks"
         )
         self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them")
+        mask_shares(self.mask_shares)
         whole = self.unit != "piece"
         self._require(whole or not self.per_piece, "`per_piece` is for `whole_word` or `span`: a piece is always drawn by itself")
         self._require(
