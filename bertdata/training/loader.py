@@ -59,10 +59,20 @@ def batches(
 ) -> DataLoader[Tensors]:
     """Return a loader of the batches of `steps` steps from `start_step` on, or of the rest of its epoch.
 
-    batch_size: of the global batch, of which `rank` gets its share.  A step is a global batch; steps are counted over all epochs.
-    whole: rows that do not fill a batch form a last, short one, so that an epoch has every row: for evaluation, whose masks then
-    are those of epoch 0.  widths: what batches are padded to; four equal steps up to the longest row if not given.  masks: how
-    rows are masked; as in BERT if not given.  Static masks are served as they are.
+    Args:
+        shards: The rows.
+        batch_size: Of the global batch, of which `rank` gets its share.
+        seed: Of the order and of the masks.
+        rank, world_size: Which process of how many this is.
+        start_step, steps: A step is a global batch; steps are counted over all epochs.
+        whole: Rows that do not fill a batch form a last, short one, so that an epoch has every row: for evaluation, whose masks
+            then are those of epoch 0.
+        widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
+        masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
+        dense_labels: See below.
+        unpadded: The parts of rows, or rows that are not packed, lie end to end.
+        workers: Processes that read; 0: this one does.
+        pin_memory: As of a DataLoader.
 
     A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids``, ``attention_mask`` [B, L], of pairs
     ``next_sentence_label`` [B], and ``masked_lm_positions``, ``masked_lm_labels`` [B, P] (not used: 0, `IGNORED`), or instead of
@@ -71,9 +81,9 @@ def batches(
 
     Packed rows also have ``position_ids`` [B, L], from 0 in each part, and ``document_ids`` [B, L], the number of the part from 1
     on, 0 being padding, of which `training.attention` makes masks; ``document_starts`` [B, D], 0 after the last; their labels of
-    pairs are [B, D], -100 after the last.  D is the same for all batches.  Their one width is the longest row.
+    pairs are [B, D], -100 after the last.  D is the same for all batches.
 
-    unpadded: the parts, or rows that are not packed, lie end to end: ``input_ids``, ``token_type_ids``, ``position_ids`` and
+    An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and
     ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32, where the K parts begin, and T; the number ``max_seqlen``, of tokens of the
     longest; of pairs ``next_sentence_label`` [K].
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Build
+from tiny import write_pairs
 
 from bertdata.config import PACKED
-from bertdata.config.train import ModelConfig
+from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 from bertdata.rows import masking
@@ -19,6 +20,7 @@ from bertdata.wordpiece import IGNORED
 torch = pytest.importorskip("torch")
 from bertdata.training import attention, loader  # noqa: E402
 from bertdata.training.masks import Schedule  # noqa: E402
+from bertdata.training.recipe import prepare  # noqa: E402
 from bertdata.training.trainer.model import BertForPreTraining  # noqa: E402
 
 LENGTH, SAME = 96, 1e-5
@@ -116,6 +118,20 @@ def test_shares(packed: dict[str, Shards], shares: str, mask: float, other: floa
 def test_no_shares(packed: dict[str, Shards], shares: str) -> None:
     with pytest.raises(UsageError, match="mask_shares"):
         loader.batches(packed["documents"], 8, masks=loader.MaskConfig(mask_shares=shares))
+
+
+def test_a_runs_phases_follow_one_schedule(tmp_path: Path) -> None:
+    data = write_pairs(tmp_path / "pairs", {"train": [[20] * 40]})
+    phases = tuple(Phase(shards=(str(data),), steps=steps) for steps in (30, 10))
+    made = prepare(TrainConfig(phases=phases, batch_size=4, masked_lm_prob=0.3, masked_lm_prob_end=0.1))
+    shares = [part.options["masks"].schedule for part in made.parts]
+    assert [round(value, 9) for share in shares for value in share] == [0.3, 0.15, 30, 0.15, 0.1, 10]
+
+
+def test_packed_rows_are_refused_where_they_would_be_misread(packed: dict[str, Shards]) -> None:
+    phase = Phase(shards=(str(packed["documents"].paths[0]),), steps=1)
+    with pytest.raises(UsageError, match="packed rows, which only the loader reads"):
+        prepare(TrainConfig(phases=(phase,), batch_size=4))
 
 
 def test_words_and_spans_end_with_their_document() -> None:
