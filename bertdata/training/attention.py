@@ -5,7 +5,7 @@
 
 In `transformers` attention by SDPA or eager attention lets the parts of a row see each other even where `position_ids` begin
 anew; only a mask of each pair of places does not.  Such a mask of B rows of L places has B L² values: of 8,192 places, 67 million
-for each row.  There `flex`, or unpadded batches and attention that takes ``cu_seqlens``, is the way.
+for each row.  There `flex`, or unpadded batches and flash attention (`for_flash_attention`), is the way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["attend", "block_mask", "documents_of", "flex", "for_transformers"]
+__all__ = ["attend", "block_mask", "documents_of", "flex", "for_flash_attention", "for_transformers"]
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
@@ -91,3 +91,14 @@ def for_transformers(batch: dict[str, Any], config: Any, dtype: torch.dtype = to
     if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
         return {**found, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
     return {**found, "attention_mask": added(None)}
+
+
+def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a model of `transformers` with flash attention for an unpadded batch of the loader.
+
+    They are those of its DataCollatorWithFlattening: ``input_ids``, ``labels`` and ``position_ids`` [1, T], and where parts lie.
+    """
+    found = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
+    for side in ("q", "k"):
+        found |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
+    return found

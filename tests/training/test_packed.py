@@ -13,7 +13,7 @@ from tiny import write_pairs
 from bertdata.config import PACKED
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.dataset.shards import Shards
-from bertdata.errors import UsageError
+from bertdata.errors import UsageError, VerificationError
 from bertdata.rows import masking
 from bertdata.wordpiece import IGNORED
 
@@ -211,6 +211,28 @@ def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], ob
         assert (words[numbers > 0] - torch.cat([one[0][0] for one in alone])).abs().max() < SAME
         used = torch.ones_like(starts, dtype=torch.bool) if flat else (starts > 0) | (torch.arange(starts.shape[1]) == 0)
         assert (relations[used] - torch.cat([one[1] for one in alone])).abs().max() < SAME
+
+
+def test_flash_attention_is_told_what_the_flattening_collator_tells(packed: dict[str, Shards]) -> None:
+    collate = pytest.importorskip("transformers").DataCollatorWithFlattening(return_flash_attn_kwargs=True)
+    made = loader.batches(packed["documents"], 8, unpadded=True)
+    batch = next(iter(made))
+    documents = _documents(packed["documents"], made.dataset.plan[0].rows)
+    ours = attention.for_flash_attention(batch)
+    theirs = collate([{"input_ids": document} for document in documents], return_tensors="pt")
+    assert sorted(ours) == sorted(theirs)
+    for name in sorted(ours.keys() - {"input_ids", "labels"}):
+        assert np.array_equal(ours[name], theirs[name]), name
+    restored = torch.where(ours["labels"] == IGNORED, ours["input_ids"], ours["labels"])
+    assert torch.equal(restored, theirs["input_ids"])
+
+
+def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest.MonkeyPatch) -> None:
+    shards = Shards(packed["documents"].paths)
+    column = shards._batches[0]["document_starts"]
+    monkeypatch.setitem(shards._batches[0], "document_starts", column._replace(values=np.full_like(column.values, LENGTH)))
+    with pytest.raises(VerificationError, match="a part begins after its row"):
+        shards.gather(np.arange(4), LENGTH)
 
 
 def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards]) -> None:

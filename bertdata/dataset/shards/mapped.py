@@ -185,6 +185,9 @@ class Shards:
                 }.get(name, width)
                 fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
                 found[name] = self._lists(name, places, most, fill)
+        if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
+            where = ", ".join(map(str, self.paths))
+            raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
         return found
 
     def _lists(self, name: str, places: list[tuple[int, int]], width: int, fill: int, kind: np.dtype[Any] | None = None) -> Array:
