@@ -6,6 +6,9 @@
 DIR is what make-pairs wrote; without it, pairs of the sample are made.  Both sides give padded and masked batches with segments
 and labels of the same rows, shuffled, with as many workers.  Batches a second are by the clock, after the first batches; beside
 them is the processor time of a batch, workers included, start and end as well.
+
+Of packed rows the batches of both are unpadded, and ours padded as well; Hugging Face's are the same parts of rows, through
+DataCollatorWithFlattening and then the masks of DataCollatorForLanguageModeling.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
@@ -43,7 +47,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         shards = Shards(options.directory or _sample(Path(scratch)))
         print(f"{shards.paths[0]}: {len(shards)} rows, batches of {options.batch_size} at up to {shards.max_seq_length}\n")
-        print(f"{'':34} {'workers':>7} {'batches/s':>10} {'rows/s':>10} {'CPU ms/batch':>13}")
+        what = "tokens/s" if shards.packed else "rows/s"
+        print(f"{'':34} {'workers':>7} {'batches/s':>10} {what:>10} {'CPU ms/batch':>13}")
         for workers in options.workers or [0, 2]:
             _compare(shards, options.batch_size, workers, options.seconds)
     return 0
@@ -52,17 +57,52 @@ def main() -> int:
 def _compare(shards: Shards, batch_size: int, workers: int, seconds: float) -> None:
     longest = [shards.max_seq_length]
 
-    def ours(widths: list[int] | None) -> Callable[[], Iterable[Any]]:
-        return lambda: loader.batches(shards, batch_size, steps=1 << 30, widths=widths, workers=workers)
+    def ours(**options: Any) -> Callable[[], Iterable[Any]]:
+        return lambda: loader.batches(shards, batch_size, steps=1 << 30, workers=workers, **options)
 
-    runs = {"bertdata, one width": ours(longest), "bertdata, four widths": ours(None)}
+    if shards.packed:
+        runs, per_row = {"bertdata, unpadded": ours(unpadded=True), "bertdata, padded": ours()}, float(shards.lengths.mean())
+    else:
+        runs, per_row = {"bertdata, one width": ours(widths=longest), "bertdata, four widths": ours()}, 1.0
     runs |= {"Hugging Face": theirs} if (theirs := _theirs(shards, batch_size, workers)) else {}
     rates = {}
     for name, make in runs.items():
         rates[name], spent = _rate(make, seconds)
-        print(f"{name:34} {workers:7} {rates[name]:10.1f} {rates[name] * batch_size:10.0f} {1000 * spent:13.2f}")
+        print(f"{name:34} {workers:7} {rates[name]:10.1f} {rates[name] * batch_size * per_row:10.0f} {1000 * spent:13.2f}")
     if theirs:
-        print(f"{'bertdata is faster by a factor of':34} {rates['bertdata, one width'] / rates['Hugging Face']:18.1f}\n")
+        print(f"{'bertdata is faster by a factor of':34} {rates[next(iter(runs))] / rates['Hugging Face']:18.1f}\n")
+
+
+def _flat(shards: Shards, batch_size: int, workers: int, rows: Any, tokenizer: Any) -> Callable[[], Iterable[Any]]:
+    """Return Hugging Face's loader of the parts of `batch_size` packed rows at a time, end to end and masked."""
+    import datasets
+    import transformers
+
+    packed = rows.with_format("numpy")
+    counts, parts = [], []
+    for row in packed:
+        own = np.split(row["input_ids"], row["document_starts"][1:])
+        counts.append(len(own))
+        parts += own
+    documents = datasets.Dataset.from_dict({"input_ids": parts})
+    flatten = transformers.DataCollatorWithFlattening(return_flash_attn_kwargs=True)  # type: ignore[no-untyped-call]
+    masks = transformers.DataCollatorForLanguageModeling(tokenizer)
+
+    def collate(features: list[dict[str, Any]]) -> dict[str, Any]:
+        batch = flatten(features, return_tensors="pt")
+        batch["input_ids"], batch["labels"] = masks.torch_mask_tokens(batch["input_ids"])
+        return dict(batch)
+
+    ends = np.append(0, np.cumsum(counts))
+
+    def make() -> Iterable[Any]:
+        while True:
+            order = np.random.default_rng(1).permutation(len(counts))
+            taken = [order[i : i + batch_size] for i in range(0, len(order) - batch_size + 1, batch_size)]
+            batches = [[part for row in own for part in range(ends[row], ends[row + 1])] for own in taken]
+            yield from DataLoader(documents, batch_sampler=batches, collate_fn=collate, num_workers=workers)
+
+    return make
 
 
 def _theirs(shards: Shards, batch_size: int, workers: int) -> Callable[[], Iterable[Any]] | None:
@@ -76,7 +116,10 @@ def _theirs(shards: Shards, batch_size: int, workers: int) -> Callable[[], Itera
     files = sorted((shards.paths[0] / "data").glob(f"{shards.split}-*.arrow"))
     rows = datasets.concatenate_datasets([datasets.Dataset.from_file(str(file)) for file in files])
     rows = rows.select_columns([name for name in shards.columns if not name.startswith("masked_lm_")])
-    collate = transformers.DataCollatorForLanguageModeling(transformers.AutoTokenizer.from_pretrained(str(shards.paths[0])))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(shards.paths[0]))
+    if shards.packed:
+        return _flat(shards, batch_size, workers, rows, tokenizer)
+    collate = transformers.DataCollatorForLanguageModeling(tokenizer)
 
     def make() -> Iterable[Any]:
         one = DataLoader(rows, batch_size, shuffle=True, drop_last=True, collate_fn=collate, num_workers=workers)

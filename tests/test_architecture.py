@@ -32,8 +32,13 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/arc
     "__main__": {"cli", "io"},
 }
 TRAINER = PACKAGE / "training" / "trainer"
-TORCH = {TRAINER, TRAINER.parent / "loader.py", TRAINER.parent / "trial.py"}  # the only files that import torch and safetensors
-TRAINER_LINES = 600
+TORCH = {
+    TRAINER,
+    TRAINER.parent / "attention.py",
+    TRAINER.parent / "loader.py",
+    TRAINER.parent / "trial.py",
+}  # the only files that import torch and safetensors
+TRAINER_LINES = 620
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
 

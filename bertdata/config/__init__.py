@@ -7,7 +7,7 @@ from .base import FORMATS
 from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
 from .filters import FilterConfig
-from .pairs import LABEL_1, MASKINGS, OBJECTIVES, SEGMENTERS, PairsConfig
+from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig, mask_shares
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
@@ -17,6 +17,7 @@ __all__ = [
     "LABEL_1",
     "MASKINGS",
     "OBJECTIVES",
+    "PACKED",
     "SEGMENTERS",
     "ChoiceConfig",
     "CorpusConfig",
@@ -26,4 +27,5 @@ __all__ = [
     "parse_toml",
     "read_small",
     "read_toml",
+    "mask_shares",
 ]

@@ -5,21 +5,46 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import UsageError
 from .base import FORMATS, FREE, Config, option
 
-__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "SEGMENTERS", "PairsConfig"]
+__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "PACKED", "SEGMENTERS", "PairsConfig", "mask_shares"]
 
 OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
     "nsp": ("IsNext", "NotNext"),
     "sop": ("in order", "swapped"),
+    "documents": (),
     "full-sentences": (),
     "causal": (),
 }
 LABEL_1 = {"nsp": "not_next", "sop": "swapped"}  # under which name a manifest counts the pairs with label 1
+PACKED = ("nsp", "sop", "documents", "causal")  # the objectives whose rows can be packed
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
-_MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece")  # fields of PairsConfig that static masks have
+_MASKS = (
+    "masked_lm_prob",
+    "max_predictions",
+    "whole_word",
+    "span",
+    "per_piece",
+    "mask_shares",
+)  # fields of PairsConfig that static masks have
+
+
+def mask_shares(text: str) -> tuple[float, float]:
+    """Read of ``80/10/10`` up to where [MASK], and up to where random words reach, in ``[0, 1]``; raise UsageError for no shares.
+
+    >>> mask_shares("80/10/10"), mask_shares("100/0/0")
+    ((0.8, 0.9), (1.0, 1.0))
+    """
+    try:
+        masked, random, kept = (float(share) for share in text.split("/"))
+    except ValueError:
+        masked = random = kept = -1.0
+    if min(masked, random, kept) < 0 or abs(masked + random + kept - 100) > 1e-9:
+        raise UsageError(f"`mask_shares` {text}: use three shares that make 100, as 80/10/10: [MASK], random, kept")
+    return masked / 100, (masked + random) / 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +63,8 @@ class PairsConfig(Config):
 
     objective: str = option(
         "nsp",
-        "nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  full-sentences: rows filled with sentences "
-        "(RoBERTa).  causal: running text cut to length (GPT).",
+        "nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  documents: text of one document (ModernBERT).  "
+        "full-sentences: rows filled with sentences, across documents (RoBERTa).  causal: running text cut to length (GPT).",
         section=_ROWS,
         choices=tuple(OBJECTIVES),
     )
@@ -49,6 +74,12 @@ class PairsConfig(Config):
         section=_ROWS,
         least=16,
         most=65536,
+    )
+    pack: bool = option(
+        False,
+        "Put several rows into one of `max_seq_length` tokens, by best fit; the column document_starts tells where each begins, "
+        "and models are to see each by itself.  Rows of causal then are of one document each.",
+        section=_ROWS,
     )
     short_seq_prob: float | None = option(
         None, "Share of pairs made shorter, by chance.", section=_ROWS, least=0, most=1, unset="0.1 for pairs, 0 for other rows"
@@ -95,6 +126,11 @@ class PairsConfig(Config):
         "With `whole_word` or `span`: each piece by itself becomes [MASK], a random word or stays, not all of them alike.",
         section=_MASKING,
     )
+    mask_shares: str = option(
+        "80/10/10",
+        "Static masks: of 100 chosen tokens, how many become [MASK], become a random word, and stay.",
+        section=_MASKING,
+    )
     chinese_words: str = option(
         "none",
         "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
@@ -123,8 +159,10 @@ class PairsConfig(Config):
         self._require(
             pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
         )
+        self._require(pairs or not self.provenance, "`provenance` is for pairs: it tells where A and B came from")
         self._require(
-            pairs or not self.provenance, f"`provenance` is for pairs: a row of {self.objective} may be of many documents"
+            not self.pack or self.objective in PACKED,
+            f"`pack` is for {', '.join(PACKED)}: a row of {self.objective} is of several documents, and full, already",
         )
         self._check_masks()
 
@@ -141,6 +179,7 @@ class PairsConfig(Config):
             self.objective != "causal" or not (static or words), f"{asked} does nothing with `objective` causal: it has no masks"
         )
         self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them")
+        mask_shares(self.mask_shares)
         whole = self.unit != "piece"
         self._require(whole or not self.per_piece, "`per_piece` is for `whole_word` or `span`: a piece is always drawn by itself")
         self._require(

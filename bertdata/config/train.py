@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from .base import FREE, Config
+from .pairs import mask_shares
 from .tables import from_table
 from .toml import parse_toml, read_toml
 
@@ -126,8 +127,10 @@ class TrainConfig(Config):
     batch_size: int = 256
     seed: int = 12345
     masked_lm_prob: float = 0.15
+    masked_lm_prob_end: float = 0.0  # at the last step, in a line from the first; 0: as at the first
     max_predictions: int = 0
     unit: str = "piece"
+    mask_shares: str = "80/10/10"
     precision: str = "fp32"
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)
@@ -147,6 +150,8 @@ class TrainConfig(Config):
         for name in ("workers", "max_predictions"):
             self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
         self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a share over 0, and 1 at most")
+        self._require(0 <= self.masked_lm_prob_end <= 1, "masked_lm_prob_end: use a share over 0, or 0 for masked_lm_prob")
+        mask_shares(self.mask_shares)
         self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
         for phase in self.phases:
             self._require(self.batch_size % phase.accumulation == 0, "phases.accumulation must divide batch_size")

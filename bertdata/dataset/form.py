@@ -201,6 +201,8 @@ def _pairs(made: dict[str, Any]) -> Iterator[str]:
     config = PairsConfig.of(made["config"])
     form: dict[str, Any] = dict.fromkeys(("rows", "documents", "repeated_ids", "tokens"), int)
     form |= dict.fromkeys(("mean_length", "padding_share", "unknown_share"), float)
+    if config.pack:
+        form |= {"parts": int}
     if name := LABEL_1.get(config.objective):
         form |= {name: int, f"{name}_share": float}
     if config.masking == "static":

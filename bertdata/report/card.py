@@ -11,9 +11,10 @@ from .words import count
 __all__ = ["reading_line", "write"]
 
 _WHAT = {
-    "documents": "Documents, one a row: sentences in order, and where paragraphs start.",
+    "": "Documents, one a row: sentences in order, and where paragraphs start.",
     "nsp": "Sentence pairs for BERT's next sentence prediction: `[CLS] A [SEP] B [SEP]`; label 0 IsNext, 1 NotNext.",
     "sop": "Sentence pairs for ALBERT's sentence order prediction: `[CLS] A [SEP] B [SEP]`; label 0 in order, 1 swapped.",
+    "documents": "Text of one document a row: `[CLS] … [SEP]`; longer documents are cut at ends of sentences.",
     "full-sentences": "Full sentences that fill a row, as for RoBERTa: `[CLS] … [SEP]`, and a `[SEP]` where a document ends.",
     "causal": "Running text cut to length, as for GPT: a `[SEP]` ends each document.",
 }
@@ -43,7 +44,7 @@ def write(manifest: dict[str, Any]) -> str:
         "",
         f"# {manifest['kind'].capitalize()}",
         "",
-        _WHAT[config.get("objective", "documents")] + (" Rows are not padded." if "objective" in config else ""),
+        _WHAT[config.get("objective", "")] + (" Rows are not padded." if "objective" in config else ""),
         *_masks(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",
         "",
@@ -82,11 +83,17 @@ def _digest(shards: list[dict[str, Any]]) -> str:
 
 
 def _masks(manifest: dict[str, Any]) -> list[str]:
-    """Say what pairs' columns hold that come with masks and words, and how many tokens are unknown."""
+    """Say what pairs' columns hold that come with packing, masks and words, and how many tokens are unknown."""
     config, statistics = manifest["config"], manifest.get("statistics")
     if not statistics:
         return []
     lines = [f"Of the text's tokens {statistics['unknown_share']:.4%} are `[UNK]`."]
+    if "parts" in statistics:
+        full = 1 - statistics["padding_share"]
+        lines.append(
+            f"Rows are packed, {full:.2%} of {config['max_seq_length']} places filled: {statistics['parts']:,} parts of the form "
+            "above, which begin at `document_starts`; a model is to see each by itself."
+        )
     if config["masking"] == "static":
         lines.append(
             f"Rows are masked: {statistics['masked_share']:.2%} of their tokens, at most {statistics['max_predictions']} in one; "

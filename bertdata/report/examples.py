@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["document_lines", "join", "pair_lines", "pick", "row"]
 
 Ids = npt.NDArray[Any]
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
+_OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document")
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 
 
@@ -71,23 +73,41 @@ def pair_lines(
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
     ids[positions] = labels
-    words = [pieces[i] for i in ids]
-    a = int((segments == 0).sum())
-    if names := OBJECTIVES[objective]:
-        label = pair["next_sentence_label"]
-        yield 0, f"row {number}  {names[label]} ({label})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
-        for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
-            origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
-            yield 2, f"{side}{origin}: {join(text)}"
+    starts = pair.get("document_starts")
+    if starts is None:
+        yield from _part_lines(f"row {number}", pair, ids, segments, pieces, OBJECTIVES[objective])
     else:
-        yield 0, f"row {number}  {len(ids)} tokens"
-        yield 2, join(words)
+        yield 0, f"row {number}  {len(ids)} tokens in {len(starts)} parts"
+        for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
+            own = {name: pair[name][nth] for name in _OF_PART if name in pair}
+            yield from _part_lines(f"part {nth}", own, ids[start:end], segments[start:end], pieces, OBJECTIVES[objective])
     yield 2, f"input_ids:      {_short(masked)}"
-    yield 2, f"token_type_ids: 0 x {a}" + (f", 1 x {len(ids) - a}" if a < len(ids) else "")
+    yield 2, f"token_type_ids: {', '.join(f'{segment} x {size}' for segment, size in _runs(segments))}"
     if len(positions):
         yield from _mask_lines("masked", masked, positions, labels, pieces)
     elif objective != "causal":
         yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, pieces, seed, epoch), pieces)
+
+
+def _part_lines(
+    name: str, pair: dict[str, Any], ids: Ids, segments: Ids, pieces: Sequence[str], names: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a row, or of a part of a packed one: label, lengths and text; `names` are those of its labels."""
+    words = [pieces[i] for i in ids]
+    if not names:
+        yield 0, f"{name}  {len(ids)} tokens"
+        yield 2, join(words)
+        return
+    label, a = pair["next_sentence_label"], int((segments == 0).sum())
+    yield 0, f"{name}  {names[label]} ({label})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
+    for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
+        origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
+        yield 2, f"{side}{origin}: {join(text)}"
+
+
+def _runs(values: Ids) -> Iterator[tuple[int, int]]:
+    """Yield each value and how many times it stands one behind the other."""
+    return ((value, len(list(run))) for value, run in groupby(values.tolist()))
 
 
 def _masked(ids: Ids, number: int, pieces: Sequence[str], seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:

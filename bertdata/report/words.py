@@ -83,10 +83,13 @@ def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
     told += f", [UNK] {_percent(values['unknown_share'])}"
     if "masked" in values:
         told += f", masked {_percent(values['masked_share'])}"
+    parts = values.get("parts", values["rows"])
+    if "parts" in values:
+        told = f"{parts:,} in {values['rows']:,} packed rows, {told}"
     if not (names := OBJECTIVES[config["objective"]]):
-        return f"{values['rows']:,} rows, {told}"
+        return told if "parts" in values else f"{parts:,} rows, {told}"
     key = LABEL_1[config["objective"]]
-    return f"{names[1]} {values[key]:,} of {values['rows']:,} ({values[f'{key}_share']:.4f}), {told}"
+    return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {told}"
 
 
 def _percent(share: float) -> str:

@@ -1,14 +1,16 @@
-"""Make the rows that BERT is trained on from a bucket of tokenized documents, for one of four objectives:
+"""Make the rows that BERT is trained on from a bucket of tokenized documents, for one of these objectives:
 
 ``nsp``             pairs for next sentence prediction, exactly half NotNext (BERT)
 ``sop``             pairs for sentence order prediction, exactly half swapped (ALBERT)
+``documents``       text of one document (ModernBERT)
 ``full-sentences``  full sentences that fill a row, across documents (RoBERTa)
 ``causal``          running text cut to length (GPT)
 
 bucket.py      what goes in and what comes out
 chunks.py      documents -> chunks, each cut into A and its true B
 exchange.py    half of the chunks exchange their Bs
-sentence_pairs.py, packed.py   chunks -> pairs; text -> rows without pairs
+sentence_pairs.py, documents.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
+pack.py        several rows in one
 
 Google's algorithm draws B at random and cuts it to fit, which lets the length of a pair tell its label; here labels differ in
 nothing but whether B follows A: the same lengths, the same documents, the same text, each used once in a copy.
@@ -19,8 +21,9 @@ from __future__ import annotations
 from collections import Counter
 
 from ..config import PairsConfig
-from . import packed, sentence_pairs
+from . import documents, running_text, sentence_pairs
 from .bucket import Bucket, Pairs, SpecialIds
+from .pack import pack
 
 __all__ = ["Bucket", "Pairs", "SpecialIds", "build", "statistics"]
 
@@ -31,11 +34,17 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str = 
     Raise EmptyResultError where no exchange between documents is possible; `name` says which bucket in the message.
     """
     if config.objective in ("nsp", "sop"):
-        return sentence_pairs.build(bucket, config, special, name)
-    return packed.build(bucket, config, special)
+        built = sentence_pairs.build(bucket, config, special, name)
+    elif config.objective == "documents" or config.pack:
+        built = documents.build(bucket, config, special)
+    else:
+        built = running_text.build(bucket, config, special)
+    return pack(built, config.max_seq_length, config.seed) if config.pack else built
 
 
 def statistics(pairs: Pairs) -> Counter[str]:
-    """Count rows, those of label 1, and the tokens they hold with [CLS] and [SEP]."""
+    """Count rows, their parts where they are packed, labels 1, and the tokens they hold with [CLS] and [SEP]."""
     ones = 0 if pairs.labels is None else int(pairs.labels.sum())
-    return Counter(rows=len(pairs.ends) - 1, ones=ones, tokens=int(pairs.ends[-1]))
+    rows = len(pairs.ends) - 1
+    parts = {} if pairs.parts is None else {"parts": len(pairs.parts) - 1}
+    return Counter(rows=rows, ones=ones, tokens=int(pairs.ends[-1]), **parts)

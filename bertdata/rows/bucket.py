@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import keys
 from ..tally import Tally
 
-__all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy"]
+__all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy", "text_tallies"]
 
 _ROWS = 4096  # rows that are copied at a time: their indices take 8 bytes a token
 Ints = npt.NDArray[np.int64]
@@ -93,7 +93,8 @@ class Pairs(NamedTuple):
 
     `continues` [T] is None unless words are to be stored that ``##`` does not tell.  `labels` [N], and `a_documents` and
     `b_documents` [N], which index the bucket's documents, are None for the objectives without a pair.  `tallies` count
-    documents, chunks and tokens, each copy for itself but the documents once.
+    documents, chunks and tokens, each copy for itself but the documents once.  Packed rows have `parts` [K + 1], where their
+    parts begin in the ids, and T; labels and documents then are of the parts, [K].
     """
 
     input_ids: npt.NDArray[Any]
@@ -104,6 +105,7 @@ class Pairs(NamedTuple):
     a_documents: Ints | None
     b_documents: Ints | None
     tallies: list[Tally]
+    parts: Ints | None = None
 
 
 def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
@@ -113,3 +115,12 @@ def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: In
         count = length[rows]
         within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
         target[np.repeat(to[rows], count) + within] = source[np.repeat(start[rows], count) + within]
+
+
+def text_tallies(bucket: Bucket, copies: int, chunks: int) -> list[Tally]:
+    """Count documents, chunks and tokens where all text is used: only documents without text give nothing."""
+    empty = int((bucket.sizes == 0).sum())
+    documents = Tally("documents", entered=len(bucket.ids), left=len(bucket.ids) - empty)
+    documents.dropped["no text"] = empty
+    tokens = len(bucket.tokens) * copies
+    return [documents, Tally("chunks", entered=chunks, left=chunks), Tally("tokens", entered=tokens, left=tokens)]

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from ..config import PairsConfig
+from ..config import PairsConfig, mask_shares
 from ..wordpiece import IGNORED, continues_word
 
 __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
@@ -91,6 +91,7 @@ def mask(
     unit: str = "piece",
     per_piece: bool = False,
     continues: Flags | None = None,
+    shares: str = "80/10/10",
 ) -> tuple[Ids, Ids, Ids]:
     """Mask ``ids`` [B, L], padded with a special id; ``rows`` [B] are the rows' numbers in the data set.
 
@@ -98,7 +99,8 @@ def mask(
     label `IGNORED`.  Of the n maskable tokens of a row exactly round(0.15 n) are selected, at least 1 and at most P; with
     ``unit="word"`` whole words, as many tokens on average, and with ``"span"`` runs of words.  All pieces of a word or span are
     treated alike, replaced by [MASK] or by random pieces or kept, unless `per_piece`.  ``continues`` [B, L] tells which tokens
-    continue the word before them; without it ``##`` does.  No word reaches over a special token.
+    continue the word before them; without it ``##`` does.  No word and no span reaches over a special token, so none over two
+    parts of a packed row.  `shares` are those of [MASK], random and kept pieces.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
@@ -116,11 +118,18 @@ def mask(
         selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch)
     row, column = np.nonzero(selected)
     drawn = column if first is None or per_piece else first[row, column]
-    return _replace(ids, vocabulary, row_keys, row, column, drawn, max_predictions)
+    return _replace(ids, vocabulary, row_keys, row, column, drawn, max_predictions, mask_shares(shares))
 
 
 def _replace(
-    ids: Ids, vocabulary: MaskVocabulary, row_keys: keys.Bits, row: Ids, column: Ids, drawn: Ids, width: int
+    ids: Ids,
+    vocabulary: MaskVocabulary,
+    row_keys: keys.Bits,
+    row: Ids,
+    column: Ids,
+    drawn: Ids,
+    width: int,
+    shares: tuple[float, float],
 ) -> tuple[Ids, Ids, Ids]:
     """Replace the tokens at (row, column) by [MASK] or a random word, or keep them; those of a row with equal `drawn` alike."""
     masked = ids.copy()
@@ -128,7 +137,7 @@ def _replace(
     counts = np.bincount(row, minlength=len(ids))
     kind = _kinds(row_keys, row, drawn, counts)
     picks = keys.below(keys.at(keys.substream(row_keys, _WORDS)[row], column), len(vocabulary.words))
-    masked[row, column] = np.where(kind < 0.8, vocabulary.mask_id, np.where(kind < 0.9, vocabulary.words[picks], old))
+    masked[row, column] = np.where(kind < shares[0], vocabulary.mask_id, np.where(kind < shares[1], vocabulary.words[picks], old))
     nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)  # of its row's selected tokens
     positions = np.zeros((len(ids), width), np.int64)
     labels = np.full((len(ids), width), IGNORED, np.int64)

@@ -53,25 +53,44 @@ def batches(
     widths: Sequence[int] | None = None,
     masks: MaskConfig | None = None,
     dense_labels: bool = False,
+    unpadded: bool = False,
     workers: int = 0,
     pin_memory: bool = False,
 ) -> DataLoader[Tensors]:
     """Return a loader of the batches of `steps` steps from `start_step` on, or of the rest of its epoch.
 
-    batch_size: of the global batch, of which `rank` gets its share.  A step is a global batch; steps are counted over all epochs.
-    whole: rows that do not fill a batch form a last, short one, so that an epoch has every row: for evaluation, whose masks then
-    are those of epoch 0.  widths: what batches are padded to; four equal steps up to the longest row if not given.  masks: how
-    rows are masked; as in BERT if not given.  Static masks are served as they are.
+    Args:
+        shards: The rows.
+        batch_size: Of the global batch, of which `rank` gets its share.
+        seed: Of the order and of the masks.
+        rank, world_size: Which process of how many this is.
+        start_step, steps: A step is a global batch; steps are counted over all epochs.
+        whole: Rows that do not fill a batch form a last, short one, so that an epoch has every row: for evaluation, whose masks
+            then are those of epoch 0.
+        widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
+        masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
+        dense_labels: See below.
+        unpadded: The parts of rows, or rows that are not packed, lie end to end.
+        workers: Processes that read; 0: this one does.
+        pin_memory: As of a DataLoader.
 
     A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids``, ``attention_mask`` [B, L], of pairs
     ``next_sentence_label`` [B], and ``masked_lm_positions``, ``masked_lm_labels`` [B, P] (not used: 0, `IGNORED`), or instead of
     these, with `dense_labels`, ``labels`` [B, L] (`IGNORED`, -100, where nothing is predicted).  Of the objective causal,
     ``input_ids``, ``attention_mask`` and ``labels``.  P is the same for all batches of one width.
 
+    Packed rows also have ``position_ids`` [B, L], from 0 in each part, and ``document_ids`` [B, L], the number of the part from 1
+    on, 0 being padding, of which `training.attention` makes masks; ``document_starts`` [B, D], 0 after the last; their labels of
+    pairs are [B, D], -100 after the last.  D is the same for all batches.
+
+    An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and
+    ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32, where the K parts begin, and T; the number ``max_seqlen``, of tokens of the
+    longest; of pairs ``next_sentence_label`` [K].
+
     ``loader.dataset.plan`` tells epoch and rows of a step, and how many rows an epoch leaves over.
     """
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-    dataset = Batches(shards, batch_size, **options, masks=masks, dense_labels=dense_labels)
+    dataset = Batches(shards, batch_size, **options, masks=masks, dense_labels=dense_labels, unpadded=unpadded)
     return DataLoader(
         dataset,
         batch_size=None,
@@ -128,19 +147,20 @@ class Batches(Dataset[Tensors]):
         widths: Sequence[int] | None = None,
         masks: MaskConfig | None = None,
         dense_labels: bool = False,
+        unpadded: bool = False,
     ) -> None:
         masks = masks or MaskConfig()
         if not 0 <= rank < world_size or batch_size % world_size:
             raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
         masks.check(shards)
         options = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-        self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels}
+        self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels, "unpadded": unpadded}
         self._shards, self._seed, self._rank, self._world_size = shards, seed, rank, world_size
-        self._masks, self._dense = masks, dense_labels
+        self._masks, self._form = masks, "unpadded" if unpadded else "dense" if dense_labels else "sparse"
         self.plan = plan.BatchPlan(
             shards.lengths,
             batch_size,
-            widths=widths or plan.widths(shards.max_seq_length),
+            widths=widths or ([shards.max_seq_length] if shards.packed else plan.widths(shards.max_seq_length)),
             seed=seed,
             parts=list(zip(shards.rows, shards.weights, strict=True)),
             whole=whole,
@@ -153,7 +173,7 @@ class Batches(Dataset[Tensors]):
     def __getitem__(self, step: int) -> Tensors:
         """Return a step's batch; from a worker, narrow arrays go to the main process and become tensors there."""
         arrays = self._arrays(self.plan[step])
-        return _PickledBatch(arrays, self._dense) if get_worker_info() else _tensors(arrays, self._dense)  # type: ignore[return-value]
+        return _PickledBatch(arrays, self._form) if get_worker_info() else _tensors(arrays, self._form)  # type: ignore[return-value]
 
     def _arrays(self, batch: plan.Batch) -> Arrays:
         count = len(batch.rows)
@@ -165,7 +185,7 @@ class Batches(Dataset[Tensors]):
         elif self._shards.masking == "none":
             numbers = batch.rows[own] + batch.copies[own] * len(self._shards)
             arrays |= self._mask(arrays["input_ids"], continues, batch, numbers)
-        return arrays
+        return _unpadded(arrays) if self._form == "unpadded" else arrays
 
     def _mask(self, ids: npt.NDArray[Any], continues: Any, batch: plan.Batch, numbers: npt.NDArray[Any]) -> Arrays:
         """Mask rows; what is masked of a row depends on no other row, and not on the width."""
@@ -177,10 +197,11 @@ class Batches(Dataset[Tensors]):
             epoch=batch.epoch,
             rows=numbers,
             max_predictions=self.predictions(batch.width),
-            masked_lm_prob=masks.masked_lm_prob,
+            masked_lm_prob=masks.schedule.at(batch.step),
             unit=masks.unit,
             per_piece=masks.per_piece,
             continues=continues,
+            shares=masks.mask_shares,
         )
         return {
             "input_ids": masked,
@@ -193,12 +214,45 @@ class Batches(Dataset[Tensors]):
         masks = self._masks
         if masks.unit == "word":  # how far a word may reach over a row's share must not depend on the width
             width = self.plan.widths[-1]
-        most = masking.predictions_per_row(width, masks.masked_lm_prob, masks.unit)
+        most = masking.predictions_per_row(width, max(masks.schedule[:2]), masks.unit)  # of all steps, so shapes stay
         return min(most, masks.max_predictions) if masks.max_predictions else most
 
 
 def _batches(shards: Shards, batch_size: int, options: dict[str, Any]) -> Batches:
     return Batches(shards, batch_size, **options)
+
+
+def _unpadded(arrays: Arrays) -> Arrays:
+    """Put the parts of rows end to end, and their labels beside them."""
+    attention, ids = arrays["attention_mask"], arrays["input_ids"]
+    row, part = _parts(arrays, len(ids))
+    ends = np.append(0, np.cumsum(attention.sum(1)))
+    starts = np.append(ends[row] + (arrays["document_starts"][row, part] if "document_starts" in arrays else 0), ends[-1])
+    found: Arrays = {"input_ids": ids[attention]}
+    if "token_type_ids" in arrays:
+        found["token_type_ids"] = arrays["token_type_ids"][attention]
+    if "masked_lm_labels" in arrays:
+        labels = np.full(len(found["input_ids"]), IGNORED, np.int32)
+        used = arrays["masked_lm_labels"] != IGNORED
+        labels[(ends[:-1, None] + arrays["masked_lm_positions"])[used]] = arrays["masked_lm_labels"][used]
+    else:
+        labels = found["input_ids"].astype(np.int32)
+        labels[starts[:-1]] = IGNORED
+    found |= {"labels": labels, "cu_seqlens": starts.astype(np.int32)}
+    if "next_sentence_label" in arrays:
+        own = arrays["next_sentence_label"]
+        found["next_sentence_label"] = own if own.ndim == 1 else own[row, part]
+    return found
+
+
+def _parts(arrays: Arrays, rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the row of each part, and its number in that row."""
+    if "document_starts" not in arrays:
+        return np.arange(rows), np.zeros(rows, np.int64)
+    used = arrays["document_starts"] > 0
+    used[:, :1] = True
+    row, part = np.nonzero(used)
+    return row, part
 
 
 class _PickledBatch:
@@ -207,19 +261,35 @@ class _PickledBatch:
     PyTorch sends each tensor as an open file of shared memory, which takes longer, and open files may run out.
     """
 
-    def __init__(self, arrays: Arrays, dense: bool) -> None:
-        self._arrays, self._dense = arrays, dense
+    def __init__(self, arrays: Arrays, form: str) -> None:
+        self._arrays, self._form = arrays, form
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _tensors, (self._arrays, self._dense)
+        return _tensors, (self._arrays, self._form)
 
 
-def _tensors(arrays: Arrays, dense: bool) -> Tensors:
-    """Turn arrays into tensors of int64, and masked positions into dense labels where they are wanted."""
+def _tensors(arrays: Arrays, form: str) -> Tensors:
+    """Turn arrays into tensors of int64, add positions, and turn masked positions into dense labels where they are wanted."""
     tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
+    if form == "unpadded":
+        starts = tensors["cu_seqlens"]
+        sizes = starts.diff()
+        tensors["position_ids"] = torch.arange(int(starts[-1])) - torch.repeat_interleave(starts[:-1], sizes)
+        tensors["cu_seqlens"] = starts.int()
+        return {**tensors, "max_seqlen": int(sizes.max()) if len(sizes) else 0}  # type: ignore[dict-item]
+    if "document_starts" in tensors:
+        row, part = map(torch.from_numpy, _parts(arrays, len(tensors["input_ids"])))
+        starts = tensors["document_starts"][row, part]
+        begins = torch.zeros_like(tensors["input_ids"])
+        begins[row, starts] = 1
+        tensors["document_ids"] = begins.cumsum(1) * tensors["attention_mask"]
+        begins[row, starts] = starts
+        tensors["position_ids"] = torch.arange(begins.shape[1]) - begins.cummax(1).values
     if "masked_lm_labels" not in tensors:
         tensors["labels"] = tensors["input_ids"].masked_fill(tensors["attention_mask"] == 0, IGNORED)
-    elif dense:
+        if "document_starts" in tensors:
+            tensors["labels"][row, starts] = IGNORED  # the last token of another part tells nothing of it
+    elif form == "dense":
         positions, labels = tensors.pop("masked_lm_positions"), tensors.pop("masked_lm_labels")
         tensors["labels"] = torch.full_like(tensors["input_ids"], IGNORED).scatter_(1, positions, labels)
     return tensors

@@ -3,33 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
+from ..config import mask_shares
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..rows import masking
 
-__all__ = ["MaskConfig"]
+__all__ = ["MaskConfig", "Schedule"]
+
+
+class Schedule(NamedTuple):
+    """A share that goes from `first`, at step 0, in a line to `last`, at step `steps`, and stays there.
+
+    >>> Schedule(0.3, 0.15, 1000).at(500)  # GPT-BERT's (Charpentier and Samuel 2024): from 0.30 to 0.15 over the run
+    0.225
+    """
+
+    first: float
+    last: float
+    steps: int
+
+    def at(self, step: int) -> float:
+        """Return the share of a step."""
+        return self.first + (self.last - self.first) * min(1.0, step / self.steps)
 
 
 @dataclass(frozen=True)
 class MaskConfig:
     """How rows are masked when they are read; the defaults are BERT's.
 
-    masked_lm_prob: the share of a row's tokens that is predicted.  max_predictions: the most of them; 0 for no limit but the
-    share.  unit: ``piece``, ``word`` (whole words) or ``span`` (runs of words).  per_piece: draw [MASK], random or kept for each
-    piece, and not once for a word or span.  `bertdata.rows.masking.mask` says more.
+    masked_lm_prob: the share of a row's tokens that is predicted, of a `Schedule` by step.  max_predictions: the most of
+    them; 0 for no limit but the share.  unit: ``piece``, ``word`` (whole words) or ``span`` (runs of words).  per_piece: draw
+    [MASK], random or kept for each piece, and not once for a word or span.  mask_shares: of [MASK], random and kept pieces.
+    `bertdata.rows.masking.mask` says more.
     """
 
-    masked_lm_prob: float = 0.15
+    masked_lm_prob: float | Schedule = 0.15
     max_predictions: int = 0
     unit: str = "piece"
     per_piece: bool = False
+    mask_shares: str = "80/10/10"
+
+    @property
+    def schedule(self) -> Schedule:
+        """The shares by step."""
+        prob = self.masked_lm_prob
+        return prob if isinstance(prob, Schedule) else Schedule(prob, prob, 1)
 
     def check(self, shards: Shards) -> None:
         """Raise UsageError for values that cannot be, or where rows have masks of their own or none."""
         if self.unit not in masking.UNITS:
             raise UsageError(f"unit {self.unit!r}: use one of {', '.join(masking.UNITS)}")
-        if not 0 < self.masked_lm_prob <= 1 or self.max_predictions < 0:
+        mask_shares(self.mask_shares)
+        first, last, steps = self.schedule
+        if not (0 < first <= 1 and 0 < last <= 1 and steps >= 1) or self.max_predictions < 0:
             raise UsageError(f"{self}: masked_lm_prob is over 0 and up to 1, max_predictions not below 0")
         if self != MaskConfig() and (shards.masking == "static" or shards.objective == "causal"):
             reason = "has no masks" if shards.objective == "causal" else "is masked already"

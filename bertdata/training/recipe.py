@@ -13,11 +13,11 @@ from ..dataset import manifest
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..rows.masking import UNITS
-from .masks import MaskConfig
+from .masks import MaskConfig, Schedule
 
 __all__ = ["Part", "Recipe", "prepare"]
 
-_MASKS = ("masked_lm_prob", "max_predictions", "unit")
+_MASKS = ("masked_lm_prob", "masked_lm_prob_end", "max_predictions", "unit", "mask_shares")
 
 
 class Part(NamedTuple):
@@ -54,7 +54,7 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         shards = Shards(phase.shards, weights=phase.weights or None)
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
         if shards.masking == "none":
-            options["masks"] = MaskConfig(**{name: getattr(config, name) for name in _MASKS})
+            options["masks"] = _masks(config, parts[-1].end if parts else 0, phase.steps)
         parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase), options))
     for part in parts:
         _check(config, part, parts[0].shards, processes)
@@ -73,6 +73,15 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     return Recipe(config, model, parts, bool(OBJECTIVES[first.objective]), {**identity, "model": model.identity()})
 
 
+def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
+    """Return how a phase is masked whose first step is `first`, counted over the whole run."""
+    prob: float | Schedule = config.masked_lm_prob
+    if config.masked_lm_prob_end:
+        whole = Schedule(config.masked_lm_prob, config.masked_lm_prob_end, config.total_steps)
+        prob = Schedule(whole.at(first), whole.at(first + steps), steps)
+    return MaskConfig(prob, max_predictions=config.max_predictions, unit=config.unit, mask_shares=config.mask_shares)
+
+
 def _validation(phase: Phase) -> Shards | None:
     made = [manifest.read(Path(path)) for path in phase.shards]
     all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in made)
@@ -83,6 +92,8 @@ def _check(config: TrainConfig, part: Part, first: Shards, processes: int) -> No
     shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
     if shards.objective == "causal":
         raise UsageError(f"{where} is of the objective causal, but BERT sees what follows: make pairs with another `objective`")
+    if shards.packed:
+        raise UsageError(f"{where} has packed rows, which only the loader reads: make pairs without `pack`")
     if (shards.pieces, shards.objective) != (first.pieces, first.objective):
         raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
     if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:

@@ -56,6 +56,8 @@ def check(
     _each(rows, ~vocabulary.never[was], ends, "has a mask on a special token")
     fits = (now == was) | (now == vocabulary.mask_id) | ~vocabulary.never[now]
     _each(rows, fits, ends, "has a special token in the place of a word")
+    if config.mask_shares == "100/0/0":
+        _each(rows, now == vocabulary.mask_id, ends, "has a masked place without [MASK]")
     maskable = ~vocabulary.never[rows.ids]
     wanted = np.add.reduceat(maskable, rows.starts, dtype=np.int64)
     share = np.clip(np.rint(wanted * (config.masked_lm_prob or 0.0)), 1, max_predictions_of(config))

@@ -1,8 +1,10 @@
 """The laws of rows: how long they are, where [CLS] and [SEP] stand, which segment a token is of, how labels are shared out.
 
     nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
+    documents         [CLS] … [SEP], segment ids 0, no other special token; begins with a word, but for the rest of a long one
     full-sentences    [CLS] … [SEP], segment ids 0
     causal            no [CLS], segment ids 0, all rows full but one in each copy
+    packed            each part is a row by the laws above; a part of causal has no [SEP] but at its end; no two rows fit in one
 
 Rows are looked at some at a time, all of them at once by NumPy.
 """
@@ -28,25 +30,34 @@ from .rows import Rows, SpecialPieces
 __all__ = ["check"]
 
 _TOKENS = 1 << 20  # looked at, at a time
+_NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
 def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
     """Check a shard of rows; return how many rows, tokens, labels 1, maskable and masked tokens it has."""
-    columns = ["input_ids", "token_type_ids"]
+    columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
     columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
     columns += ["continues_word"] if config.chinese_words != "none" else []
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
-    columns += ["a_document", "b_document"] if config.provenance else []
+    columns += _NAMES if config.provenance else []
     schema = pair_schema(len(vocabulary.never), columns)
     found: Counter[str] = Counter()
+    lengths: list[Array] = []
     for batch in batches.read(path, config.format, schema, entry):
         for part in _parts(batch):
             found.update(_part(part, found["rows"], config, vocabulary))
+            lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
+    if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
+        raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
     if config.objective in LABEL_1:
         _check_share(found, config)
-    elif config.objective == "causal" and found["short"] > config.dupe_factor:
+    elif found["inside"] > found["one word"]:
+        raise CheckFailed(
+            f"has {found['inside']} rows that begin inside a word, but only {found['one word']} that a part of one word fills"
+        )
+    elif config.objective == "causal" and not config.pack and found["short"] > config.dupe_factor:
         raise CheckFailed(f"has {found['short']} rows that are not full: of running text, only the last of a copy is short")
     return found
 
@@ -54,8 +65,8 @@ def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: Sp
 def _check_share(found: Counter[str], config: PairsConfig) -> None:
     """Raise CheckFailed unless half of the labels are 1: of each copy one more or less, as two chunks exchange, or half a one."""
     most = config.dupe_factor * (2 if config.objective == "nsp" else 1)
-    if abs(2 * found["ones"] - found["rows"]) > most:
-        raise CheckFailed(f"has {found['ones']:,} labels 1 in {found['rows']:,} rows, which is not half")
+    if abs(2 * found["ones"] - found["labels"]) > most:
+        raise CheckFailed(f"has {found['ones']:,} labels 1 in {found['labels']:,}, which is not half")
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -73,31 +84,63 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
     segments, other = flat(batch.column("token_type_ids"))
     rows = Rows(ids, segments, ends, first)
     rows.hold(np.diff(other) == rows.lengths, "has not one segment id for each token")
-    least = {"nsp": 5, "sop": 5, "full-sentences": 3, "causal": 1}[config.objective]
-    rows.hold(rows.lengths >= least, f"has less than {least} tokens")
     rows.hold(rows.lengths <= config.max_seq_length, f"has more than {config.max_seq_length} tokens")
+    whole, counts = rows, Counter(rows=batch.num_rows, tokens=len(ids))
+    if config.pack:
+        rows = _parts_of(rows, batch)
+        counts["parts"] = len(rows.lengths)
+    least = {"nsp": 5, "sop": 5, "documents": 3, "full-sentences": 3, "causal": 1}[config.objective]
+    rows.hold(rows.lengths >= least, f"has less than {least} tokens")
     _in_range(rows, vocabulary)
-    counts = Counter(rows=batch.num_rows, tokens=len(ids))
     joined = None
     if config.chinese_words != "none":
         joined, other = flat(batch.column("continues_word"))
-        rows.hold(np.diff(other) == rows.lengths, "has not one continues_word for each token")
+        whole.hold(np.diff(other) == whole.lengths, "has not one continues_word for each token")
     if config.masking == "static":
         positions, labels = (flat(batch.column(f"masked_lm_{name}")) for name in ("positions", "labels"))
-        rows.ids, masked = masks.restore(rows, positions, labels, config, vocabulary)
-        counts.update(masks.check(rows, ids, masked, config, vocabulary, joined))
+        rows.ids, masked = masks.restore(whole, positions, labels, config, vocabulary)
+        whole.ids = rows.ids
+        counts.update(masks.check(whole, ids, masked, config, vocabulary, joined))
     counts["text"] = _special_tokens(rows, config, vocabulary)
     if joined is not None:
         rows.hold_tokens(~(joined & vocabulary.never[rows.ids]), "goes on with a word at a special token")
+    if config.objective == "documents":
+        counts.update(_cut_words(rows, vocabulary.continues[rows.ids] if joined is None else joined, config.max_seq_length))
     if config.objective in LABEL_1:
-        label = batch.column("next_sentence_label").to_numpy()
+        label, *names = (
+            _of_parts(whole, rows, batch, name) for name in ("next_sentence_label", *_NAMES[: 2 * config.provenance])
+        )
+        label = label.to_numpy()
         rows.hold((label == 0) | (label == 1), "has a label other than 0 and 1")
-        counts["ones"] = int(label.sum())
-        if config.provenance:
-            _documents(rows, batch, label, config)
+        counts.update(ones=int(label.sum()), labels=len(label))
+        if names:
+            _documents(rows, names, label, config)
     elif config.objective == "causal":
         counts["short"] = int((rows.lengths < config.max_seq_length).sum())
     return counts
+
+
+def _parts_of(rows: Rows, batch: pa.RecordBatch) -> Rows:
+    """Return the parts of packed rows, whose starts must be places in their row, in order, the first one 0."""
+    starts, ends = flat(batch.column("document_starts"))
+    counts = np.diff(ends)
+    rows.hold(counts >= 1, "has no part")
+    where = np.repeat(rows.starts, counts) + starts
+    rows.hold(where[ends[:-1]] == rows.starts, "has a first part that does not begin with it")
+    rising = np.diff(where, prepend=-1) > 0
+    inside = starts < np.repeat(rows.lengths, counts)
+    rows.hold(np.logical_and.reduceat(rising & inside, ends[:-1]), "has parts that are not in order, or begin after its end")
+    return Rows(rows.ids, rows.segments, np.append(where, rows.ends[-1]), rows.first, ends)
+
+
+def _of_parts(whole: Rows, rows: Rows, batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column that has a value for each row, or for each part of packed ones."""
+    column = batch.column(name)
+    if rows.rows is None:
+        return column
+    ends = np.asarray(column.offsets.to_numpy(), np.int64)
+    whole.hold(np.asarray(np.diff(ends) == np.diff(rows.rows)), f"has not one {name} for each part")
+    return column.values.slice(ends[0], ends[-1] - ends[0])
 
 
 def flat(column: pa.Array) -> tuple[Array, Array]:
@@ -119,21 +162,31 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
     never = vocabulary.never[ids]
     if config.objective == "causal":
         allowed = ids == vocabulary.sep_id
+        if rows.rows is not None:
+            allowed &= np.isin(np.arange(len(ids)), ends[1:] - 1)
     else:
         rows.hold(ids[starts] == vocabulary.cls_id, "does not begin with [CLS]")
         rows.hold(ids[ends[1:] - 1] == vocabulary.sep_id, "does not end with [SEP]")
-        if config.objective == "full-sentences":
-            allowed = ids == vocabulary.sep_id
-        else:
-            allowed = np.zeros(len(ids), bool)
+        allowed = ids == vocabulary.sep_id if config.objective == "full-sentences" else np.zeros(len(ids), bool)
+        if config.objective in LABEL_1:
             allowed[_first_of_b(rows) - 1] = True
             rows.hold(ids[np.flatnonzero(allowed)] == vocabulary.sep_id, "has no [SEP] where A ends by its segment ids")
-            allowed[ends[1:] - 1] = True
+        allowed[ends[1:] - 1] = True
         allowed[starts] = True
     rows.hold_tokens(~never | allowed, "has a special token inside its text")
     if config.objective not in LABEL_1 and rows.segments.any():
         rows.hold_tokens(rows.segments == 0, "has a segment id other than 0")
     return len(ids) - int(np.count_nonzero(never))
+
+
+def _cut_words(rows: Rows, goes_on: Array, most: int) -> Counter[str]:
+    """Count the rows that begin inside a word, and those that a word, or a part of one, fills: a cut inside a word leaves one.
+
+    `goes_on` tells of each token whether it goes on with a word.
+    """
+    inside = np.add.reduceat(goes_on, rows.starts, dtype=np.int64)
+    first = goes_on[rows.starts + 1]
+    return Counter({"inside": int(first.sum()), "one word": int(((rows.lengths == most) & (inside - first == most - 3)).sum())})
 
 
 def _first_of_b(rows: Rows) -> Array:
@@ -152,9 +205,8 @@ def _first_of_b(rows: Rows) -> Array:
     return np.asarray(b)
 
 
-def _documents(rows: Rows, batch: pa.RecordBatch, label: Array, config: PairsConfig) -> None:
-    """Check where A and B came from: NotNext from two documents, everything else from one."""
-    names = batch.column("a_document"), batch.column("b_document")
+def _documents(rows: Rows, names: list[pa.Array], label: Array, config: PairsConfig) -> None:
+    """Check where A and B came from, their documents' `names`: NotNext from two documents, everything else from one."""
     for name in names:
         rows.hold(np.asarray(pc.binary_length(name).to_numpy(zero_copy_only=False)) > 0, "does not say where it came from")
     same = np.asarray(pc.equal(*names).to_numpy(zero_copy_only=False))

@@ -39,12 +39,16 @@ def special_pieces(pieces: list[str]) -> SpecialPieces:
 
 @dataclass
 class Rows:
-    """Some rows of a shard: `ids` and `segments` of their tokens [T], where each row ends [N + 1], the number of the first."""
+    """Some rows of a shard: `ids` and `segments` of their tokens [T], where each row ends [N + 1], the number of the first.
+
+    The parts of packed rows are looked at as rows are; `rows` [N + 1] then tells where the rows that hold them end in the parts.
+    """
 
     ids: Array
     segments: Array
     ends: Array
     first: int
+    rows: Array | None = None
 
     @property
     def starts(self) -> Array:
@@ -59,11 +63,16 @@ class Rows:
     def hold(self, holds: Array, what: str) -> None:
         """Raise CheckFailed, with the number of the first row [N] that does not hold a law."""
         if not holds.all():
-            raise CheckFailed(f"row {self.first + int(np.argmin(holds))} {what}")
+            raise CheckFailed(f"row {self._number(int(np.argmin(holds)))} {what}")
 
     def hold_tokens(self, holds: Array, what: str) -> None:
         """The same of tokens [T]."""
         if not holds.all():
             at = int(np.argmin(holds))
             row = int(np.searchsorted(self.ends, at, "right")) - 1
-            raise CheckFailed(f"row {self.first + row} {what} (token {at - int(self.ends[row])})")
+            begin = self.ends[row] if self.rows is None else self.ends[self.rows[self._number(row) - self.first]]
+            raise CheckFailed(f"row {self._number(row)} {what} (token {at - int(begin)})")
+
+    def _number(self, at: int) -> int:
+        """Return the number of the row that is, or holds, the one at this place."""
+        return self.first + (at if self.rows is None else int(np.searchsorted(self.rows, at, "right")) - 1)

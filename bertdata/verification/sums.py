@@ -70,7 +70,7 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
         return
     for split, told in manifest["splits"].items():
         stage = _stage(split)
-        yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, found[split]["rows"])
+        yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, found[split][_chunks(config)])
         yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, found[split]["text"])
         yield from _same(f"splits.{split}.documents", told["documents"], tallies[f"{stage}documents"].entered)
         yield from _statistics(f"splits.{split}", told, found[split], config)
@@ -81,16 +81,22 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
         yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))
 
 
+def _chunks(config: PairsConfig) -> str:
+    """Name what a chunk becomes: a row, or a part of one."""
+    return "parts" if config.pack else "rows"
+
+
 def _stage(split: str) -> str:
     return "" if split == "train" else f"{split} "
 
 
 def _statistics(where: str, told: dict[str, Any], found: Counter[str], config: PairsConfig) -> Iterator[str]:
     counts = {"rows": found["rows"], "tokens": found["tokens"]}
+    counts |= {"parts": found["parts"]} if config.pack else {}
     rows = max(1, found["rows"])
     shares = {"mean_length": found["tokens"] / rows, "padding_share": 1 - found["tokens"] / (rows * config.max_seq_length)}
     if name := LABEL_1.get(config.objective):
-        counts[name], shares[f"{name}_share"] = found["ones"], found["ones"] / rows
+        counts[name], shares[f"{name}_share"] = found["ones"], found["ones"] / max(1, found[_chunks(config)])
     if config.masking == "static":
         counts |= {"masked": found["masked"], "max_predictions": max_predictions_of(config)}
         shares["masked_share"] = found["masked"] / max(1, found["maskable"])

@@ -23,13 +23,13 @@ COLUMNS = ["input_ids", "token_type_ids"]
 def made(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Rows of the sample for each objective but nsp."""
     root = tmp_path_factory.mktemp("objectives")
-    for objective in ("sop", "full-sentences", "causal"):
+    for objective in ("sop", "documents", "full-sentences", "causal"):
         options = ("--vocab", sample_vocab, "--objective", objective, "--max-seq-length", 64)
         build("make-pairs", root / objective, sample_corpus, *options)
     return {path.name: path for path in root.iterdir()}
 
 
-@pytest.mark.parametrize("objective", ["sop", "full-sentences", "causal"])
+@pytest.mark.parametrize("objective", ["sop", "documents", "full-sentences", "causal"])
 def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = made[objective]
     manifest, rows = read_manifest(pairs), read_rows(pairs)
@@ -69,9 +69,10 @@ def test_running_text_is_the_corpus(made: dict[str, Path], sample_corpus: Path) 
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"objective": "mlm"}, "`objective` mlm: use one of nsp, sop, full-sentences, causal"),
+        ({"objective": "mlm"}, "`objective` mlm: use one of nsp, sop, documents, full-sentences, causal"),
         ({"objective": "causal", "short_seq_prob": 0.1}, "`short_seq_prob` is for pairs"),
         ({"objective": "full-sentences", "provenance": True}, "`provenance` is for pairs"),
+        ({"objective": "documents", "provenance": True}, "`provenance` is for pairs"),
         ({"dupe_factor": 0}, "`dupe_factor`: use 1 to 1,000"),
         ({"validation_fraction": 0.51}, "`validation_fraction`: use a share between 0 and 0.5"),
         ({"validation_fraction": float("nan")}, "`validation_fraction`"),
@@ -84,7 +85,7 @@ def test_nonsense_is_refused(values: dict[str, Any], says: str) -> None:
 
 
 def test_short_sequences_are_of_pairs() -> None:
-    assert [PairsConfig(objective=name).short_seq_prob for name in OBJECTIVES] == [0.1, 0.1, 0.0, 0.0]
+    assert [PairsConfig(objective=name).short_seq_prob for name in OBJECTIVES] == [0.1, 0.1, 0.0, 0.0, 0.0]
     assert PairsConfig(objective="causal", short_seq_prob=0.0) == PairsConfig(objective="causal")
 
 

@@ -9,6 +9,7 @@ import pytest
 from conftest import SAMPLE, Run, digests, leftovers
 
 DUMPS = sorted(SAMPLE.glob("*multistream.xml.bz2"))
+PACKED = ("--objective", "documents", "--pack", "--max-seq-length", 512, "--shards", 3)
 BOOKS = sorted((SAMPLE / "books").glob("*.txt"))
 
 
@@ -20,6 +21,7 @@ def everything(run: Run, inputs: list[object], output: Path, *more: object) -> d
     run("train-vocab", corpus, "--size", 3000, "--output", vocab, *options, *beam)
     lengths = ("--max-seq-length", 64, "--max-seq-length", 256, "--shards", 3)
     run("make-pairs", corpus, "--vocab", vocab, *lengths, "--output", output / "pairs", *options, *beam)
+    run("make-pairs", corpus, "--vocab", vocab, *PACKED, "--output", output / "packed", *options, *beam)
     assert all(leftovers(directory) == [] for directory in output.iterdir())
     return digests(output)
 
@@ -71,6 +73,7 @@ def test_engine_shuffle(run: Run, reference: dict[str, str], tmp_path: Path, wor
     run("train-vocab", corpus, "--size", 3000, "--output", vocab, "--workers", 1)
     lengths = ("--max-seq-length", 64, "--max-seq-length", 256, "--shards", 3, "--shuffle", "engine")
     run("make-pairs", corpus, "--vocab", vocab, *lengths, "--output", tmp_path / "pairs-{length}", "--workers", workers)
+    run("make-pairs", corpus, "--vocab", vocab, *PACKED, "--output", tmp_path / "packed", "--shuffle", "engine")
     assert digests(tmp_path) == reference
 
 

@@ -122,9 +122,25 @@ def test_a_module_as_lightning_wants_it(example: Run, pairs: Path, sample_pairs:
     assert "not validated: " in example("examples/lightning_style.py", sample_pairs, "--steps", 1, *SMALL)
 
 
+def test_a_modernbert_learns_from_packed_rows(example: Run, make: Make) -> None:
+    rows = make("--objective", "documents", "--pack")
+    printed = example("examples/modernbert_packed.py", rows, "--steps", 20, *SMALL, "--workers", 0)
+    losses = [float(loss) for loss in _losses(printed)]
+    assert len(losses) == 20 and sum(losses[-3:]) < sum(losses[:3]) - 1
+
+
 def test_the_benchmark_of_the_loader(example: Run, pairs: Path) -> None:
     pytest.importorskip("datasets")
     printed = example("benchmarks/loader.py", pairs, "--seconds", 0.2, "--workers", 0)
     rates = {line[:34].strip(): float(line.split()[-3]) for line in printed.splitlines() if line[34:42].strip() == "0"}
     assert set(rates) == {"bertdata, one width", "bertdata, four widths", "Hugging Face"}
+    assert min(rates.values()) > 0
+
+
+def test_the_benchmark_of_the_loader_with_packed_rows(example: Run, make: Make) -> None:
+    pytest.importorskip("datasets")
+    packed = make("--objective", "documents", "--pack")
+    printed = example("benchmarks/loader.py", packed, "--seconds", 0.2, "--workers", 0, "--batch-size", 8)
+    rates = {line[:34].strip(): float(line.split()[-2]) for line in printed.splitlines() if line[34:42].strip() == "0"}
+    assert set(rates) == {"bertdata, unpadded", "bertdata, padded", "Hugging Face"}
     assert min(rates.values()) > 0

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bertdata import keys
 from bertdata.config import PairsConfig
 from bertdata.errors import EmptyResultError
-from bertdata.rows import Bucket, Pairs, SpecialIds, bucket, build, chunks, exchange, packed, statistics
+from bertdata.rows import Bucket, Pairs, SpecialIds, bucket, build, chunks, exchange, running_text, statistics
 
 LAW = settings(deadline=None, max_examples=80)
 CLS, SEP, FIRST = 2, 3, 10
@@ -148,7 +148,7 @@ def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) 
 # --- worked by hand ---
 
 
-@pytest.mark.parametrize("module", [bucket, chunks, exchange, packed], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [bucket, chunks, exchange, running_text], ids=lambda module: module.__name__)
 def test_doctests(module: Any) -> None:
     done = doctest.testmod(module)
     assert done.failed == 0 and (done.attempted or module is bucket)

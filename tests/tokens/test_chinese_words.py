@@ -69,7 +69,7 @@ def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: l
     assert continues.tolist() == expected
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "full-sentences", "causal"])
+@pytest.mark.parametrize("objective", ["nsp", "sop", "documents", "full-sentences", "causal"])
 def test_flags_stay_with_their_tokens(objective: str) -> None:
     """Every token is another number; through cuts, exchanges and swaps its flag goes with it, and no row begins inside a word."""
     random = np.random.default_rng(0)

@@ -36,6 +36,10 @@ def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "vocab": vocab,
         "nsp": build("make-pairs", root / "nsp", *pairs, "--provenance", "--validation-fraction", 0.3),
         "sop": build("make-pairs", root / "sop", *pairs, "--objective", "sop", "--provenance"),
+        "documents": build("make-pairs", root / "documents", *pairs, "--objective", "documents"),
+        "packed": build("make-pairs", root / "packed", *pairs, "--objective", "documents", "--pack"),
+        "packed nsp": build("make-pairs", root / "packed nsp", *pairs, "--pack", "--max-seq-length", 512),
+        "packed causal": build("make-pairs", root / "packed causal", *pairs, "--pack", "--objective", "causal"),
         "full": build("make-pairs", root / "full", *pairs, "--objective", "full-sentences"),
         "causal": build("make-pairs", root / "causal", *pairs, "--objective", "causal"),
         "static": build("make-pairs", root / "static", *pairs, "--masking", "static"),
@@ -140,6 +144,16 @@ def two_documents(rows: list[Row]) -> None:
     rows[label_of(rows, 0)]["b_document"] = "other"
 
 
+def joined(rows: list[Row]) -> Row:
+    """Two documents as if they were one."""
+    row = {"input_ids": [CLS, WORD, WORD, WORD, SEP, CLS, WORD, SEP], "token_type_ids": [0] * 8, "document_starts": [0]}
+    return {**rows[3], **row}
+
+
+def short_row(rows: list[Row]) -> Row:
+    return {**rows[0], "input_ids": [CLS, WORD, SEP], "token_type_ids": [0] * 3, "document_starts": [0]}
+
+
 def putting(*places: tuple[int, int], row: int = 3, name: str = "input_ids") -> Callable[[list[Row]], Any]:
     """Put other ids at places of a row."""
 
@@ -166,7 +180,7 @@ def longer(rows: list[Row]) -> None:
         row["token_type_ids"][5:5] = [0] * 128
 
 
-PAD, UNK, CLS, SEP, MASK, WORD = 0, 1, 2, 3, 4, 50
+PAD, UNK, CLS, SEP, MASK, WORD, PART = 0, 1, 2, 3, 4, 50, 5
 PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "too long": ("nsp", longer, "row 2 has more than 128 tokens"),
     "too short": ("nsp", setting(2, input_ids=[2, 9, 3, 3], token_type_ids=[0, 0, 0, 1]), "row 2 has less than 5 tokens"),
@@ -205,6 +219,40 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "full, last": ("full", putting((-1, WORD)), "row 3 does not end with [SEP]"),
     "full, padding": ("full", putting((4, PAD)), "row 3 has a special token inside its text (token 4)"),
     "full, segment": ("full", putting((4, 1), name="token_type_ids"), "row 3 has a segment id other than 0 (token 4)"),
+    "document, first": ("documents", putting((0, SEP)), "row 3 does not begin with [CLS]"),
+    "document, two": ("documents", putting((4, SEP)), "row 3 has a special token inside its text (token 4)"),
+    "document, segment": ("documents", putting((4, 1), name="token_type_ids"), "row 3 has a segment id other than 0 (token 4)"),
+    "document, word": ("documents", putting((1, PART)), "has 1 rows that begin inside a word, but only 0"),
+    "packed, no part": ("packed", setting(3, document_starts=[]), "row 3 has no part"),
+    "packed, late part": (
+        "packed",
+        setting(3, document_starts=lambda old: [1, *old[1:]]),
+        "row 3 has a first part that does not",
+    ),
+    "packed, part twice": (
+        "packed",
+        setting(3, document_starts=lambda old: [*old, old[-1]]),
+        "row 3 has parts that are not in order",
+    ),
+    "packed, part after the end": ("packed", setting(3, document_starts=lambda old: [*old, 127]), "row 3 has "),
+    "packed, part elsewhere": (
+        "packed",
+        setting(3, document_starts=lambda old: [*old, old[-1] + 3]),
+        "row 3 does not begin with [CLS]",
+    ),
+    "packed, two in one": (
+        "packed",
+        lambda rows: [*rows[:3], joined(rows)],
+        "row 3 has a special token inside its text (token 4)",
+    ),
+    "packed, not well": ("packed", lambda rows: [*rows, short_row(rows), short_row(rows)], "which fit in one"),
+    "packed, label": (
+        "packed nsp",
+        setting(3, next_sentence_label=lambda old: [*old, 0]),
+        "row 3 has not one next_sentence_label",
+    ),
+    "packed, labels": ("packed nsp", lambda rows: setting(0, next_sentence_label=[2] * 3)(rows), "row 0 "),
+    "packed causal": ("packed causal", putting((1, SEP)), "row 3 has a special token inside its text (token 1)"),
     "causal, [CLS]": ("causal", putting((0, CLS)), "row 3 has a special token inside its text (token 0)"),
     "causal, short": ("causal", lambda rows: [{k: v[:9] for k, v in row.items()} for row in rows], "rows that are not full"),
     "mask out of order": (

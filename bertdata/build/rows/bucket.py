@@ -113,6 +113,10 @@ class _Build:
             "input_ids": built.input_ids,
             "token_type_ids": built.token_type_ids,
         }
+        if built.parts is not None:
+            part_ends = np.searchsorted(built.parts, built.ends)
+            columns["part_ends"] = part_ends
+            columns["document_starts"] = built.parts[:-1] - np.repeat(built.ends[:-1], np.diff(part_ends))
         if built.labels is not None:
             columns["next_sentence_label"] = built.labels
         if built.continues is not None:

@@ -62,7 +62,11 @@ class PairsCommit:
             statistics=describe(sum(counts.values(), Counter[str]()), config),
             splits={s: {"shards": len(splits[s]), **describe(count, config)} for s, count in counts.items()},
         )
-        manifest.check_rows(made, sum(tally.left for tally in tallies if tally.stage.endswith("chunks")))
+        total: Counter[str] = sum(counts.values(), Counter())
+        manifest.check_rows(made, total["rows"])
+        chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
+        if chunks != (held := total["parts" if config.pack else "rows"]):
+            raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         manifest.write(root, made, card.write(made))
 
 
@@ -93,8 +97,10 @@ def describe(counts: Counter[str], config: PairsConfig) -> dict[str, Any]:
     """Return what a manifest says of rows: their number, how many have label 1 under its name, and how full they are."""
     rows, tokens = counts["rows"], counts["tokens"]
     found: dict[str, Any] = {name: counts[name] for name in ("rows", "documents", "repeated_ids", "tokens")}
+    if config.pack:
+        found |= {"parts": counts["parts"]}
     if name := LABEL_1.get(config.objective):
-        found |= {name: counts["ones"], f"{name}_share": counts["ones"] / rows}
+        found |= {name: counts["ones"], f"{name}_share": counts["ones"] / counts["parts" if config.pack else "rows"]}
     found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length)}
     found["unknown_share"] = counts["unknown"] / counts["text_tokens"]  # [UNK] among the documents' tokens
     if config.masking == "static":

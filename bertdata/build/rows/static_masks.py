@@ -50,6 +50,7 @@ def mask_rows(
             unit=config.unit,
             per_piece=config.per_piece,
             continues=words,
+            shares=config.mask_shares,
         )
         first, last = built.ends[start], built.ends[start + len(rows)]
         input_ids[first:last] = masked[np.arange(width) < np.diff(built.ends)[rows][:, None]]

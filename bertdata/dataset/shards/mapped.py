@@ -31,7 +31,10 @@ from .write import check_end, raise_for
 
 __all__ = ["Shards", "padded"]
 
-_READ = ("input_ids", "token_type_ids", "next_sentence_label", "continues_word", "masked_lm_positions", "masked_lm_labels")
+_READ = (
+    *("input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word"),
+    *("masked_lm_positions", "masked_lm_labels"),
+)
 
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _REMAKE = "build it again with `overwrite`"
@@ -98,6 +101,7 @@ class Shards:
         data = [_read(path, split) for path in self.paths]
         _agree(data, "vocabulary", [one.pieces for one in data])
         _agree(data, "objective", objectives := [one.manifest["config"]["objective"] for one in data])
+        _agree(data, "packing", packs := [one.manifest["config"].get("pack", False) for one in data])
         _agree(data, "masking", maskings := [one.manifest["config"]["masking"] for one in data])
         mapped = [[batch for shard in one.shards for batch in _map(one, shard, verify)] for one in data]
         for one, batches in zip(data, mapped, strict=True):
@@ -110,7 +114,7 @@ class Shards:
         self._starts = np.cumsum([0] + [len(batch["input_ids"].ends) - 1 for batch in self._batches])
         self._digests = [[shard["sha256"] for shard in one.shards] for one in data]
         self.rows = [sum(shard["rows"] for shard in one.shards) for one in data]
-        self.pieces, self.objective, self.masking = data[0].pieces, objectives[0], maskings[0]
+        self.pieces, self.objective, self.masking, self.packed = data[0].pieces, objectives[0], maskings[0], packs[0]
         self.max_seq_length = max(one.manifest["config"]["max_seq_length"] for one in data)
         self.max_predictions = max(one.manifest["statistics"].get("max_predictions", 0) for one in data)
 
@@ -136,6 +140,16 @@ class Shards:
         return found
 
     @cached_property
+    def most_parts(self) -> int:
+        """The most parts that a packed row has; 1 of rows that are not packed."""
+        if not self.packed:
+            return 1
+        found = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self._batches))
+        if not 0 < found <= self.max_seq_length:
+            raise VerificationError(f"{self.paths[0]}: a row has {found} parts: Shards(…, verify=True) names the damaged file")
+        return found
+
+    @cached_property
     def identity(self) -> str:
         """A digest of the rows and of how often each is served: the same for the same data, wherever they lie."""
         told = json.dumps([self.split, self.weights, self._digests, self.pieces])
@@ -146,7 +160,8 @@ class Shards:
 
         ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are told, ``continues_word`` [B, width];
         ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
-        [B, `max_predictions`], -100 being the label of a place not used.  Raise ValueError for a row longer than `width`.
+        [B, `max_predictions`], -100 being the label of a place not used.  Of packed rows ``document_starts`` [B, `most_parts`], 0
+        after the last, and a label for each part, -100 after the last.  Raise ValueError for a row longer than `width`.
         """
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
@@ -159,13 +174,20 @@ class Shards:
         found = {"attention_mask": np.arange(width) < lengths[:, None]}
         pad = self.pieces.index("[PAD]")
         for name in self.columns:
-            if name == "next_sentence_label":
+            if name == "next_sentence_label" and not self.packed:
                 found[name] = np.array([self._batches[batch][name].values[row] for batch, row in places], np.int8)
             elif name == "masked_lm_labels":
                 found[name] = self._lists(name, places, self.max_predictions, IGNORED, np.dtype(np.int32))
             else:
-                most = self.max_predictions if name == "masked_lm_positions" else width
-                found[name] = self._lists(name, places, most, pad if name == "input_ids" else 0)
+                most = {
+                    "masked_lm_positions": self.max_predictions,
+                    **dict.fromkeys(("document_starts", "next_sentence_label"), self.most_parts),
+                }.get(name, width)
+                fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
+                found[name] = self._lists(name, places, most, fill)
+        if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
+            where = ", ".join(map(str, self.paths))
+            raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
         return found
 
     def _lists(self, name: str, places: list[tuple[int, int]], width: int, fill: int, kind: np.dtype[Any] | None = None) -> Array:
@@ -258,8 +280,9 @@ def _check_columns(path: Path, schema: pa.Schema, data: _Data) -> None:
     """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
     config = data.manifest["config"]
     needed = ["input_ids", "token_type_ids", *(["next_sentence_label"] if config["objective"] in LABEL_1 else [])]
+    needed += ["document_starts"] if (packed := config.get("pack", False)) else []
     needed += ["masked_lm_positions", "masked_lm_labels"] if config["masking"] == "static" else []
-    for field in pair_schema(len(data.pieces), _READ):
+    for field in pair_schema(len(data.pieces), [name for name in _READ if packed or name != "document_starts"]):
         found = [own.type for own in schema if own.name == field.name]
         if (found or field.name in needed) and found != [field.type]:
             told = f"has no one column {field.name}" if len(found) != 1 else f"has a column {field.name} of {found[0]}"

@@ -52,18 +52,24 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
 
     ``continues_word`` tells of each token whether it goes on with the word before it.  ``masked_lm_positions`` and
     ``masked_lm_labels`` are the masked places of a row, whose ``input_ids`` then are the masked ones, and what stood there.
-    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.
+    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.  Packed rows have
+    ``document_starts``, the places where their parts begin, and for each part a label and ids of documents.
     """
     ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
+
+    def of_part(kind: pa.DataType) -> pa.DataType:
+        return pa.list_(kind) if "document_starts" in names else kind
+
     columns = {
         "input_ids": ids,
         "token_type_ids": pa.list_(pa.uint8()),
-        "next_sentence_label": pa.int8(),
+        "document_starts": pa.list_(pa.uint16()),
+        "next_sentence_label": of_part(pa.int8()),
         "continues_word": pa.list_(pa.bool_()),
         "masked_lm_positions": pa.list_(pa.uint16()),
         "masked_lm_labels": ids,
-        "a_document": pa.string(),
-        "b_document": pa.string(),
+        "a_document": of_part(pa.string()),
+        "b_document": of_part(pa.string()),
     }
     return _with_features(pa.schema([(name, kind) for name, kind in columns.items() if name in names]))
 
@@ -118,14 +124,16 @@ def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
     """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
 
     `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked places are flat too, [M]; where
-    those of a row end, ``masked_lm_ends`` [N + 1] tells.
+    those of a row end, ``masked_lm_ends`` [N + 1] tells; where the parts of a packed row end, ``part_ends`` [N + 1].
     """
     arrays = []
+    ends_of = dict.fromkeys(("document_starts", "next_sentence_label", "a_document", "b_document"), "part_ends")
+    ends_of |= dict.fromkeys(("masked_lm_positions", "masked_lm_labels"), "masked_lm_ends")
     for column in schema:
         values = columns[column.name]
         if pa.types.is_list(column.type):
-            ends = columns["masked_lm_ends" if column.name.startswith("masked_lm_") else "ends"]
-            flat = pa.array(np.ascontiguousarray(values), column.type.value_type)
+            ends = columns[ends_of.get(column.name, "ends")]
+            flat = pa.array(values if isinstance(values, list) else np.ascontiguousarray(values), column.type.value_type)
             arrays.append(pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat))
         else:
             arrays.append(pa.array(values, column.type))

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ...config.train import ACTIVATIONS, ModelConfig
 from ...wordpiece import IGNORED
+from ..attention import attend
 
 __all__ = ["BertForPreTraining", "score"]
 
@@ -30,8 +31,8 @@ class _Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, ids: Tensor, types: Tensor) -> Tensor:
-        positions = self.position_embeddings.weight[: ids.shape[1]]
+    def forward(self, ids: Tensor, types: Tensor, places: Tensor | None) -> Tensor:
+        positions = self.position_embeddings.weight[: ids.shape[1]] if places is None else self.position_embeddings(places)
         return cast(
             Tensor, self.dropout(self.LayerNorm(self.word_embeddings(ids) + self.token_type_embeddings(types) + positions))
         )
@@ -43,13 +44,11 @@ class _SelfAttention(nn.Module):
         self.heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
         self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
 
-    def forward(self, hidden: Tensor, allowed: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
         query, key, value = (
             part(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
-        dropout = self.dropout if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
-        return mixed.transpose(1, 2).flatten(2)
+        return attend(query, key, value, allowed, self.dropout if self.training else 0.0).transpose(1, 2).flatten(2)
 
 
 class _Output(nn.Module):
@@ -73,7 +72,7 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = _Output(config, config.intermediate_size)
 
-    def forward(self, hidden: Tensor, allowed: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
         hidden = self.attention["output"](self.attention["self"](hidden, allowed), hidden)
         return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
 
@@ -110,20 +109,31 @@ class BertForPreTraining(nn.Module):
             else:  # tf.truncated_normal_initializer, which modeling.py uses: cut at two deviations
                 nn.init.trunc_normal_(values, std=(std := config.initializer_range), a=-2 * std, b=2 * std)
 
-    def forward(self, ids: Tensor, types: Tensor, attention: Tensor, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext)."""
-        hidden = self.bert.embeddings(ids, types)
-        allowed = attention[:, None, None, :].bool()
+    def forward(
+        self, ids: Tensor, types: Tensor, attention: Any, positions: Tensor | None = None, **packed: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext).
+
+        Of packed rows `attention` is one of the masks of `training.attention`, and `packed` their ``position_ids`` and, of pairs,
+        ``document_starts`` [B, D]; then the second logits are [B, D, 2].
+        """
+        hidden = self.bert.embeddings(ids, types, packed.get("position_ids"))
+        allowed = attention[:, None, None, :].bool() if len(attention.shape) == 2 else attention
         for layer in self.bert.encoder.layer:
             if self.gradient_checkpointing and self.training:
                 hidden = checkpoint(layer, hidden, allowed, use_reentrant=False)
             else:
                 hidden = layer(hidden, allowed)
-        pooled = torch.tanh(self.bert.pooler.dense(hidden[:, 0]))
-        if positions is not None:
-            hidden = hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
+        first = _at(hidden, packed["document_starts"]) if "document_starts" in packed else hidden[:, 0]
+        pooled = torch.tanh(self.bert.pooler.dense(first))
+        hidden = hidden if positions is None else _at(hidden, positions)
         words = self.cls.predictions(hidden, self.bert.embeddings.word_embeddings.weight)
         return words, self.cls.seq_relationship(pooled)
+
+
+def _at(hidden: Tensor, places: Tensor) -> Tensor:
+    """Take the states [B, P, D] at places [B, P]."""
+    return hidden.gather(1, places[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Rows without pairs: full sentences that fill a row (RoBERTa), or running text cut to length (GPT).
+"""Rows of many documents: full sentences that fill a row (RoBERTa), or running text cut to length (GPT).
 
     document 1:  s1 s2 s3        document 2:  t1 t2
 
@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig
-from ..tally import Tally
-from .bucket import Bucket, Pairs, SpecialIds, copy
+from .bucket import Bucket, Pairs, SpecialIds, copy, text_tallies
 
 __all__ = ["build"]
 
@@ -58,7 +57,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     if full:
         input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls_id, special.sep_id
     continues = gather(flags) if config.chinese_words != "none" else None
-    tallies = _tallies(bucket, config.dupe_factor, len(start))
+    tallies = text_tallies(bucket, config.dupe_factor, len(start))
     return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, row_ends, None, None, None, tallies)
 
 
@@ -108,12 +107,3 @@ def _rows(edges: list[list[int]], inside: npt.NDArray[np.bool_], max_tokens: int
         end = end if end > start + 1 or not inside[end] else start + max_tokens  # a word longer than a row
         yield start, end
         start = end
-
-
-def _tallies(bucket: Bucket, copies: int, rows: int) -> list[Tally]:
-    """Count documents, rows and tokens: only documents without text give nothing."""
-    empty = int((bucket.sizes == 0).sum())
-    documents = Tally("documents", entered=len(bucket.ids), left=len(bucket.ids) - empty)
-    documents.dropped["no text"] = empty
-    tokens = len(bucket.tokens) * copies
-    return [documents, Tally("chunks", entered=rows, left=rows), Tally("tokens", entered=tokens, left=tokens)]

@@ -1,0 +1,58 @@
+"""Measure how full rows are without packing, by first fit and by best fit, from a data set that is not packed or is.
+
+    bertdata make-pairs corpus --vocab vocab --objective documents --max-seq-length 1024 --output rows
+    python benchmarks/packing.py rows
+
+First fit takes the rows, or the parts of packed ones, in the order they lie in, and puts each into the first row that has room.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from bertdata.dataset import manifest
+from bertdata.dataset.shards import read_batches
+from bertdata.rows.pack import best_fit
+
+
+def first_fit(sizes: list[int], most: int) -> int:
+    """Return how many rows first fit takes."""
+    room = np.full(len(sizes), most)
+    for size in sizes:
+        room[int(np.argmax(room >= size))] -= size
+    return int((room < most).sum())
+
+
+def lengths(path: Path, format: str) -> list[int]:
+    """Return the lengths of a shard's rows, or of their parts."""
+    found: list[int] = []
+    for batch in read_batches(path, format):
+        for row in batch.to_pylist():
+            found += np.diff([*row.get("document_starts", [0]), len(row["input_ids"])]).tolist()
+    return found
+
+
+def main() -> None:
+    """Print how full rows are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path, metavar="DIR", help="rows, as make-pairs writes them")
+    directory = parser.parse_args().directory
+    made = manifest.read(directory, "pairs")
+    most, format = made["config"]["max_seq_length"], made["config"]["format"]
+    rows, tokens = {"no packing": 0, "first fit": 0, "best fit": 0}, 0
+    for shard in made["shards"]:
+        sizes = lengths(directory / shard["name"], format)
+        tokens += sum(sizes)
+        rows["no packing"] += len(sizes)
+        rows["first fit"] += first_fit(sizes, most)
+        rows["best fit"] += len(set(best_fit(sizes, most)))
+    print(f"{directory}: {rows['no packing']:,} parts of {tokens / rows['no packing']:.1f} tokens, rows of {most}")
+    for name, count in rows.items():
+        print(f"  {name:12} {count:8,} rows, {tokens / (count * most):.2%} full")
+
+
+if __name__ == "__main__":
+    main()

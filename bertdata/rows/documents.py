@@ -1,0 +1,156 @@
+"""Rows of one document each: its text, cut where it is longer than a row.
+
+    document:  s1 s2 s3 s4      a row has room for s1 and s2, and s4 is longer than a row
+
+    documents          [CLS] s1 s2 [SEP]     [CLS] s3 [SEP]     [CLS] words of s4 [SEP]     [CLS] rest of s4 [SEP]
+    causal, packed     s1 s2 s3 s4 [SEP], cut every `max_seq_length` tokens, wherever that is
+
+Rows that are to be packed are cut at such ends of sentences that most are full, and the others at most half full: of rows where
+a sentence is missing, which no other row fills, there are as few as possible (`cut_to_pack`).
+
+No row has tokens of two documents.  Every token of every document is used once in each copy; in a further copy the first row of
+a document that is cut has a length by chance, so that all later cuts move as well.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+
+from .. import keys
+from ..config import PairsConfig
+from .bucket import Bucket, Ints, Pairs, SpecialIds, copy, text_tallies
+
+__all__ = ["build", "cut", "cut_to_pack"]
+
+_SHORT = 32  # a row of half the length or less, to be packed, costs as much as one of which a 32nd stays empty
+
+
+def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
+    """Build a bucket's rows; all segment ids are 0, and there are no labels."""
+    framed = config.objective != "causal"  # [CLS] and [SEP] around each row; else [SEP] at the end of each document
+    room = config.max_seq_length - 2 * framed
+    spans = [_spans(bucket, config, number, room, sentences=framed) for number in range(config.dupe_factor)]
+    start, end, last = np.concatenate(spans).T
+    order = np.argsort(keys.stream(keys.key(config.seed, "rows", config.max_seq_length), len(start)), kind="stable")
+    start, size = start[order], (end - start)[order]
+    closed = np.ones(len(order), np.int64) if framed else last[order]
+    ends = np.append(0, np.cumsum(size + framed + closed))
+    input_ids = np.zeros(int(ends[-1]), bucket.tokens.dtype)
+    copy(input_ids, ends[:-1] + framed, bucket.tokens, start, size)
+    input_ids[ends[1:][closed > 0] - 1] = special.sep_id
+    if framed:
+        input_ids[ends[:-1]] = special.cls_id
+    continues = None
+    if config.chinese_words != "none":
+        continues = np.zeros(len(input_ids), bool)
+        copy(continues, ends[:-1] + framed, bucket.continues, start, size)
+    tallies = text_tallies(bucket, config.dupe_factor, len(start))
+    return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, ends, None, None, None, tallies)
+
+
+def _spans(bucket: Bucket, config: PairsConfig, number: int, room: int, *, sentences: bool) -> Ints:
+    """Cut the documents of a copy, in order of their keys: where each row begins and ends, and whether its document ends [N, 3].
+
+    Without `sentences` the place of a document's [SEP] counts as well, and a last row may have nothing else.
+    """
+    doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
+    first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], room) if number else np.full(len(doc_keys), room)
+    inside, edges = bucket.continues.tobytes() + b"\0", bucket.edges.tolist()
+    found: list[tuple[int, int, bool]] = []
+    for d in np.argsort(doc_keys, kind="stable").tolist():
+        low, high = int(bucket.first[d]), int(bucket.first[d + 1])
+        if low == high:
+            continue
+        begin, end, target = edges[low], edges[high], int(first[d])
+        if end - begin + (not sentences) <= room:
+            found.append((begin, end, True))
+        elif sentences:
+            spans = list(cut(edges[low : high + 1], inside, room, target))
+            if config.pack:
+                kept = spans[: target < room]  # of a further copy, the first
+                own = [kept[-1][1]] if kept else [begin]
+                spans = [*kept, *cut_to_pack([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, room)]
+            found += ((*span, span[1] == end) for span in spans)
+        else:
+            starts = [begin, *range(begin + target, end + 1, room)]
+            found += ((s, min(e, end), e > end) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+def cut(edges: list[int], inside: bytes, room: int, first: int) -> Iterator[tuple[int, int]]:
+    """Cut a document, whose sentences begin at `edges` and end with the last of them, into spans of `room` tokens at most.
+
+    A span ends with a sentence; inside one, between words, where it has room for no whole one; and inside a word that is longer
+    than `room`.  The first span has `first` tokens at most, unless its first word is longer.  `inside` tells of each token
+    whether it continues a word.
+
+    >>> list(cut([0, 4, 9, 12, 30], bytes(31), 10, 10))
+    [(0, 9), (9, 12), (12, 22), (22, 30)]
+    """
+    start, target = edges[0], first
+    while start < edges[-1]:
+        end = edges[bisect_right(edges, start + target) - 1]
+        if end <= start:
+            end = start + target
+            while inside[end]:
+                end -= 1
+            if end <= start:
+                if target < room:
+                    target = room
+                    continue
+                end = start + room
+        yield start, end
+        start, target = end, room
+
+
+def cut_to_pack(edges: list[int], inside: bytes, room: int) -> list[tuple[int, int]]:
+    """Cut a document, as `cut` does, into spans most of which fill a row and the others at most half of one.
+
+    A span of `room` - n tokens costs n; one of at most half of `room`, which is packed with others of its kind, costs a 32nd of
+    `room` at most.  Of all ways to cut at ends of sentences this is one of the least cost.
+
+    >>> list(cut([0, 60, 110, 188, 250], bytes(251), 128, 128))
+    [(0, 110), (110, 188), (188, 250)]
+    >>> cut_to_pack([0, 60, 110, 188, 250], bytes(251), 128)
+    [(0, 60), (60, 188), (188, 250)]
+    """
+    ends = _within_reach(edges, inside, room)
+    cost, came = [0], [0]  # the least cost up to each end, and the end before it
+    least = deque([0])  # the ends that a short span to this one may begin at, with costs that rise
+    first = 0  # the first end that any span to this one may begin at
+    for here in range(1, len(ends)):
+        position = ends[here]
+        while position - ends[first] > room:
+            first += 1
+        while least and position - ends[least[0]] > room // 2:
+            least.popleft()
+        best = (cost[least[0]] + room // _SHORT, least[0]) if least else (cost[first] + room, first)
+        for start in range(first, here):
+            empty = room - position + ends[start]
+            best = min(best, (cost[start] + empty, start))
+            if empty > room // _SHORT:
+                break
+        cost.append(best[0])
+        came.append(best[1])
+        while least and cost[least[-1]] > best[0]:
+            least.pop()
+        least.append(here)
+    spans, here = [], len(ends) - 1
+    while here:
+        spans.append((ends[came[here]], ends[here]))
+        here = came[here]
+    return spans[::-1]
+
+
+def _within_reach(edges: list[int], inside: bytes, room: int) -> list[int]:
+    """Put cuts between words, or inside one longer than `room`, where the next end of a sentence is out of reach."""
+    found = edges[:1]
+    for edge in edges[1:]:
+        while edge - found[-1] > room:
+            found.append(next(cut([found[-1], edge], inside, room, room))[1])
+        found.append(edge)
+    return found

@@ -1,0 +1,103 @@
+"""Packed rows: the parts are the rows that would be there without packing, each once, and no two rows fit in one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_pairs import DOCUMENTS, FIRST, LAW, SEP, _build, _document_of, _plain, _text
+
+from bertdata.config import PACKED, PairsConfig
+from bertdata.errors import EmptyResultError, UsageError
+from bertdata.rows import documents, statistics
+
+best_fit = importlib.import_module("bertdata.rows.pack").best_fit
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(importlib.import_module("bertdata.rows.pack")) == (0, 1)
+
+
+@LAW
+@given(st.lists(st.integers(1, 50), max_size=80))
+def test_best_fit_is_what_a_search_of_all_rows_finds(sizes: list[int]) -> None:
+    """Each goes, the longest first, where it leaves the least room; of rows with as much room the last one."""
+    found, room = best_fit(sizes, 50), list[int]()
+    for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
+        fitting = [left for left in room if left >= sizes[part]]
+        if not fitting:
+            room.append(50)
+            assert found[part] == len(room) - 1
+        else:
+            assert room[found[part]] == min(fitting)
+        room[found[part]] -= sizes[part]
+    used = sorted(50 - left for left in room)
+    assert len(used) < 2 or used[0] + used[1] > 50
+
+
+@pytest.mark.parametrize("objective", PACKED)
+@LAW
+@given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 2))
+def test_parts_are_rows_of_one_document(objective: str, documents: Any, length: int, seed: int, copies: int) -> None:
+    text = _text(documents)
+    more: dict[str, Any] = {"objective": objective, "dupe_factor": copies}
+    try:
+        packed = _build(text, length, None, seed, pack=True, **more)
+    except EmptyResultError:
+        return
+    parts, rows = packed.parts, packed.ends
+    assert parts is not None and set(rows.tolist()) <= set(parts.tolist()) and (np.diff(parts) > 0).all()
+    assert (np.diff(rows) <= length).all() and (len(rows) < 3 or np.sort(np.diff(rows))[:2].sum() > length)
+    pieces = [packed.input_ids[s:e].tolist() for s, e in zip(parts[:-1].tolist(), parts[1:].tolist(), strict=True)]
+    if objective in ("nsp", "sop"):
+        plain = _build(text, length, None, seed, **more)
+        assert packed.labels is not None and plain.labels is not None
+        whole = [plain.input_ids[s:e].tolist() for s, e in zip(plain.ends[:-1], plain.ends[1:], strict=True)]
+        wanted = sorted(zip(whole, plain.labels.tolist(), plain.a_documents.tolist(), strict=True))  # type: ignore[union-attr]
+        assert sorted(zip(pieces, packed.labels.tolist(), packed.a_documents.tolist(), strict=True)) == wanted  # type: ignore[union-attr]
+        assert packed.tallies == plain.tallies
+    else:
+        for piece in pieces:
+            places = [token - FIRST for token in piece if token >= FIRST]
+            assert not places or _document_of(text, places[0]) == _document_of(text, places[-1])
+            assert places == list(range(places[0], places[-1] + 1)) if places else piece == [SEP]
+        used = np.sort(packed.input_ids[packed.input_ids >= FIRST].astype(int)) - FIRST
+        assert used.tolist() == np.repeat(np.arange(len(text.bucket.tokens)), copies).tolist()
+    assert statistics(packed)["parts"] == packed.tallies[1].left == len(pieces)
+
+
+@LAW
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(32, 64))
+def test_cuts_to_pack_cost_least(sizes: list[int], room: int) -> None:
+    """Of all ways to cut at ends of sentences, found here by trying each end before each other one."""
+    edges = np.cumsum([0, *(min(size, room) for size in sizes)]).tolist()
+
+    def cost(size: int) -> int:
+        return min(room - size, room // 32 if size <= room // 2 else room)
+
+    found = documents.cut_to_pack(edges, bytes(edges[-1] + 1), room)
+    assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])] and found[-1][1] == edges[-1]
+    assert {end for _, end in found} <= set(edges)
+    least = [0]
+    for here in range(1, len(edges)):
+        reach = [before for before in range(here) if edges[here] - edges[before] <= room]
+        least.append(min(least[before] + cost(edges[here] - edges[before]) for before in reach))
+    assert sum(cost(end - start) for start, end in found) == least[-1]
+
+
+def test_rows_of_long_documents_are_full() -> None:
+    rng = np.random.default_rng(3)
+    text = _plain([rng.integers(5, 60, 300).tolist() for _ in range(40)])
+    fill = [_build(text, 1024, None, objective="documents", pack=pack).ends for pack in (False, True)]
+    shares = [ends[-1] / (1024 * (len(ends) - 1)) for ends in fill]
+    assert shares[0] < 0.97 and shares[1] > 0.99
+
+
+def test_full_sentences_are_packed_already() -> None:
+    with pytest.raises(UsageError, match="`pack` is for nsp, sop, documents, causal"):
+        PairsConfig(objective="full-sentences", pack=True)

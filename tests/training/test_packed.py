@@ -1,0 +1,246 @@
+"""Packed batches: no document sees another, padded or not; masks by step, and none over two documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Build
+from tiny import write_pairs
+
+from bertdata.config import PACKED
+from bertdata.config.train import ModelConfig, Phase, TrainConfig
+from bertdata.dataset.shards import Shards
+from bertdata.errors import UsageError, VerificationError
+from bertdata.rows import masking
+from bertdata.wordpiece import IGNORED
+
+torch = pytest.importorskip("torch")
+from bertdata.training import attention, loader  # noqa: E402
+from bertdata.training.masks import Schedule  # noqa: E402
+from bertdata.training.recipe import prepare  # noqa: E402
+from bertdata.training.trainer.model import BertForPreTraining  # noqa: E402
+
+LENGTH, SAME = 96, 1e-5
+Batch = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def packed(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shards]:
+    """Packed rows of the sample for each objective."""
+    root, common = tmp_path_factory.mktemp("packed"), ("--vocab", sample_vocab, "--pack", "--max-seq-length", LENGTH)
+    short = {"nsp": ("--short-seq-prob", 0.9), "sop": ("--short-seq-prob", 0.9)}
+    return {
+        name: Shards(build("make-pairs", root / name, sample_corpus, *common, "--objective", name, *short.get(name, ())))
+        for name in PACKED
+    }
+
+
+def _documents(shards: Shards, rows: Any) -> list[list[int]]:
+    """The parts of rows, as they are stored."""
+    stored = shards.gather(rows, LENGTH)
+    found = []
+    for ids, starts, seen in zip(stored["input_ids"], stored["document_starts"], stored["attention_mask"], strict=True):
+        begins = [0, *(start for start in starts[1:].tolist() if start)]
+        found += [ids[s:e].tolist() for s, e in zip(begins, [*begins[1:], int(seen.sum())], strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("objective", PACKED)
+def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], objective: str) -> None:
+    shards = packed[objective]
+    padded, flat = loader.batches(shards, 8, dense_labels=True), loader.batches(shards, 8, unpadded=True)
+    for step, (one, other) in enumerate(zip(padded, flat, strict=True)):
+        documents = _documents(shards, padded.dataset.plan[step].rows)
+        assert len(documents) >= 8 and shards.most_parts >= 2 and one["input_ids"].shape == (8, LENGTH)
+        seen = one["attention_mask"] == 1
+        for name in ("input_ids", "labels", "position_ids"):
+            assert torch.equal(one[name][seen], other[name])
+        restored = torch.where(other["labels"] == IGNORED, other["input_ids"], other["labels"])
+        assert restored.tolist() == [token for document in documents for token in document]
+        assert other["cu_seqlens"].dtype == torch.int32 and other["max_seqlen"] == max(map(len, documents))
+        assert other["cu_seqlens"].tolist() == np.cumsum([0, *map(len, documents)]).tolist()
+        assert other["position_ids"].tolist() == [place for document in documents for place in range(len(document))]
+        assert (one["document_ids"] > 0).equal(seen)
+        changed = one["document_ids"][:, 1:] != one["document_ids"][:, :-1]
+        assert (one["position_ids"][:, 1:][seen[:, 1:] & changed] == 0).all()
+        if objective in ("nsp", "sop"):
+            own = one["next_sentence_label"]
+            assert own[own != IGNORED].tolist() == other["next_sentence_label"].tolist()
+            assert len(other["next_sentence_label"]) == len(documents)
+        if objective == "causal":
+            starts = other["cu_seqlens"][:-1].long()
+            assert (other["labels"][starts] == IGNORED).all() and (other["labels"] == IGNORED).sum() == len(starts)
+
+
+@pytest.mark.parametrize("unpadded", [False, True])
+def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadded: bool) -> None:
+    shards, options = packed["documents"], {"unpadded": unpadded, "masks": loader.MaskConfig(Schedule(0.3, 0.15, 9), unit="span")}
+    through = list(loader.batches(shards, 8, steps=12, **options))
+    rest = list(loader.batches(shards, 8, start_step=5, steps=7, workers=1, **options))
+    for one, other in zip(through[5:], rest, strict=True):
+        assert all(torch.equal(torch.as_tensor(one[name]), torch.as_tensor(other[name])) for name in one)
+    ranks = [list(loader.batches(shards, 8, steps=12, rank=rank, world_size=2, **options)) for rank in range(2)]
+    for whole, *parts in zip(through, *ranks, strict=True):
+        for name in ("input_ids", "position_ids"):
+            assert torch.equal(whole[name], torch.cat([part[name] for part in parts]))
+
+
+def test_the_share_of_a_step_is_the_schedules(packed: dict[str, Shards]) -> None:
+    schedule = Schedule(0.3, 0.15, 10)
+    made = loader.batches(packed["documents"], 8, steps=14, masks=loader.MaskConfig(schedule))
+    shapes = set()
+    for step, batch in enumerate(made):
+        starts = made.dataset.plan[step].rows
+        for document, labels in zip(starts.tolist(), batch["masked_lm_labels"], strict=True):
+            row = packed["documents"].gather(np.array([document]), LENGTH)
+            words = int(masking.mask_vocabulary(packed["documents"].pieces).maskable[row["input_ids"]].sum())
+            assert int((labels != IGNORED).sum()) == max(1, np.rint(words * schedule.at(step)))
+        shapes.add(batch["masked_lm_labels"].shape)
+    assert len(shapes) == 1, "shapes do not depend on the step"
+    assert [schedule.at(step) for step in (0, 10, 1000)] == [0.3, 0.15, 0.15]
+
+
+@pytest.mark.parametrize(("shares", "mask", "other"), [("100/0/0", 1.0, 0.0), ("0/100/0", 0.0, 1.0), ("50/20/30", 0.5, 0.2)])
+def test_shares(packed: dict[str, Shards], shares: str, mask: float, other: float) -> None:
+    counts, mask_id = np.zeros(3), packed["documents"].pieces.index("[MASK]")
+    for batch in loader.batches(packed["documents"], 8, masks=loader.MaskConfig(mask_shares=shares)):
+        used = batch["masked_lm_labels"] != IGNORED
+        shown = batch["input_ids"].gather(1, batch["masked_lm_positions"])[used]
+        wanted = batch["masked_lm_labels"][used]
+        counts += [len(shown), int((shown == mask_id).sum()), int(((shown != mask_id) & (shown != wanted)).sum())]
+    assert abs(counts[1] / counts[0] - mask) < 0.02 and abs(counts[2] / counts[0] - other) < 0.02
+
+
+@pytest.mark.parametrize("shares", ["80/10", "80/10/20", "a/b/c", "-10/100/10"])
+def test_no_shares(packed: dict[str, Shards], shares: str) -> None:
+    with pytest.raises(UsageError, match="mask_shares"):
+        loader.batches(packed["documents"], 8, masks=loader.MaskConfig(mask_shares=shares))
+
+
+def test_a_runs_phases_follow_one_schedule(tmp_path: Path) -> None:
+    data = write_pairs(tmp_path / "pairs", {"train": [[20] * 40]})
+    phases = tuple(Phase(shards=(str(data),), steps=steps) for steps in (30, 10))
+    made = prepare(TrainConfig(phases=phases, batch_size=4, masked_lm_prob=0.3, masked_lm_prob_end=0.1))
+    shares = [part.options["masks"].schedule for part in made.parts]
+    assert [round(value, 9) for share in shares for value in share] == [0.3, 0.15, 30, 0.15, 0.1, 10]
+
+
+def test_packed_rows_are_refused_where_they_would_be_misread(packed: dict[str, Shards]) -> None:
+    phase = Phase(shards=(str(packed["documents"].paths[0]),), steps=1)
+    with pytest.raises(UsageError, match="packed rows, which only the loader reads"):
+        prepare(TrainConfig(phases=(phase,), batch_size=4))
+
+
+def test_words_and_spans_end_with_their_document() -> None:
+    """A part that begins with the rest of a word does not go on with the word that ends the part before."""
+    vocabulary = masking.mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b"])
+    ids = np.repeat([[2, 5, 3, 2, 6, 3]], 200, 0)
+    options: dict[str, Any] = {"seed": 1, "epoch": 0, "rows": np.arange(200), "max_predictions": 3, "masked_lm_prob": 0.5}
+    for unit in ("word", "span"):
+        _, positions, labels = masking.mask(ids, vocabulary, unit=unit, **options)
+        chosen = [tuple(place[told != IGNORED].tolist()) for place, told in zip(positions, labels, strict=True)]
+        assert set(chosen) == {(1,), (4,)}
+
+
+def _alone(document: list[int], types: list[int]) -> Batch:
+    return {"input_ids": torch.tensor([document]), "token_type_ids": torch.tensor([types])}
+
+
+def _cases(shards: Shards) -> list[tuple[Batch, list[tuple[list[int], list[int]]]]]:
+    """A padded and an unpadded batch, and their documents as the model gets them: masked ids and segments."""
+    cases = []
+    for unpadded in (False, True):
+        both = [loader.batches(shards, 4, dense_labels=True, unpadded=flat) for flat in (unpadded, True)]
+        pairs = zip(*both, strict=True)
+        batch, flat = next((one, flat) for one, flat in pairs if len(flat["cu_seqlens"]) > 6)
+        bounds = flat["cu_seqlens"].tolist()
+        ids, types = flat["input_ids"].tolist(), flat["token_type_ids"].tolist()
+        cases.append((batch, [(ids[s:e], types[s:e]) for s, e in zip(bounds[:-1], bounds[1:], strict=True)]))
+    return cases
+
+
+@pytest.mark.parametrize("kind", ["sdpa", "eager"])
+@pytest.mark.parametrize("name", ["bert", "modernbert"])
+def test_no_document_sees_another_in_transformers(packed: dict[str, Shards], name: str, kind: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    shards = packed["sop" if name == "bert" else "documents"]
+    sizes = {"vocab_size": shards.vocab_size, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 48}
+    torch.manual_seed(1)
+    if name == "bert":
+        config = transformers.BertConfig(**sizes, num_hidden_layers=3, max_position_embeddings=LENGTH, attn_implementation=kind)
+        model = transformers.BertForMaskedLM(config).eval()
+    else:
+        more = {"num_hidden_layers": 4, "local_attention": 16, "pad_token_id": 0, "reference_compile": False}
+        config = transformers.ModernBertConfig(**sizes, **more, max_position_embeddings=LENGTH, attn_implementation=kind)
+        model = transformers.ModernBertForMaskedLM(config).eval()
+    for batch, documents in _cases(shards):
+        arguments = attention.for_transformers(batch, model.config)
+        with torch.no_grad():
+            found = model(**arguments).logits
+            blind = model(**{**arguments, "attention_mask": None}).logits
+            seen = attention.documents_of(batch["cu_seqlens"]) > 0 if "cu_seqlens" in batch else batch["document_ids"] > 0
+            only = ("input_ids", "token_type_ids")[: 1 + (name == "bert")]
+            parts = [_alone(*document) for document in documents]
+            wanted = torch.cat([model(**{key: part[key] for key in only}).logits[0] for part in parts])
+        assert (found[seen] - wanted).abs().max() < SAME
+        assert (blind[seen] - wanted).abs().max() > 10 * SAME, "documents would see each other without the mask"
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("kind", ["block", "flex"])
+@pytest.mark.parametrize("objective", ["nsp", "documents"])
+def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], objective: str, kind: str) -> None:
+    shards = packed[objective]
+    sizes: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 48}
+    torch.manual_seed(1)
+    model = BertForPreTraining(ModelConfig(vocab_size=shards.vocab_size, max_position_embeddings=LENGTH, **sizes)).eval()
+    masked = {"block": attention.block_mask, "flex": attention.flex}[kind]
+    for batch, documents in _cases(shards):
+        flat = "cu_seqlens" in batch
+        numbers = attention.documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
+        starts = batch["cu_seqlens"][None, :-1].long() if flat else batch["document_starts"]
+        ids, types, places = (
+            batch[name][None] if flat else batch[name] for name in ("input_ids", "token_type_ids", "position_ids")
+        )
+        with torch.no_grad():
+            words, relations = model(ids, types, masked(numbers), position_ids=places, document_starts=starts)
+            alone = [model(*(torch.tensor([values]) for values in (*part, [1] * len(part[0])))) for part in documents]
+        assert (words[numbers > 0] - torch.cat([one[0][0] for one in alone])).abs().max() < SAME
+        used = torch.ones_like(starts, dtype=torch.bool) if flat else (starts > 0) | (torch.arange(starts.shape[1]) == 0)
+        assert (relations[used] - torch.cat([one[1] for one in alone])).abs().max() < SAME
+
+
+def test_flash_attention_is_told_what_the_flattening_collator_tells(packed: dict[str, Shards]) -> None:
+    collate = pytest.importorskip("transformers").DataCollatorWithFlattening(return_flash_attn_kwargs=True)
+    made = loader.batches(packed["documents"], 8, unpadded=True)
+    batch = next(iter(made))
+    documents = _documents(packed["documents"], made.dataset.plan[0].rows)
+    ours = attention.for_flash_attention(batch)
+    theirs = collate([{"input_ids": document} for document in documents], return_tensors="pt")
+    assert sorted(ours) == sorted(theirs)
+    for name in sorted(ours.keys() - {"input_ids", "labels"}):
+        assert np.array_equal(ours[name], theirs[name]), name
+    restored = torch.where(ours["labels"] == IGNORED, ours["input_ids"], ours["labels"])
+    assert torch.equal(restored, theirs["input_ids"])
+
+
+def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest.MonkeyPatch) -> None:
+    shards = Shards(packed["documents"].paths)
+    column = shards._batches[0]["document_starts"]
+    monkeypatch.setitem(shards._batches[0], "document_starts", column._replace(values=np.full_like(column.values, LENGTH)))
+    with pytest.raises(VerificationError, match="a part begins after its row"):
+        shards.gather(np.arange(4), LENGTH)
+
+
+def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards]) -> None:
+    """The test above would fail where a single document's number is wrong."""
+    batch = next(iter(loader.batches(packed["documents"], 4)))
+    ids = batch["document_ids"]
+    allowed = attention.block_mask(ids)
+    assert allowed.shape == (4, 1, LENGTH, LENGTH) and allowed.diagonal(dim1=2, dim2=3).all()
+    assert torch.equal(allowed[:, 0], ids[:, :, None] == ids[:, None, :]) and not allowed.all()
+    near = attention.block_mask(ids, reach=3)
+    assert int(near.sum()) < int(allowed.sum()) and not near[0, 0, 0, 4]
