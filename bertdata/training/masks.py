@@ -16,7 +16,7 @@ __all__ = ["MaskConfig", "Schedule"]
 class Schedule(NamedTuple):
     """A share that goes from `first`, at step 0, in a line to `last`, at step `steps`, and stays there.
 
-    >>> Schedule(0.3, 0.15, 1000).at(500)  # GPT-BERT's (Charpentier and Samuel 2024): from 0.30 to 0.15 over the run
+    >>> round(Schedule(0.3, 0.15, 1000).at(500), 3)  # GPT-BERT's (Charpentier and Samuel 2024): from 0.30 to 0.15 over the run
     0.225
     """
 
