@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import REPOSITORY
@@ -68,6 +69,20 @@ def test_errors_name_fields(tmp_path: Path) -> None:
     with pytest.raises(OutputExistsError, match="choose another `output`") as caught:
         bertdata.build_corpus(books=sample() / "books", output=tmp_path / "mine")
     assert isinstance(caught.value, BertDataError)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "two", True])
+def test_a_number_of_workers_that_is_none_is_named(tmp_path: Path, workers: Any) -> None:
+    (tmp_path / "tea.txt").write_text("Tea is a drink.")
+    with pytest.raises(UsageError, match="`workers` is .*: give a whole number of 1 or more"):
+        bertdata.build_corpus(text=tmp_path / "tea.txt", output=tmp_path / "corpus", workers=workers)
+    assert not (tmp_path / "corpus" / "manifest.json").exists()
+
+
+def test_verify_takes_a_path_as_text(tmp_path: Path) -> None:
+    (tmp_path / "tea.txt").write_text("Tea is a drink.")
+    made = bertdata.build_corpus(text=tmp_path / "tea.txt", output=tmp_path / "corpus", workers=1)
+    assert bertdata.verify(str(made.path)).problems == []
 
 
 def test_small_functions() -> None:

@@ -195,6 +195,8 @@ def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
             "a URL has a login or a signature in it, which no engine is told, as engines show and store their jobs: give the "
             "workers credentials in the way of the store's own tools, or fetch the files first"
         )
+    if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
+        raise UsageError(f"`workers` is {options.workers!r}: give a whole number of 1 or more, or None to let the command choose")
     private = next(filter(is_private, paths), None)
     if private is None:
         return options.workers

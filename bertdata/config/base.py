@@ -63,7 +63,7 @@ class Option(NamedTuple):
         told = f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
         if high is not None and isinstance(value, float):
             told = f"a share between {low:,} and {high:,}"
-        return f"use {told}" + (f", or 0 for {self.unset}" if self.unset else "")
+        return f"use {told}" + (f", or omit it for {self.unset}" if self.unset else "")
 
 
 def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:

@@ -105,7 +105,7 @@ def batches(
 def _steps(order: plan.BatchPlan, start: int, count: int | None) -> range:
     """Return the numbers of `count` steps from `start` on, or of the rest of its epoch."""
     if start < 0 or (count is not None and count < 0):
-        raise UsageError(f"{count} steps from step {start}: neither can be below 0")
+        raise UsageError(f"`start_step` {start}, `steps` {count}: neither can be below 0")
     return range(start, start + (order.batches - start % order.batches if count is None else count))
 
 

@@ -18,7 +18,7 @@ from ..config import CorpusConfig, PairsConfig, VocabConfig
 from ..dataset import manifest
 from ..dataset.staging import steady
 from ..errors import BertDataError, VerificationError
-from ..io.files import is_private, json_text
+from ..io.files import is_private, json_text, to_path
 from ..io.process import FOR_PARENT, cores, end_with_parent
 from . import documents, lists, pairs, rows, sums, vocabulary
 from .files import CheckFailed, compare, fetched
@@ -88,12 +88,13 @@ class _Job:
         return pairs.check(path, task.entry, PairsConfig.of(self.config), self._special)
 
 
-def verify(directory: Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
+def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
     """Read all of a data set; `progress` is told how many bytes are done, and of how many.
 
     `workers` processes read files: by default one a core, or fewer where there is little to read.  Raise NoInputError or
     UsageError where there is no data set that this bertdata reads, StorageError where the disk or the store fails.
     """
+    directory = to_path(str(directory))
     with steady(directory):
         try:
             made = manifest.read(directory)
