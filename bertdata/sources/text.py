@@ -1,22 +1,30 @@
-"""Any text of your own: plain files, one document each or many parted by blank lines, and tables, one document a row."""
+"""Any text of your own: plain files, one document each or many of them, and tables, one document a row."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ..io.files import open_file, size
 from ..records import FileRange, Reject
 from .encodings import decode_or_reject
 from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
-from .ranges import check_end, read_lines, split_lines
+from .ranges import check_end, read_lines, split_lines, to_blank
 from .tables import Columns, is_table, read_table, split_table
 
-__all__ = ["DOCUMENTS", "Text", "read_text", "split"]
+__all__ = ["DOCUMENTS", "LINES", "Text", "read_text", "split"]
 
-DOCUMENTS = ("file", "blank-lines")  # what is a document of a plain file: all of it, or the lines between two blank ones
+# What is a document of a plain file: all of it, the lines between two blank ones, or so many lines or those below a title.
+DOCUMENTS = ("file", "blank-lines", "lines")
+LINES = 1000  # of a document, at the most, where so many lines are one
+
+_TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # of an article in WikiText and in the files of the BabyLM challenge
+_LONGEST_TITLE = 1 << 12  # bytes
+_TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 
 
 class Text(NamedTuple):
@@ -29,11 +37,31 @@ class Text(NamedTuple):
     paragraphs: list[str]
 
 
-def split(path: str, length: int, target: int, columns: Columns, documents: str = "file") -> list[tuple[int, int]]:
+def split(
+    path: str, length: int, target: int, columns: Columns, documents: str = "file", lines: int = LINES
+) -> list[tuple[int, int]]:
     """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
-    return split_lines(path, length, target, at_blank=True) if documents == "blank-lines" else [(0, length)]
+    if documents == "file":
+        return [(0, length)]
+    onward = to_blank if documents == "blank-lines" else partial(_to_title, lines)
+    return split_lines(path, length, target, onward=onward)
+
+
+def _to_title(lines: int, file: IO[bytes], most: int) -> int:
+    """Count the bytes before the next title, or of the next `lines` lines where it is not among them; `most` at the most.
+
+    So no title is cut from the lines below it.
+    """
+    passed = 0
+    for start, line in read_lines(file, most, _LONGEST_TITLE):
+        if line is not None and not line.strip():
+            continue
+        if passed == lines or (line is not None and _TITLE_BYTES.fullmatch(line)):
+            return start
+        passed += 1
+    return most
 
 
 def read_text(
@@ -41,12 +69,15 @@ def read_text(
     *,
     columns: Columns | None = None,
     documents: str = "file",
+    lines: int = LINES,
     encoding: str = "",
     max_bytes: int,
 ) -> Iterator[Text | Reject]:
     """Read parts of text files and tables; what is broken comes out as a Reject, and a disk or store that fails as its error.
 
     A part of a file is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
+    With `documents` "lines" a document ends before a line ``= = = Title = = =``, which begins the next, after `lines` lines, or
+    before it would have more than `max_bytes` bytes: no document is too large then, but a line may be.  Blank lines do not count.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table`.
     """
     for part in parts:
@@ -57,6 +88,8 @@ def read_text(
             yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
         elif documents == "blank-lines":
             yield from _between_blank_lines(part, encoding, max_bytes)
+        elif documents == "lines":
+            yield from _so_many_lines(part, lines, encoding, max_bytes)
         else:
             yield _whole_file(part, encoding, max_bytes)
 
@@ -102,7 +135,38 @@ def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iter
         yield from check_end(file, part, "text")
 
 
-def _lines(lines: list[bytes], begin: int, held: int, part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
+def _so_many_lines(part: FileRange, most: int, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
+    """Read the documents of a file that holds many, `most` lines each or what follows a title; each line is a paragraph."""
+    with open_file(part.path) as file:
+        file.seek(part.start)
+        lines: list[bytes] = []
+        begin = held = count = 0
+        for start, line in read_lines(file, part.end - part.start, max_bytes):
+            at = part.start + start
+            if line is None:
+                yield Reject(
+                    f"text:{part.name}:{at}", "too-large", f"{part.name}: byte {at}: a line of more than {max_bytes} bytes"
+                )
+                continue
+            line = line.removeprefix(codecs.BOM_UTF8) if at == 0 else line
+            if not line.strip():
+                continue
+            titled = _TITLE_BYTES.fullmatch(line) is not None
+            if lines and (titled or count == most or held + len(line) > max_bytes):
+                yield _lines(lines, begin, held, part, encoding, max_bytes, titled=True)
+                lines, held, count = [], 0, 0
+            begin = begin if lines else at
+            lines.append(line)
+            held, count = held + len(line) + 1, count + (not titled)
+        if lines:
+            yield _lines(lines, begin, held, part, encoding, max_bytes, titled=True)
+        yield from check_end(file, part, "text")
+
+
+def _lines(
+    lines: list[bytes], begin: int, held: int, part: FileRange, encoding: str, max_bytes: int, *, titled: bool = False
+) -> Text | Reject:
+    """Make a document of lines, a paragraph each; with `titled` the first may be its title."""
     id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
     if held > max_bytes + 1:
         return Reject(id, "too-large", f"{where}: a document of more than {max_bytes} bytes")
@@ -112,4 +176,6 @@ def _lines(lines: list[bytes], begin: int, held: int, part: FileRange, encoding:
     if count_lines(text) > MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {MOST_LINES} lines")
     stripped = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
-    return Text(id, "", "", "", stripped) if stripped else Reject(id, "empty", f"{where}: no words")
+    title = _TITLE_TEXT.fullmatch(stripped[0]) if titled and stripped else None
+    prose = stripped[1:] if title else stripped
+    return Text(id, title[1] if title else "", "", "", prose) if prose else Reject(id, "empty", f"{where}: no words")
