@@ -61,6 +61,13 @@ class CorpusConfig(Config):
     text_lines: int = option(
         1000, "Lines of a document, at the most, with `text_documents` lines.", section=_BOOKS, least=1, most=1_000_000
     )
+    text_marks: str = option(
+        "keep",
+        "Marks of speakers, music and italics at the lines of transcripts and subtitles in plain files of `text`, such as *MOT: "
+        "or a dash: keep or drop them.",
+        section=_BOOKS,
+        choices=("keep", "drop"),
+    )
     book_sentences: int = option(
         1000,
         "Sentences of a document of books_large_p1.txt and its like, where nothing tells where a book ends.",

@@ -9,6 +9,7 @@ import json
 import lzma
 import time
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -367,3 +368,36 @@ def _texts(path: Path, cuts: list[tuple[int, int]]) -> Iterator[Text]:
     for item in read_text(parts, documents="lines", max_bytes=16 << 20):
         assert isinstance(item, Text)
         yield item
+
+
+# --- marks of transcripts and subtitles ---
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("*MOT:\tyou want more ?", "you want more ?"),
+        ("*CHI: no .", "no ."),
+        ("A:\tI see .", "I see ."),
+        ("A: a list", "A: a list"),  # prose may begin so
+        ("- What is it ?", "What is it ?"),
+        ("-No .", "No ."),
+        ("-5 degrees", "-5 degrees"),
+        ("<i>- Come here .</i>", "Come here ."),
+        ("\u266a La la \u266a", "La la"),
+        ("a well-known * mark", "a well-known * mark"),
+        ("\u266a\u266a", ""),
+        ("*XXX:", ""),
+    ],
+)
+def test_marks_are_kept_or_dropped(tmp_path: Path, line: str, left: str) -> None:
+    path = tmp_path / "childes.train"
+    path.write_text(f"Tea .\n{line}\nCake .\n", "utf-8")
+    for documents, between in (("lines", "\n"), ("blank-lines", "\n"), ("file", " ")):
+        (whole,) = read(path, "a", documents=documents)
+        marks: Counter[str] = Counter()
+        (found,) = read(path, "a", documents=documents, marks=marks)
+        assert isinstance(whole, Text) and isinstance(found, Text)
+        assert between.join(whole.paragraphs) == between.join(["Tea .", line, "Cake ."])
+        assert between.join(found.paragraphs) == between.join(filter(None, ["Tea .", left, "Cake ."]))
+        assert bool(marks) == (left != line) and marks["lines"] == (not left)

@@ -141,15 +141,18 @@ def _most(counters: Iterable[Counter[str]]) -> str:
 
 
 def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what each source has given: documents, bytes of text and their share; and the paragraphs taken out of them."""
+    """Return what each source has given: documents, bytes of text and their share; and what was taken out of them."""
     totals: dict[str, Counter[str]] = {}
+    marks: dict[str, Counter[str]] = defaultdict(Counter)
     for report in reports:
         own = totals.setdefault(report["kind"], Counter())
         own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
+        marks[report["kind"]].update(report["marks"])
         if "trimmed" in report:
             own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
     total = sum(own["text_bytes"] for own in totals.values())
-    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in totals.items()}
+    told = {source: {"dropped_marks": dict(sorted(own.items()))} if own else {} for source, own in marks.items()}
+    return {source: {**own, "share": own["text_bytes"] / max(1, total), **told[source]} for source, own in totals.items()}
 
 
 def _check_published(reports: list[dict[str, Any]]) -> None:

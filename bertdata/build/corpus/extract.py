@@ -71,6 +71,7 @@ class Extract:
             "lost": ledger.lost,
             "templates": {"calls": ledger.counts.templates.total(), "names": most_frequent(ledger.counts.templates, _NAMES)},
             "formulas": dict(sorted(ledger.counts.formulas.items())),
+            "marks": dict(sorted(ledger.counts.marks.items())),
         }
 
 
@@ -89,7 +90,7 @@ class Ledger:
     facts: Facts | None = None
     text_bytes: int = 0
     lost: int = 0
-    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter()))
+    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter(), Counter()))
 
     def batches(self, records: Iterable[Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""

@@ -22,12 +22,13 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     return text.split(path, size, target, columns(config), config.text_documents, config.text_lines)
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
+def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
     items = text.read_text(
         parts,
         columns=columns(config),
         documents=config.text_documents,
         lines=config.text_lines,
+        marks=counts.marks if config.text_marks == "drop" else None,
         encoding=config.encoding,
         max_bytes=config.max_page_bytes,
     )
