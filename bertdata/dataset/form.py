@@ -65,7 +65,11 @@ _ALL = {
 }
 _SOURCE = _Object(
     {"documents": int, "text_bytes": int, "share": float},
-    {"trimmed_documents": int, "removed_paragraphs": int, "dropped_marks": _COUNTS},
+    {
+        **dict.fromkeys(("words", "characters", "trimmed_documents", "removed_paragraphs", "removed_words"), int),
+        "languages": _Each(_Object(dict.fromkeys(("documents", "words", "characters"), int)), named=True),
+        "dropped_marks": _COUNTS,
+    },
 )
 _COVERAGE = _Object(
     {

@@ -111,6 +111,11 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
         return []
     lines = ["", "| source | documents | bytes of text | share |", "|---|---|---|---|"]
     lines += [f"| {name} | {s['documents']:,} | {s['text_bytes']:,} | {s['share']:.4f} |" for name, s in sources.items()]
+    spoken = [(name, code, n) for name, s in sources.items() for code, n in s.get("languages", {}).items()]
+    if spoken:
+        lines += ["", "| source | language | documents | words | characters |", "|---|---|---|---|---|"]
+        lines += [f"| {a} | {_cell(c)} | {n['documents']:,} | {n['words']:,} | {n['characters']:,} |" for a, c, n in spoken]
+        lines += ["", "Words are counted as `str.split` does: what stands between white space."]
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
         lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ...errors import VerificationError
 from ...io.files import digest, move, read_json, to_path
 from ...records import Document, Report
 from ...tally import Tally
+from ..amounts import Amounts
 from ..listing import Listing
 from .rounds import WHOLE, Losses
 from .rules import LISTED, REASONS
@@ -82,7 +83,12 @@ class Rewrite:
             entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
         files = [{**entry, "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
         files += listed.entries()
-        return {"files": files, "tally": removal.tally.to_json(), "trimmed": [removal.documents, removal.paragraphs]}
+        return {
+            "files": files,
+            "tally": removal.tally.to_json(),
+            "amounts": removal.amounts.to_json(),
+            "trimmed": [removal.documents, removal.paragraphs],
+        }
 
 
 @dataclass
@@ -93,6 +99,7 @@ class _Removal:
     tally: Tally
     listed: Listing
     text_bytes: int = 0
+    amounts: Amounts = field(default_factory=Amounts)
     documents: int = 0  # that lose paragraphs, but not all
     paragraphs: int = 0  # that these lose
     _row: int = 0
@@ -116,7 +123,7 @@ class _Removal:
         pending: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
-            pending.append(self._left(batch))
+            pending.append(self.amounts.add(self._left(batch)))
             del batch  # or it stays in memory while the next one is read
             own = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
             self.text_bytes, size = self.text_bytes + own, size + own
