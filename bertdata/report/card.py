@@ -119,6 +119,12 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
         lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]
+    if limit := manifest["config"]["choice"].get("max_words"):
+        cut = sum(source.get("removed_words", 0) for source in sources.values())
+        lines += [
+            "",
+            f"Documents were drawn up to so many words: {_cell(limit)}; {cut:,} words went where a document was cut for it.",
+        ]
     if mix := manifest["config"]["choice"]["mix"]:
         lines += ["", f"Sources were thinned to the shares that were asked for: {_cell(mix)}."]
     return lines

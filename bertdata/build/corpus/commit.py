@@ -151,6 +151,8 @@ def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
         own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
         amounts[report["kind"]].merge(report["amounts"])
         marks[report["kind"]].update(report["marks"])
+        if report.get("removed_words"):
+            own.update(removed_words=report["removed_words"])
         if "trimmed" in report:
             own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
     total = sum(own["text_bytes"] for own in totals.values())

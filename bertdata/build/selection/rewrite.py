@@ -24,7 +24,7 @@ from ...errors import VerificationError
 from ...io.files import digest, move, read_json, to_path
 from ...records import Document, Report
 from ...tally import Tally
-from ..amounts import Amounts
+from ..amounts import Amounts, count_words
 from ..listing import Listing
 from .rounds import WHOLE, Losses
 from .rules import LISTED, REASONS
@@ -87,6 +87,7 @@ class Rewrite:
             "files": files,
             "tally": removal.tally.to_json(),
             "amounts": removal.amounts.to_json(),
+            "removed_words": removal.words,
             "trimmed": [removal.documents, removal.paragraphs],
         }
 
@@ -102,6 +103,7 @@ class _Removal:
     amounts: Amounts = field(default_factory=Amounts)
     documents: int = 0  # that lose paragraphs, but not all
     paragraphs: int = 0  # that these lose
+    words: int = 0  # that documents lose that are cut
     _row: int = 0
 
     def __post_init__(self) -> None:
@@ -114,7 +116,11 @@ class _Removal:
         # The paragraphs that each document loses, and the first loss of each, which is named if none of its paragraphs is left.
         self._parts: dict[int, set[int]] = defaultdict(set)
         self._firsts: dict[int, int] = {}
+        self._cuts: dict[int, int] = {}  # documents that are cut to so many words
         for at in np.flatnonzero(part != WHOLE).tolist():
+            if REASONS[self._why[0][at]] == "words":
+                self._cuts[int(row[at])] = int(part[at])
+                continue
             self._parts[int(row[at])].add(int(part[at]))
             self._firsts.setdefault(int(row[at]), at)
 
@@ -148,7 +154,20 @@ class _Removal:
                 self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
         if any(keep[row] for row in trimmed):  # before `filter`, which changes the numbers of rows
             batch = _trim(batch, trimmed)
+        if cuts := {row - start: words for row, words in self._cuts.items() if start <= row < end}:
+            batch = self._cut(batch, cuts)
         return batch if keep.all() else batch.filter(pa.array(keep))
+
+    def _cut(self, batch: pa.RecordBatch, cuts: dict[int, int]) -> pa.RecordBatch:
+        """Cut documents to their first words, and count those that go."""
+        built = shards.DocumentBatch()
+        for row, values in enumerate(batch.to_pylist()):
+            document = Document(**values)
+            if row in cuts:
+                self.words += count_words(document.sentences) - cuts[row]
+                document = _first_words(document, cuts[row])
+            built.add(document)
+        return built.take()
 
     def _lose(self, batch: pa.RecordBatch, keep: Any, row: int, at: int) -> None:
         reason, first = REASONS[self._why[0][at]], self._why[1][at]
@@ -171,3 +190,22 @@ def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch
             document = document._replace(sentences=[s for own in left for s in own], paragraph_starts=starts)
         built.add(document)
     return built.take()
+
+
+def _first_words(document: Document, words: int) -> Document:
+    """Cut a document after so many words, which it has.
+
+    >>> _first_words(Document("a", "text", "en", "", "", ["One two.", "Three  four five.", "Six."], [0, 2]), 4)[5:7]
+    (['One two.', 'Three  four'], [0])
+    """
+    sentences: list[str] = []
+    for sentence in document.sentences:
+        if words <= 0:
+            break
+        pieces = sentence.split(None, words)
+        whole = len(pieces) <= words
+        sentences.append(sentence if whole else sentence[: len(sentence) - len(pieces[-1])].rstrip())
+        words -= len(pieces) if whole else words
+    return document._replace(
+        sentences=sentences, paragraph_starts=[start for start in document.paragraph_starts if start < len(sentences)]
+    )

@@ -1,4 +1,4 @@
-"""The rules by which documents are chosen, in order: repeated pages, same texts, near-copies, paragraphs, mixture and sample.
+"""The rules by which documents are chosen, in order: repeated pages, same texts, near-copies, paragraphs, mixture, sample, words.
 
 Of documents that are the same the first is kept: in order of sources (wikipedia, books, text), of file names, and of positions.
 Of a page that comes from several dumps the newest copy is kept.
@@ -12,7 +12,7 @@ runs once for each bucket, which has all claims of a hash, and returns those tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -30,8 +30,8 @@ from .rounds import LOST, WHOLE, BucketClaims, Losses, Rule
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
-REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample")
-_REPEATED, _DUPLICATE, _NEAR, _PARAGRAPHS, _MIXTURE, _SAMPLE = range(len(REASONS))
+REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
+_REPEATED, _DUPLICATE, _NEAR, _PARAGRAPHS, _MIXTURE, _SAMPLE, _WORDS = range(len(REASONS))
 LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of the document
 _PAIRS = 1 << 16  # of documents whose signatures are compared at a time
 
@@ -49,12 +49,14 @@ def make(config: ChoiceConfig, root: str, kinds: tuple[str, ...]) -> list[Rule]:
         rules.append(_Paragraphs(root))
     if config.shares or config.sample_documents:
         rules.append(_Selection(root, config.seed, tuple(config.shares.items()), config.sample_documents, kinds))
+    if config.word_limits:
+        rules.append(_Words(root, config.seed, tuple(config.word_limits.items()), kinds))
     return rules
 
 
 def needs(config: ChoiceConfig) -> facts.Needs:
     """Return which facts the rules go by."""
-    return facts.Needs(config.dedup == "near", config.dedup_paragraphs)
+    return facts.Needs(config.dedup == "near", config.dedup_paragraphs, bool(config.word_limits))
 
 
 @dataclass(frozen=True)
@@ -196,21 +198,7 @@ class _Selection:
 
     def claims(self, task: int, losses: Losses) -> Claims:
         """Claim a key (`high`) for each document and the bytes of its text (`low`)."""
-        batches = list(facts.read(to_path(self.root), task))
-        size = np.concatenate([np.zeros(0, np.uint64), *(batch.column("bytes").to_numpy() for batch in batches)])
-        left = losses.left(len(size))
-        # Paragraphs that the rule before has taken out count no more: subtract their bytes, and drop a document without any.
-        if (in_part := losses.column("part") != WHOLE).any():
-            cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
-            rows, parts, sizes, counts = _paragraphs(batches)
-            # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
-            index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
-            np.subtract.at(size, cut, sizes[index])
-            left &= np.bincount(cut, minlength=len(size)) < counts
-        row = np.flatnonzero(left).astype(np.uint32)
-        ids = [id for batch in batches for id in batch.column("id").to_pylist()]
-        hashed = np.array([keys.key(self.seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
-        return _claims(task, np.stack([hashed, size[row]], 1), row)
+        return _drawn(self.root, self.seed, task, losses, "bytes")
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         cuts = self._mixture(received)
@@ -259,18 +247,110 @@ class _Selection:
                 before[source] = before.get(source, 0) + int(np.count_nonzero(claims.high == np.uint64(cut.key)))
 
 
+Items = Callable[
+    [], Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]
+]  # each task's claims, and the words of each that are left
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Keep so many words of each source that has a limit, and then of all (""): documents by a key hashed from the id.
+
+    The first document that would be too much is cut to the words that are missing, so the number is exact.
+    """
+
+    root: str
+    seed: int
+    limits: tuple[tuple[str, int], ...]
+    kinds: tuple[str, ...]
+    name = "words"
+    per_document = 0.0
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        """Claim a key (`high`) for each document and its words (`low`)."""
+        return _drawn(self.root, self.seed, task, losses, "words")
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Lose documents whole, or with a number of words as their part: they are cut to so many."""
+
+        def items() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
+            for task, claims in zip(received.tasks, received.parts(), strict=True):
+                yield task, claims, claims.low.astype(np.int64)
+
+        left: Items = items
+        for source, limit in self.limits:
+            left = _limited(left, limit, [task for task, kind in enumerate(self.kinds) if source in ("", kind)])
+        for task, claims, words in left():
+            lost = words < claims.low.astype(np.int64)
+            if lost.any():
+                part = np.where(words[lost] > 0, words[lost], WHOLE).astype(np.uint32)
+                zeros, reason = np.zeros(len(part), np.uint32), np.full(len(part), _WORDS, np.uint8)
+                yield task, _record(claims.row[lost], part, reason, zeros, zeros, pa.array([""] * len(part)))
+
+
+def _limited(items: Items, limit: int, tasks: list[int]) -> Items:
+    """Leave `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
+    own = frozenset(tasks)
+    end = mixture.cut(lambda: ((claims.high, words) for task, claims, words in items() if task in own), limit)
+    if end == mixture.ALL:
+        return items
+
+    def admitted() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+        before = 0
+        for task, claims, words in items():
+            chosen = end.admits(claims.high, before) if task in own else np.ones(len(words), bool)
+            before += int(np.count_nonzero(claims.high == np.uint64(end.key))) if task in own else 0
+            yield task, claims, words, chosen
+
+    used, key, place = 0, 1 << 64, (-1, -1)
+    for task, claims, words, chosen in admitted():
+        used += int(words[chosen].sum()) if task in own else 0
+        out = np.flatnonzero(~chosen & (words > 0))
+        if len(out) and int(claims.high[out].min()) < key:
+            first = out[int(np.argmin(claims.high[out]))]
+            key, place = int(claims.high[first]), (task, int(claims.row[first]))
+
+    def cut() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
+        for task, claims, words, chosen in admitted():
+            kept = np.where(chosen, words, 0)
+            if task == place[0]:
+                kept[claims.row == place[1]] = limit - used
+            yield task, claims, kept
+
+    return cut
+
+
+def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:
+    """Claim a key (`high`) for each document that is left and how much it has, ``bytes`` or ``words`` (`low`)."""
+    batches = list(facts.read(to_path(root), task))
+    size = np.concatenate([np.zeros(0, np.uint64), *(batch.column(what).to_numpy() for batch in batches)])
+    left = losses.left(len(size))
+    # Paragraphs that the rule before has taken out count no more: subtract what they have, and drop a document without any.
+    if (in_part := losses.column("part") != WHOLE).any():
+        cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
+        rows, parts, sizes, counts = _paragraphs(batches, f"part_{what}")
+        # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
+        index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
+        np.subtract.at(size, cut, sizes[index])
+        left &= np.bincount(cut, minlength=len(size)) < counts
+    row = np.flatnonzero(left).astype(np.uint32)
+    ids = [id for batch in batches for id in batch.column("id").to_pylist()]
+    hashed = np.array([keys.key(seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
+    return _claims(task, np.stack([hashed, size[row]], 1), row)
+
+
 def _flat(batches: list[pa.RecordBatch], name: str) -> npt.NDArray[np.uint64]:
     """Put together the values of a column of lists."""
     return np.concatenate([np.zeros(0, np.uint64), *(batch.column(name).flatten().to_numpy() for batch in batches)])
 
 
-def _paragraphs(batches: list[pa.RecordBatch]) -> tuple[Any, Any, Any, Any]:
-    """Return of each long paragraph its document, its number in it and its bytes; and how many paragraphs each document has."""
+def _paragraphs(batches: list[pa.RecordBatch], size: str = "part_bytes") -> tuple[Any, Any, Any, Any]:
+    """Return of each long paragraph its document, its number in it and its `size`; and how many paragraphs each document has."""
     none = np.zeros(0, np.int64)
     lengths = np.concatenate([none, *(batch.column("parts").value_lengths().to_numpy() for batch in batches)])
     counts = np.concatenate([none, *(batch.column("paragraphs").to_numpy() for batch in batches)])
     rows = np.repeat(np.arange(len(lengths)), lengths)
-    return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, "part_bytes"), counts
+    return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, size), counts
 
 
 def _claims(task: int, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint32], parts: Any = None) -> Claims:
