@@ -13,26 +13,7 @@ import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.errors import UsageError
 
-WORDS = [
-    "the",
-    "tea",
-    "is",
-    "hot",
-    "and",
-    "more",
-    "cake",
-    "was",
-    "left",
-    "on",
-    "an",
-    "old",
-    "table",
-    "while",
-    "we",
-    "sang",
-    "of",
-    "herons",
-]
+WORDS = ["the", "tea", "is", "hot", "and", "more", "cake", "was", "left", "on", "an", "old", "table", "herons"]
 
 
 def line(draw: random.Random) -> str:

@@ -12,9 +12,8 @@ runs once for each bucket, which has all claims of a hash, and returns those tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,9 @@ from ...config import ChoiceConfig
 from ...io.files import to_path
 from . import facts, minhash, mixture
 from .duplicates import Claims, fingerprint, first_of_each
-from .rounds import LOST, WHOLE, BucketClaims, Losses, Rule
+from .limits import Items, limited
+from .losing import lose, lose_later, record, split_address
+from .rounds import WHOLE, BucketClaims, Losses, Rule
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
@@ -85,7 +86,7 @@ class _Repeated:
         kept = first_of_each(claims)
         # The date goes into the list of drops only where it decided; between copies of one age the position did.
         as_of = np.where(age > age[kept], WHOLE - age[kept].astype(np.uint64), 0)
-        return _later(self.root, claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
+        return lose_later(self.root, claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class _Same:
         return _claims(task, hashes[rows], rows)
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return _later(self.root, received.all(), _DUPLICATE)
+        return lose_later(self.root, received.all(), _DUPLICATE)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class _Paragraphs:
         return _claims(task, np.stack([high, low], 1)[left], row[left].astype(np.uint32), part[left].astype(np.uint32))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return _later(self.root, received.all(), _PARAGRAPHS)
+        return lose_later(self.root, received.all(), _PARAGRAPHS)
 
 
 @dataclass(frozen=True)
@@ -171,12 +172,12 @@ class _Near:
         near = near[
             np.unique(near[:, 0], return_index=True)[1]
         ]  # of each document the first row, which has its earliest near-copy
-        return _lost(self.root, near[:, 0], np.full(len(near), WHOLE, np.uint32), near[:, 1], _NEAR)
+        return lose(self.root, near[:, 0], np.full(len(near), WHOLE, np.uint32), near[:, 1], _NEAR)
 
     def _near(self, pairs: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         # A signature of 128 bytes is looked up once, however many pairs its document is in.
         documents, inverse = np.unique(pairs, return_inverse=True)
-        signatures = facts.signatures(facts.look_up(to_path(self.root), *_split(documents), "signature"))
+        signatures = facts.signatures(facts.look_up(to_path(self.root), *split_address(documents), "signature"))
         inverse = inverse.reshape(pairs.shape)
         return np.asarray(minhash.similarity(signatures[inverse[:, 0]], signatures[inverse[:, 1]]) >= self.threshold)
 
@@ -218,7 +219,7 @@ class _Selection:
             if not chosen.all():
                 row, reason = claims.row[~chosen], np.where(own[~chosen], _SAMPLE, _MIXTURE).astype(np.uint8)
                 zeros, whole = np.zeros(len(row), np.uint32), np.full(len(row), WHOLE, np.uint32)
-                yield task, _record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
+                yield task, record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
 
     def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
         if not self.shares:
@@ -245,11 +246,6 @@ class _Selection:
             yield claims, mixture.scaled(claims.high, cut), cut.admits(claims.high, before.get(source, 0))
             if cut.key < 1 << 64:
                 before[source] = before.get(source, 0) + int(np.count_nonzero(claims.high == np.uint64(cut.key)))
-
-
-Items = Callable[
-    [], Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]
-]  # each task's claims, and the words of each that are left
 
 
 @dataclass(frozen=True)
@@ -279,45 +275,13 @@ class _Words:
 
         left: Items = items
         for source, limit in self.limits:
-            left = _limited(left, limit, [task for task, kind in enumerate(self.kinds) if source in ("", kind)])
+            left = limited(left, limit, [task for task, kind in enumerate(self.kinds) if source in ("", kind)])
         for task, claims, words in left():
             lost = words < claims.low.astype(np.int64)
             if lost.any():
                 part = np.where(words[lost] > 0, words[lost], WHOLE).astype(np.uint32)
                 zeros, reason = np.zeros(len(part), np.uint32), np.full(len(part), _WORDS, np.uint8)
-                yield task, _record(claims.row[lost], part, reason, zeros, zeros, pa.array([""] * len(part)))
-
-
-def _limited(items: Items, limit: int, tasks: list[int]) -> Items:
-    """Leave `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
-    own = frozenset(tasks)
-    end = mixture.cut(lambda: ((claims.high, words) for task, claims, words in items() if task in own), limit)
-    if end == mixture.ALL:
-        return items
-
-    def admitted() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
-        before = 0
-        for task, claims, words in items():
-            chosen = end.admits(claims.high, before) if task in own else np.ones(len(words), bool)
-            before += int(np.count_nonzero(claims.high == np.uint64(end.key))) if task in own else 0
-            yield task, claims, words, chosen
-
-    used, key, place = 0, 1 << 64, (-1, -1)
-    for task, claims, words, chosen in admitted():
-        used += int(words[chosen].sum()) if task in own else 0
-        out = np.flatnonzero(~chosen & (words > 0))
-        if len(out) and int(claims.high[out].min()) < key:
-            first = out[int(np.argmin(claims.high[out]))]
-            key, place = int(claims.high[first]), (task, int(claims.row[first]))
-
-    def cut() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
-        for task, claims, words, chosen in admitted():
-            kept = np.where(chosen, words, 0)
-            if task == place[0]:
-                kept[claims.row == place[1]] = limit - used
-            yield task, claims, kept
-
-    return cut
+                yield task, record(claims.row[lost], part, reason, zeros, zeros, pa.array([""] * len(part)))
 
 
 def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:
@@ -356,49 +320,3 @@ def _paragraphs(batches: list[pa.RecordBatch], size: str = "part_bytes") -> tupl
 def _claims(task: int, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint32], parts: Any = None) -> Claims:
     parts = np.full(len(rows), WHOLE, np.uint32) if parts is None else parts
     return Claims(hashes[:, 0], hashes[:, 1], np.full(len(rows), task, np.uint32), rows, parts)
-
-
-def _split(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    return (at >> np.uint64(32)).astype(np.uint32), (at & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-
-
-def _later(root: str, claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Drop all claims but the first of each hash; `as_of` [N] is the date of the first where that is to be told, else 0."""
-    first = first_of_each(claims)
-    later = np.flatnonzero(first != np.arange(len(first)))
-    at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
-    order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
-    dates = None if as_of is None else as_of[order]
-    return _lost(root, at[order], claims.part[order], at[first[order]], reason, dates)
-
-
-def _lost(
-    root: str,
-    at: npt.NDArray[np.uint64],
-    part: npt.NDArray[np.uint32],
-    first: npt.NDArray[np.uint64],
-    reason: int,
-    as_of: npt.NDArray[np.uint64] | None = None,
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield a record batch for each task: what it loses, in order, with the ids (and dates, if given) of what is kept instead.
-
-    at, first: addresses of documents, task << 32 | row, `at` in ascending order.  part: paragraphs, or WHOLE.  All [N].
-    """
-    (task, row), (first_task, first_row) = _split(at), _split(first)
-    ids = facts.look_up(to_path(root), first_task, first_row, "id")
-    if as_of is not None:
-        ids = pa.array(
-            [_dated(id, int(seconds)) for id, seconds in zip(ids.to_pylist(), as_of.tolist(), strict=True)], pa.string()
-        )
-    for own in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
-        reasons = np.full(len(own), reason, np.uint8)
-        yield int(task[own[0]]), _record(row[own], part[own], reasons, first_task[own], first_row[own], ids.take(pa.array(own)))
-
-
-def _dated(id: str, seconds: int) -> str:
-    date = datetime.fromtimestamp(seconds, timezone.utc).date()
-    return f"{id}, whose newer copy of {date} is kept" if seconds else id
-
-
-def _record(*columns: Any) -> pa.RecordBatch:
-    return pa.record_batch([column if isinstance(column, pa.Array) else pa.array(column) for column in columns], schema=LOST)
