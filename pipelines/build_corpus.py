@@ -15,12 +15,13 @@ from bertdata.build.selection.rounds import Decide, MergeLosses, Rule, WriteClai
 from bertdata.config import CorpusConfig
 from bertdata.io.files import to_path
 from bertdata.records import Report
+from bertdata.sources import PLAIN
 
 from .transforms import Gather, Perform, Tasks, Writing
 
 __all__ = ["BuildCorpus"]
 
-_PLAIN = (".xml", ".txt", ".jsonl", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
+_PLAIN = (*PLAIN, ".xml", ".jsonl", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
 
 
 class BuildCorpus(beam.PTransform):

@@ -38,7 +38,14 @@ class ChoiceConfig(Config):
         least=1,
         unset="all",
     )
-    seed: int = option(12345, "Seed of what `mix` and a sample draw.", section=_SECTION)
+    max_words: str = option(
+        "",
+        "Draw exactly so many words (`str.split`), in all or by source, such as 10000000 or books=3000000,text=7000000; the last "
+        "document is cut; all where there are fewer.",
+        section=_SECTION,
+        metavar="WORDS",
+    )
+    seed: int = option(12345, "Seed of what `mix`, `max_words` and a sample draw.", section=_SECTION)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,7 +53,7 @@ class ChoiceConfig(Config):
             self.dedup == "near" or self.near_threshold == ChoiceConfig.near_threshold,
             "`near_threshold` does nothing without `dedup` near",
         )
-        _ = self.shares
+        _ = self.shares, self.word_limits
 
     @property
     def shares(self) -> dict[str, float]:
@@ -69,9 +76,31 @@ class ChoiceConfig(Config):
             shares[name] = share
         return shares
 
+    @property
+    def word_limits(self) -> dict[str, int]:
+        """The most words of each source that has a limit; of all together under "", last.
+
+        >>> ChoiceConfig(max_words="10_000,books=3000").word_limits
+        {'books': 3000, '': 10000}
+        """
+        limits: dict[str, int] = {}
+        for part in self.max_words.split(",") if self.max_words.strip() else []:
+            name, _, value = (piece.strip() for piece in part.rpartition("="))
+            known = value.replace("_", "").isdecimal() and 0 < int(value) < 1 << 62
+            self._require(
+                name not in limits and known,
+                f"`max_words` {self.max_words}: write a number over 0, or one for each source: books=3000000,text=7000000",
+            )
+            limits[name] = int(value)
+        return dict(sorted(limits.items(), reverse=True))
+
     def check(self, sources: Collection[str]) -> None:
-        """Raise UsageError where the mixture is not of the sources that are read."""
+        """Raise UsageError where the mixture or a limit is not of the sources that are read."""
         given = ", ".join(sources)
+        self._require(
+            {*self.word_limits} - {""} <= {*sources},
+            f"`max_words` {self.max_words}: give limits to sources that are read: {given}",
+        )
         self._require(
             not self.mix.strip() or {*self.shares} == {*sources},
             f"`mix` {self.mix}: give a share to each source that is read, and to no other: {given}",

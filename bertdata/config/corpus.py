@@ -53,9 +53,20 @@ class CorpusConfig(Config):
     id_column: str = option("", "Column that identifies a document.", section=_BOOKS, unset="its position in the file")
     text_documents: str = option(
         "file",
-        "What is a document of a .txt file of `text`: the file, or what stands between blank lines.",
+        "What is a document of a plain file of `text`: the file, what stands between blank lines, or so many lines "
+        "(`text_lines`), or fewer up to a line = = = Title = = =.",
         section=_BOOKS,
-        choices=("file", "blank-lines"),
+        choices=("file", "blank-lines", "lines"),
+    )
+    text_lines: int = option(
+        1000, "Lines of a document, at the most, with `text_documents` lines.", section=_BOOKS, least=1, most=1_000_000
+    )
+    text_marks: str = option(
+        "keep",
+        "Marks of speakers, music and italics at the lines of transcripts and subtitles in plain files of `text`, such as *MOT: "
+        "or a dash: keep or drop them.",
+        section=_BOOKS,
+        choices=("keep", "drop"),
     )
     book_sentences: int = option(
         1000,

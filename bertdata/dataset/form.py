@@ -63,7 +63,14 @@ _ALL = {
     "rows": int,
     "counts": _Each(_Object({"stage": str, "in": int, "out": int, "dropped": _COUNTS, "rejected": _COUNTS})),
 }
-_SOURCE = _Object({"documents": int, "text_bytes": int, "share": float}, {"trimmed_documents": int, "removed_paragraphs": int})
+_SOURCE = _Object(
+    {"documents": int, "text_bytes": int, "share": float},
+    {
+        **dict.fromkeys(("words", "characters", "trimmed_documents", "removed_paragraphs", "removed_words"), int),
+        "languages": _Each(_Object(dict.fromkeys(("documents", "words", "characters"), int)), named=True),
+        "dropped_marks": _COUNTS,
+    },
+)
 _COVERAGE = _Object(
     {
         "words": int,

@@ -111,9 +111,20 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
         return []
     lines = ["", "| source | documents | bytes of text | share |", "|---|---|---|---|"]
     lines += [f"| {name} | {s['documents']:,} | {s['text_bytes']:,} | {s['share']:.4f} |" for name, s in sources.items()]
+    spoken = [(name, code, n) for name, s in sources.items() for code, n in s.get("languages", {}).items()]
+    if spoken:
+        lines += ["", "| source | language | documents | words | characters |", "|---|---|---|---|---|"]
+        lines += [f"| {a} | {_cell(c)} | {n['documents']:,} | {n['words']:,} | {n['characters']:,} |" for a, c, n in spoken]
+        lines += ["", "Words are counted as `str.split` does: what stands between white space."]
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
         lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]
+    if limit := manifest["config"]["choice"].get("max_words"):
+        cut = sum(source.get("removed_words", 0) for source in sources.values())
+        lines += [
+            "",
+            f"Documents were drawn up to so many words: {_cell(limit)}; {cut:,} words went where a document was cut for it.",
+        ]
     if mix := manifest["config"]["choice"]["mix"]:
         lines += ["", f"Sources were thinned to the shares that were asked for: {_cell(mix)}."]
     return lines

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from ..io.files import open_file
 from ..records import FileRange, Reject
 
-__all__ = ["check_end", "read_lines", "skip_line", "split_lines"]
+__all__ = ["check_end", "read_lines", "skip_line", "split_lines", "to_blank"]
 
 _BLOCK = 1 << 20  # bytes of an over-long line read at a time, while it is skipped
 
@@ -52,11 +52,15 @@ def skip_line(file: IO[bytes]) -> int:
     return skipped
 
 
-def split_lines(path: str, size: int, target: int, *, at_blank: bool = False) -> list[tuple[int, int]]:
+Onward = Callable[[IO[bytes], int], int]  # reads on from a line's end, so many bytes at the most; returns how many a range takes
+
+
+def split_lines(path: str, size: int, target: int, *, onward: Onward | None = None) -> list[tuple[int, int]]:
     """Cut the first `size` bytes of a file into ranges of about `target` bytes, each a whole number of lines.
 
-    With `at_blank` a range ends with a blank line.  Only the bytes from each cut to the next border are read, a block at a
-    time.  The ranges follow one another and cover the file; a line longer than `target` makes a range longer.
+    `onward` tells how far beyond the end of a line a range goes: `to_blank` to the end of a blank one.  Only the bytes from each
+    cut to the next border are read, a block at a time.  The ranges follow one another and cover the file; a line longer than
+    `target` makes a range longer.
     ValueError: `target` is below 1.
 
     A file of three lines of 10 bytes and a target of 12 gives ``[(0, 20), (20, 30)]``.
@@ -71,14 +75,14 @@ def split_lines(path: str, size: int, target: int, *, at_blank: bool = False) ->
             if end < size:
                 file.seek(end - 1)
                 end += skip_line(file) - 1
-                if at_blank:
-                    end += _to_blank(file, size - end)
+                if onward is not None:
+                    end += onward(file, size - end)
             ranges.append((start, min(end, size)))
             start = ranges[-1][1]
     return ranges
 
 
-def _to_blank(file: IO[bytes], most: int) -> int:
+def to_blank(file: IO[bytes], most: int) -> int:
     """Read on to the end of the next blank line, `most` bytes at the most; return how many bytes that were."""
     passed, blank = 0, True
     while passed < most and (part := file.readline(_BLOCK)):

@@ -1,22 +1,53 @@
-"""Any text of your own: plain files, one document each or many parted by blank lines, and tables, one document a row."""
+"""Any text of your own: plain files, one document each or many of them, and tables, one document a row."""
 
 from __future__ import annotations
 
 import codecs
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ..io.files import open_file, size
 from ..records import FileRange, Reject
 from .encodings import decode_or_reject
 from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
-from .ranges import check_end, read_lines, split_lines
+from .ranges import check_end, read_lines, split_lines, to_blank
 from .tables import Columns, is_table, read_table, split_table
 
-__all__ = ["DOCUMENTS", "Text", "read_text", "split"]
+__all__ = ["DOCUMENTS", "LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
 
-DOCUMENTS = ("file", "blank-lines")  # what is a document of a plain file: all of it, or the lines between two blank ones
+# What is a document of a plain file: all of it, the lines between two blank ones, or so many lines or those below a title.
+DOCUMENTS = ("file", "blank-lines", "lines")
+LINES = 1000  # of a document, at the most, where so many lines are one
+
+_TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # of an article in WikiText and in the files of the BabyLM challenge
+_LONGEST_TITLE = 1 << 12  # bytes
+_TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
+
+
+# What transcripts and subtitles write beside what is said, by the name under which it is counted: the speakers of CHILDES (CHAT:
+# `*MOT:`, up to seven letters and digits) and of Switchboard (`A:`), and of subtitles the dash of a new speaker, notes of music
+# and tags of italics around the line.
+MARKS = {
+    "tags": re.compile(r"(?i)^</?[ibu]>\s*|\s*</?[ibu]>$"),
+    "speakers": re.compile(r"^(?:\*[A-Z][A-Z0-9]{0,6}:|[A-Z]:(?=\t))\s*"),
+    "dashes": re.compile(r"^[-\u2013\u2014]+(?:\s+|(?=[^\W\d_]))"),
+    "music": re.compile(r"\s*[\u2669-\u266c]+(?:\s+|$)"),
+}
+
+
+class _Form(NamedTuple):
+    """How a plain file is written, and a counter of its marks where they are to be dropped."""
+
+    encoding: str
+    marks: Counter[str] | None
+
+    def decode(self, data: bytes, id: str, where: str) -> str | Reject:
+        text = decode_or_reject(data, self.encoding, id, where)
+        return text if self.marks is None or isinstance(text, Reject) else drop_marks(text, self.marks)
 
 
 class Text(NamedTuple):
@@ -29,11 +60,31 @@ class Text(NamedTuple):
     paragraphs: list[str]
 
 
-def split(path: str, length: int, target: int, columns: Columns, documents: str = "file") -> list[tuple[int, int]]:
+def split(
+    path: str, length: int, target: int, columns: Columns, documents: str = "file", lines: int = LINES
+) -> list[tuple[int, int]]:
     """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
-    return split_lines(path, length, target, at_blank=True) if documents == "blank-lines" else [(0, length)]
+    if documents == "file":
+        return [(0, length)]
+    onward = to_blank if documents == "blank-lines" else partial(_to_title, lines)
+    return split_lines(path, length, target, onward=onward)
+
+
+def _to_title(lines: int, file: IO[bytes], most: int) -> int:
+    """Count the bytes before the next title, or of the next `lines` lines where it is not among them; `most` at the most.
+
+    So no title is cut from the lines below it.
+    """
+    passed = 0
+    for start, line in read_lines(file, most, _LONGEST_TITLE):
+        if line is not None and not line.strip():
+            continue
+        if passed == lines or (line is not None and _TITLE_BYTES.fullmatch(line)):
+            return start
+        passed += 1
+    return most
 
 
 def read_text(
@@ -41,14 +92,20 @@ def read_text(
     *,
     columns: Columns | None = None,
     documents: str = "file",
+    lines: int = LINES,
+    marks: Counter[str] | None = None,
     encoding: str = "",
     max_bytes: int,
 ) -> Iterator[Text | Reject]:
     """Read parts of text files and tables; what is broken comes out as a Reject, and a disk or store that fails as its error.
 
     A part of a file is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
+    With `documents` "lines" a document ends before a line ``= = = Title = = =``, which begins the next, after `lines` lines, or
+    before it would have more than `max_bytes` bytes: no document is too large then, but a line may be.  Blank lines do not count.
+    With `marks`, a counter, what `drop_marks` drops is left out of plain files, and counted.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table`.
     """
+    form = _Form(encoding, marks)
     for part in parts:
         if part.end == 0:
             yield Reject(f"text:{part.name}", "empty", f"{part.name}: 0 bytes")
@@ -56,9 +113,11 @@ def read_text(
             rows = read_table(part, "text", columns or Columns(), max_bytes)
             yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
         elif documents == "blank-lines":
-            yield from _between_blank_lines(part, encoding, max_bytes)
+            yield from _between_blank_lines(part, form, max_bytes)
+        elif documents == "lines":
+            yield from _so_many_lines(part, lines, form, max_bytes)
         else:
-            yield _whole_file(part, encoding, max_bytes)
+            yield _whole_file(part, form, max_bytes)
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
@@ -68,17 +127,17 @@ def _document(id: str, title: str, language: str, url: str, text: str) -> Text |
     return Text(id, title, language, url, prose) if prose else Reject(id, "empty", f"{id}: no words")
 
 
-def _whole_file(part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
+def _whole_file(part: FileRange, form: _Form, max_bytes: int) -> Text | Reject:
     id = f"text:{part.name}"
     with open_file(part.path) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {max_bytes}")
-    text = decode_or_reject(data, encoding, id, part.name)
+    text = form.decode(data, id, part.name)
     return text if isinstance(text, Reject) else _document(id, PurePosixPath(part.name).stem, "", "", text)
 
 
-def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iterator[Text | Reject]:
+def _between_blank_lines(part: FileRange, form: _Form, max_bytes: int) -> Iterator[Text | Reject]:
     """Read the documents of a file that holds many, each line a paragraph."""
     with open_file(part.path) as file:
         file.seek(part.start)
@@ -88,7 +147,7 @@ def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iter
             line = line.removeprefix(codecs.BOM_UTF8) if line and part.start + start == 0 else line
             if line is not None and not line.strip():
                 if held:
-                    yield _lines(lines, begin, held, part, encoding, max_bytes)
+                    yield _lines(lines, begin, held, part, form, max_bytes)
                 lines, held = [], 0
                 continue
             begin = begin if held else part.start + start
@@ -98,18 +157,73 @@ def _between_blank_lines(part: FileRange, encoding: str, max_bytes: int) -> Iter
             elif line is not None:
                 lines.append(line)
         if held:
-            yield _lines(lines, begin, held, part, encoding, max_bytes)
+            yield _lines(lines, begin, held, part, form, max_bytes)
         yield from check_end(file, part, "text")
 
 
-def _lines(lines: list[bytes], begin: int, held: int, part: FileRange, encoding: str, max_bytes: int) -> Text | Reject:
+def _so_many_lines(part: FileRange, most: int, form: _Form, max_bytes: int) -> Iterator[Text | Reject]:
+    """Read the documents of a file that holds many, `most` lines each or what follows a title; each line is a paragraph."""
+    with open_file(part.path) as file:
+        file.seek(part.start)
+        lines: list[bytes] = []
+        begin = held = count = 0
+        for start, line in read_lines(file, part.end - part.start, max_bytes):
+            at = part.start + start
+            if line is None:
+                yield Reject(
+                    f"text:{part.name}:{at}", "too-large", f"{part.name}: byte {at}: a line of more than {max_bytes} bytes"
+                )
+                continue
+            line = line.removeprefix(codecs.BOM_UTF8) if at == 0 else line
+            if not line.strip():
+                continue
+            titled = _TITLE_BYTES.fullmatch(line) is not None
+            if lines and (titled or count == most or held + len(line) > max_bytes):
+                yield _lines(lines, begin, held, part, form, max_bytes, titled=True)
+                lines, held, count = [], 0, 0
+            begin = begin if lines else at
+            lines.append(line)
+            held, count = held + len(line) + 1, count + (not titled)
+        if lines:
+            yield _lines(lines, begin, held, part, form, max_bytes, titled=True)
+        yield from check_end(file, part, "text")
+
+
+def _lines(
+    lines: list[bytes], begin: int, held: int, part: FileRange, form: _Form, max_bytes: int, *, titled: bool = False
+) -> Text | Reject:
+    """Make a document of lines, a paragraph each; with `titled` the first may be its title."""
     id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
     if held > max_bytes + 1:
         return Reject(id, "too-large", f"{where}: a document of more than {max_bytes} bytes")
-    text = decode_or_reject(b"\n".join(lines), encoding, id, where)
+    text = form.decode(b"\n".join(lines), id, where)
     if isinstance(text, Reject):
         return text
     if count_lines(text) > MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {MOST_LINES} lines")
     stripped = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
-    return Text(id, "", "", "", stripped) if stripped else Reject(id, "empty", f"{where}: no words")
+    title = _TITLE_TEXT.fullmatch(stripped[0]) if titled and stripped else None
+    prose = stripped[1:] if title else stripped
+    return Text(id, title[1] if title else "", "", "", prose) if prose else Reject(id, "empty", f"{where}: no words")
+
+
+def drop_marks(text: str, counts: Counter[str]) -> str:
+    r"""Take the marks of transcripts and subtitles off lines, and lines of nothing else out; count both in `counts`.
+
+    >>> counts = Counter()
+    >>> drop_marks("*MOT:\tmore tea ?\n- Yes .\n\u266a", counts), sorted(counts.items())
+    ('more tea ?\nYes .', [('dashes', 1), ('lines', 1), ('music', 1), ('speakers', 1)])
+    """
+    left = []
+    for line in unify_newlines(text).split("\n"):
+        rest = line
+        for name, mark in MARKS.items():
+            rest, found = mark.subn(" ", rest)
+            if found:
+                counts[name] += found
+                rest = rest.strip()
+        if rest or rest == line:
+            left.append(rest)
+        else:
+            counts["lines"] += 1
+    return "\n".join(left)

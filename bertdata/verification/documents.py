@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 
 def check(path: Path, entry: dict[str, Any], config: dict[str, Any]) -> Counter[str]:
-    """Check a shard of documents; return its documents and bytes of text, in all and by source."""
+    """Check a shard of documents; return its documents and text, in all and by source."""
     found: Counter[str] = Counter()
     for batch in batches.read(path, config["format"], DOCUMENT, entry):
         if batch.num_rows:
@@ -42,6 +42,10 @@ def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
     sizes = _sentences(columns["sentences"], first)
     _paragraphs(columns["paragraph_starts"], np.diff(_ends(columns["sentences"])), first)
     counts = Counter(documents=batch.num_rows, text_bytes=int(sizes.sum()))
+    for source, sentences in zip(columns["source"].to_pylist(), columns["sentences"], strict=True):
+        text = sentences.as_py()
+        counts[f"words of {source}"] += sum(len(sentence.split()) for sentence in text)
+        counts[f"characters of {source}"] += sum(map(len, text))
     known = np.zeros(batch.num_rows, bool)
     for source in SOURCES:
         own = _flags(pc.equal(columns["source"], source))

@@ -9,6 +9,8 @@ import json
 import lzma
 import time
 import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -301,3 +303,101 @@ def test_a_long_line_is_skipped_in_bounded_memory(tmp_path: Path) -> None:
     assert [item.reason if isinstance(item, Reject) else item.paragraphs for item in found] == ["too-large", ["Tea."]]
     assert peak < 8 << 20
     assert time.process_time() - started < 3
+
+
+# --- so many lines, and titles ---
+
+TITLED = (
+    b"an end of something .\n= = = Tea = = =\nIt is hot.\n\n  = = = = Kinds = = = =\nGreen.\n= = = Cake = = = \nIt is sweet.\n"
+)
+
+
+def test_a_title_begins_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "simple_wiki.train"
+    path.write_bytes(TITLED)
+    found = read(path, "s.train", documents="lines")
+    assert found == [
+        Text("text:s.train:0", "", "", "", ["an end of something ."]),
+        Text("text:s.train:22", "Tea", "", "", ["It is hot.", "= = = = Kinds = = = =", "Green."]),
+        Text("text:s.train:81", "Cake", "", "", ["It is sweet."]),
+    ]
+
+
+def test_a_title_without_text_is_an_empty_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.train"
+    path.write_bytes(b"= = = A = = =\n= = = B = = =\nTea.\n")
+    empty, tea = read(path, "a.train", documents="lines")
+    assert isinstance(empty, Reject) and empty.reason == "empty" and isinstance(tea, Text) and tea.title == "B"
+
+
+def test_documents_have_so_many_lines_and_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "open_subtitles.train"
+    path.write_bytes(b"".join(b"Line %d .\n" % n for n in range(10)) + b"x" * 1001 + b"\nLast .\n")
+    everything = read(path, "a", documents="lines", lines=4)
+    assert [item.reason for item in everything if isinstance(item, Reject)] == ["too-large"]
+    assert [len(item.paragraphs) for item in everything if isinstance(item, Text)] == [4, 4, 3]
+    small = read(path, "a", documents="lines", lines=100, max_bytes=30)
+    assert [len(item.paragraphs) for item in small if isinstance(item, Text)] == [3, 3, 3, 2]
+
+
+@pytest.mark.parametrize("target", [1, 7, 50, 200, 10_000])
+def test_ranges_of_lines_lose_nothing_and_end_before_titles(tmp_path: Path, target: int) -> None:
+    path = tmp_path / "a.train"
+    path.write_bytes(TITLED * 20)
+    cuts = split(str(path), path.stat().st_size, target, Columns(), "lines", 5)
+    assert (
+        cuts[0][0] == 0 and cuts[-1][1] == path.stat().st_size and all(a[1] == b[0] for a, b in zip(cuts, cuts[1:], strict=False))
+    )
+    found = [text for cut in cuts for text in read(path, "a", *cut, documents="lines", lines=5)]
+    assert found == read(path, "a", documents="lines", lines=5)
+
+
+def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "open_subtitles.txt"
+    path.write_bytes(b"- What do you mean ?\n" * 1_000_000)
+    tracemalloc.start()
+    cuts = split(str(path), path.stat().st_size, 2 << 20, Columns(), "lines")
+    count = sum(len(item.paragraphs) for item in _texts(path, cuts[:2]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(cuts) == 10 and count == sum(end - start for start, end in cuts[:2]) // 21 and peak < 4 << 20
+
+
+def _texts(path: Path, cuts: list[tuple[int, int]]) -> Iterator[Text]:
+    parts = [FileRange("a", str(path), *cut) for cut in cuts]
+    for item in read_text(parts, documents="lines", max_bytes=16 << 20):
+        assert isinstance(item, Text)
+        yield item
+
+
+# --- marks of transcripts and subtitles ---
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("*MOT:\tyou want more ?", "you want more ?"),
+        ("*CHI: no .", "no ."),
+        ("A:\tI see .", "I see ."),
+        ("A: a list", "A: a list"),  # prose may begin so
+        ("- What is it ?", "What is it ?"),
+        ("-No .", "No ."),
+        ("-5 degrees", "-5 degrees"),
+        ("<i>- Come here .</i>", "Come here ."),
+        ("\u266a La la \u266a", "La la"),
+        ("a well-known * mark", "a well-known * mark"),
+        ("\u266a\u266a", ""),
+        ("*XXX:", ""),
+    ],
+)
+def test_marks_are_kept_or_dropped(tmp_path: Path, line: str, left: str) -> None:
+    path = tmp_path / "childes.train"
+    path.write_text(f"Tea .\n{line}\nCake .\n", "utf-8")
+    for documents, between in (("lines", "\n"), ("blank-lines", "\n"), ("file", " ")):
+        (whole,) = read(path, "a", documents=documents)
+        marks: Counter[str] = Counter()
+        (found,) = read(path, "a", documents=documents, marks=marks)
+        assert isinstance(whole, Text) and isinstance(found, Text)
+        assert between.join(whole.paragraphs) == between.join(["Tea .", line, "Cake ."])
+        assert between.join(found.paragraphs) == between.join(filter(None, ["Tea .", left, "Cake ."]))
+        assert bool(marks) == (left != line) and marks["lines"] == (not left)

@@ -17,6 +17,7 @@ from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
 from ...tally import Tally
+from ..amounts import Amounts
 from ..selection.rewrite import put_in_place
 from . import missing
 from .extract import most_frequent
@@ -142,15 +143,28 @@ def _most(counters: Iterable[Counter[str]]) -> str:
 
 
 def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what each source has given: documents, bytes of text and their share; and the paragraphs taken out of them."""
+    """Return what each source has given: documents and text, also by language, and what was taken out of it."""
     totals: dict[str, Counter[str]] = {}
+    marks: dict[str, Counter[str]] = defaultdict(Counter)
+    amounts: dict[str, Amounts] = defaultdict(Amounts)
     for report in reports:
         own = totals.setdefault(report["kind"], Counter())
         own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
+        amounts[report["kind"]].merge(report["amounts"])
+        marks[report["kind"]].update(report["marks"])
+        if report.get("removed_words"):
+            own.update(removed_words=report["removed_words"])
         if "trimmed" in report:
             own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
     total = sum(own["text_bytes"] for own in totals.values())
-    return {source: {**own, "share": own["text_bytes"] / max(1, total)} for source, own in totals.items()}
+    sums: dict[str, Any] = {}
+    for kind, own in totals.items():
+        languages = amounts[kind].to_json()
+        counts = {what: sum(each[what] for each in languages.values()) for what in ("words", "characters")}
+        sums[kind] = {**own, **counts, "share": own["text_bytes"] / max(1, total), "languages": languages}
+        if marks[kind]:
+            sums[kind]["dropped_marks"] = dict(sorted(marks[kind].items()))
+    return sums
 
 
 def _check_published(reports: list[dict[str, Any]]) -> None:

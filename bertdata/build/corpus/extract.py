@@ -15,6 +15,7 @@ from ...io.storage import storage_errors
 from ...records import Document, Drop, FileRange, Task, unpack
 from ...sources.dumps import checksums, multistream
 from ...tally import Tally
+from ..amounts import Amounts
 from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
@@ -68,9 +69,11 @@ class Extract:
             "files": files,
             "inputs": [] if most else _inputs(parts),  # a trial reads no file to its end
             "tally": ledger.tally.to_json(),
+            "amounts": ledger.amounts.to_json(),
             "lost": ledger.lost,
             "templates": {"calls": ledger.counts.templates.total(), "names": most_frequent(ledger.counts.templates, _NAMES)},
             "formulas": dict(sorted(ledger.counts.formulas.items())),
+            "marks": dict(sorted(ledger.counts.marks.items())),
         }
 
 
@@ -89,7 +92,8 @@ class Ledger:
     facts: Facts | None = None
     text_bytes: int = 0
     lost: int = 0
-    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter()))
+    amounts: Amounts = field(default_factory=Amounts)
+    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter(), Counter()))
 
     def batches(self, records: Iterable[Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""
@@ -104,7 +108,7 @@ class Ledger:
                     self.facts.add(record, batch.bytes - before)
                 if batch.is_full:
                     self.text_bytes += batch.bytes
-                    yield batch.take()
+                    yield self.amounts.add(batch.take())
             elif isinstance(record, Drop):
                 self.tally.dropped[record.reason] += 1
                 if record.id:
@@ -117,7 +121,7 @@ class Ledger:
                 break
         if batch.rows or not self.text_bytes:
             self.text_bytes += batch.bytes
-            yield batch.take()
+            yield self.amounts.add(batch.take())
 
 
 def most_frequent(counts: Counter[str], most: int) -> list[list[str | int]]:

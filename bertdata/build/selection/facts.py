@@ -14,6 +14,7 @@ import pyarrow as pa
 from ...dataset import shards
 from ...dataset.run import STATE
 from ...records import Document
+from ..amounts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 
@@ -23,10 +24,11 @@ ROWS = 1024  # of a record batch; the last one may have fewer
 
 
 class Needs(NamedTuple):
-    """What facts tell beside id, age, bytes of text and fingerprint: a signature, the fingerprints of long paragraphs."""
+    """What facts tell beside id, age, bytes of text and fingerprint: a signature, the fingerprints of long paragraphs, words."""
 
     signature: bool
     paragraphs: bool
+    words: bool = False
 
     def schema(self) -> pa.Schema:
         """Return the schema of a file of facts."""
@@ -37,6 +39,8 @@ class Needs(NamedTuple):
         if self.paragraphs:  # how many a document has; and of the long ones: which they are, their hashes and bytes
             columns += [("paragraphs", pa.uint32()), ("parts", list_of(pa.uint32()))]
             columns += [(name, list_of(number)) for name in ("part_high", "part_low", "part_bytes")]
+        if self.words:
+            columns += [("words", number)] + [("part_words", list_of(number))] * self.paragraphs
         return pa.schema(columns)
 
 
@@ -58,6 +62,11 @@ class Facts:
             row["signature"] = _signer()([text])[0].tobytes()
         if self._needs.paragraphs:
             row |= _paragraphs(document, compared)
+        if self._needs.words:
+            row["words"] = count_words(document.sentences)
+            if self._needs.paragraphs:
+                paragraphs = document.paragraphs()
+                row["part_words"] = [count_words(paragraphs[part]) for part in row["parts"]]
         self._rows.append(row)
         if len(self._rows) == ROWS:
             self._take()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ...errors import VerificationError
 from ...io.files import digest, move, read_json, to_path
 from ...records import Document, Report
 from ...tally import Tally
+from ..amounts import Amounts, count_words
 from ..listing import Listing
 from .rounds import WHOLE, Losses
 from .rules import LISTED, REASONS
@@ -82,7 +83,13 @@ class Rewrite:
             entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
         files = [{**entry, "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
         files += listed.entries()
-        return {"files": files, "tally": removal.tally.to_json(), "trimmed": [removal.documents, removal.paragraphs]}
+        return {
+            "files": files,
+            "tally": removal.tally.to_json(),
+            "amounts": removal.amounts.to_json(),
+            "removed_words": removal.words,
+            "trimmed": [removal.documents, removal.paragraphs],
+        }
 
 
 @dataclass
@@ -93,8 +100,10 @@ class _Removal:
     tally: Tally
     listed: Listing
     text_bytes: int = 0
+    amounts: Amounts = field(default_factory=Amounts)
     documents: int = 0  # that lose paragraphs, but not all
     paragraphs: int = 0  # that these lose
+    words: int = 0  # that documents lose that are cut
     _row: int = 0
 
     def __post_init__(self) -> None:
@@ -107,7 +116,11 @@ class _Removal:
         # The paragraphs that each document loses, and the first loss of each, which is named if none of its paragraphs is left.
         self._parts: dict[int, set[int]] = defaultdict(set)
         self._firsts: dict[int, int] = {}
+        self._cuts: dict[int, int] = {}  # documents that are cut to so many words
         for at in np.flatnonzero(part != WHOLE).tolist():
+            if REASONS[self._why[0][at]] == "words":
+                self._cuts[int(row[at])] = int(part[at])
+                continue
             self._parts[int(row[at])].add(int(part[at]))
             self._firsts.setdefault(int(row[at]), at)
 
@@ -116,7 +129,7 @@ class _Removal:
         pending: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
-            pending.append(self._left(batch))
+            pending.append(self.amounts.add(self._left(batch)))
             del batch  # or it stays in memory while the next one is read
             own = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
             self.text_bytes, size = self.text_bytes + own, size + own
@@ -141,7 +154,20 @@ class _Removal:
                 self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
         if any(keep[row] for row in trimmed):  # before `filter`, which changes the numbers of rows
             batch = _trim(batch, trimmed)
+        if cuts := {row - start: words for row, words in self._cuts.items() if start <= row < end}:
+            batch = self._cut(batch, cuts)
         return batch if keep.all() else batch.filter(pa.array(keep))
+
+    def _cut(self, batch: pa.RecordBatch, cuts: dict[int, int]) -> pa.RecordBatch:
+        """Cut documents to their first words, and count those that go."""
+        built = shards.DocumentBatch()
+        for row, values in enumerate(batch.to_pylist()):
+            document = Document(**values)
+            if row in cuts:
+                self.words += count_words(document.sentences) - cuts[row]
+                document = _first_words(document, cuts[row])
+            built.add(document)
+        return built.take()
 
     def _lose(self, batch: pa.RecordBatch, keep: Any, row: int, at: int) -> None:
         reason, first = REASONS[self._why[0][at]], self._why[1][at]
@@ -164,3 +190,22 @@ def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch
             document = document._replace(sentences=[s for own in left for s in own], paragraph_starts=starts)
         built.add(document)
     return built.take()
+
+
+def _first_words(document: Document, words: int) -> Document:
+    """Cut a document after so many words, which it has.
+
+    >>> _first_words(Document("a", "text", "en", "", "", ["One two.", "Three  four five.", "Six."], [0, 2]), 4)[5:7]
+    (['One two.', 'Three  four'], [0])
+    """
+    sentences: list[str] = []
+    for sentence in document.sentences:
+        if words <= 0:
+            break
+        pieces = sentence.split(None, words)
+        whole = len(pieces) <= words
+        sentences.append(sentence if whole else sentence[: len(sentence) - len(pieces[-1])].rstrip())
+        words -= len(pieces) if whole else words
+    return document._replace(
+        sentences=sentences, paragraph_starts=[start for start in document.paragraph_starts if start < len(sentences)]
+    )

@@ -1,4 +1,4 @@
-"""The rules by which documents are chosen, in order: repeated pages, same texts, near-copies, paragraphs, mixture and sample.
+"""The rules by which documents are chosen, in order: repeated pages, same texts, near-copies, paragraphs, mixture, sample, words.
 
 Of documents that are the same the first is kept: in order of sources (wikipedia, books, text), of file names, and of positions.
 Of a page that comes from several dumps the newest copy is kept.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,14 @@ from ...config import ChoiceConfig
 from ...io.files import to_path
 from . import facts, minhash, mixture
 from .duplicates import Claims, fingerprint, first_of_each
-from .rounds import LOST, WHOLE, BucketClaims, Losses, Rule
+from .limits import Items, limited
+from .losing import lose, lose_later, record, split_address
+from .rounds import WHOLE, BucketClaims, Losses, Rule
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
-REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample")
-_REPEATED, _DUPLICATE, _NEAR, _PARAGRAPHS, _MIXTURE, _SAMPLE = range(len(REASONS))
+REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
+_REPEATED, _DUPLICATE, _NEAR, _PARAGRAPHS, _MIXTURE, _SAMPLE, _WORDS = range(len(REASONS))
 LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of the document
 _PAIRS = 1 << 16  # of documents whose signatures are compared at a time
 
@@ -49,12 +50,14 @@ def make(config: ChoiceConfig, root: str, kinds: tuple[str, ...]) -> list[Rule]:
         rules.append(_Paragraphs(root))
     if config.shares or config.sample_documents:
         rules.append(_Selection(root, config.seed, tuple(config.shares.items()), config.sample_documents, kinds))
+    if config.word_limits:
+        rules.append(_Words(root, config.seed, tuple(config.word_limits.items()), kinds))
     return rules
 
 
 def needs(config: ChoiceConfig) -> facts.Needs:
     """Return which facts the rules go by."""
-    return facts.Needs(config.dedup == "near", config.dedup_paragraphs)
+    return facts.Needs(config.dedup == "near", config.dedup_paragraphs, bool(config.word_limits))
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class _Repeated:
         kept = first_of_each(claims)
         # The date goes into the list of drops only where it decided; between copies of one age the position did.
         as_of = np.where(age > age[kept], WHOLE - age[kept].astype(np.uint64), 0)
-        return _later(self.root, claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
+        return lose_later(self.root, claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class _Same:
         return _claims(task, hashes[rows], rows)
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return _later(self.root, received.all(), _DUPLICATE)
+        return lose_later(self.root, received.all(), _DUPLICATE)
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class _Paragraphs:
         return _claims(task, np.stack([high, low], 1)[left], row[left].astype(np.uint32), part[left].astype(np.uint32))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return _later(self.root, received.all(), _PARAGRAPHS)
+        return lose_later(self.root, received.all(), _PARAGRAPHS)
 
 
 @dataclass(frozen=True)
@@ -169,12 +172,12 @@ class _Near:
         near = near[
             np.unique(near[:, 0], return_index=True)[1]
         ]  # of each document the first row, which has its earliest near-copy
-        return _lost(self.root, near[:, 0], np.full(len(near), WHOLE, np.uint32), near[:, 1], _NEAR)
+        return lose(self.root, near[:, 0], np.full(len(near), WHOLE, np.uint32), near[:, 1], _NEAR)
 
     def _near(self, pairs: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         # A signature of 128 bytes is looked up once, however many pairs its document is in.
         documents, inverse = np.unique(pairs, return_inverse=True)
-        signatures = facts.signatures(facts.look_up(to_path(self.root), *_split(documents), "signature"))
+        signatures = facts.signatures(facts.look_up(to_path(self.root), *split_address(documents), "signature"))
         inverse = inverse.reshape(pairs.shape)
         return np.asarray(minhash.similarity(signatures[inverse[:, 0]], signatures[inverse[:, 1]]) >= self.threshold)
 
@@ -196,21 +199,7 @@ class _Selection:
 
     def claims(self, task: int, losses: Losses) -> Claims:
         """Claim a key (`high`) for each document and the bytes of its text (`low`)."""
-        batches = list(facts.read(to_path(self.root), task))
-        size = np.concatenate([np.zeros(0, np.uint64), *(batch.column("bytes").to_numpy() for batch in batches)])
-        left = losses.left(len(size))
-        # Paragraphs that the rule before has taken out count no more: subtract their bytes, and drop a document without any.
-        if (in_part := losses.column("part") != WHOLE).any():
-            cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
-            rows, parts, sizes, counts = _paragraphs(batches)
-            # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
-            index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
-            np.subtract.at(size, cut, sizes[index])
-            left &= np.bincount(cut, minlength=len(size)) < counts
-        row = np.flatnonzero(left).astype(np.uint32)
-        ids = [id for batch in batches for id in batch.column("id").to_pylist()]
-        hashed = np.array([keys.key(self.seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
-        return _claims(task, np.stack([hashed, size[row]], 1), row)
+        return _drawn(self.root, self.seed, task, losses, "bytes")
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         cuts = self._mixture(received)
@@ -230,7 +219,7 @@ class _Selection:
             if not chosen.all():
                 row, reason = claims.row[~chosen], np.where(own[~chosen], _SAMPLE, _MIXTURE).astype(np.uint8)
                 zeros, whole = np.zeros(len(row), np.uint32), np.full(len(row), WHOLE, np.uint32)
-                yield task, _record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
+                yield task, record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
 
     def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
         if not self.shares:
@@ -259,66 +248,75 @@ class _Selection:
                 before[source] = before.get(source, 0) + int(np.count_nonzero(claims.high == np.uint64(cut.key)))
 
 
+@dataclass(frozen=True)
+class _Words:
+    """Keep so many words of each source that has a limit, and then of all (""): documents by a key hashed from the id.
+
+    The first document that would be too much is cut to the words that are missing, so the number is exact.
+    """
+
+    root: str
+    seed: int
+    limits: tuple[tuple[str, int], ...]
+    kinds: tuple[str, ...]
+    name = "words"
+    per_document = 0.0
+
+    def claims(self, task: int, losses: Losses) -> Claims:
+        """Claim a key (`high`) for each document and its words (`low`)."""
+        return _drawn(self.root, self.seed, task, losses, "words")
+
+    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Lose documents whole, or with a number of words as their part: they are cut to so many."""
+
+        def items() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
+            for task, claims in zip(received.tasks, received.parts(), strict=True):
+                yield task, claims, claims.low.astype(np.int64)
+
+        left: Items = items
+        for source, limit in self.limits:
+            left = limited(left, limit, [task for task, kind in enumerate(self.kinds) if source in ("", kind)])
+        for task, claims, words in left():
+            lost = words < claims.low.astype(np.int64)
+            if lost.any():
+                part = np.where(words[lost] > 0, words[lost], WHOLE).astype(np.uint32)
+                zeros, reason = np.zeros(len(part), np.uint32), np.full(len(part), _WORDS, np.uint8)
+                yield task, record(claims.row[lost], part, reason, zeros, zeros, pa.array([""] * len(part)))
+
+
+def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:
+    """Claim a key (`high`) for each document that is left and how much it has, ``bytes`` or ``words`` (`low`)."""
+    batches = list(facts.read(to_path(root), task))
+    size = np.concatenate([np.zeros(0, np.uint64), *(batch.column(what).to_numpy() for batch in batches)])
+    left = losses.left(len(size))
+    # Paragraphs that the rule before has taken out count no more: subtract what they have, and drop a document without any.
+    if (in_part := losses.column("part") != WHOLE).any():
+        cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
+        rows, parts, sizes, counts = _paragraphs(batches, f"part_{what}")
+        # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
+        index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
+        np.subtract.at(size, cut, sizes[index])
+        left &= np.bincount(cut, minlength=len(size)) < counts
+    row = np.flatnonzero(left).astype(np.uint32)
+    ids = [id for batch in batches for id in batch.column("id").to_pylist()]
+    hashed = np.array([keys.key(seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
+    return _claims(task, np.stack([hashed, size[row]], 1), row)
+
+
 def _flat(batches: list[pa.RecordBatch], name: str) -> npt.NDArray[np.uint64]:
     """Put together the values of a column of lists."""
     return np.concatenate([np.zeros(0, np.uint64), *(batch.column(name).flatten().to_numpy() for batch in batches)])
 
 
-def _paragraphs(batches: list[pa.RecordBatch]) -> tuple[Any, Any, Any, Any]:
-    """Return of each long paragraph its document, its number in it and its bytes; and how many paragraphs each document has."""
+def _paragraphs(batches: list[pa.RecordBatch], size: str = "part_bytes") -> tuple[Any, Any, Any, Any]:
+    """Return of each long paragraph its document, its number in it and its `size`; and how many paragraphs each document has."""
     none = np.zeros(0, np.int64)
     lengths = np.concatenate([none, *(batch.column("parts").value_lengths().to_numpy() for batch in batches)])
     counts = np.concatenate([none, *(batch.column("paragraphs").to_numpy() for batch in batches)])
     rows = np.repeat(np.arange(len(lengths)), lengths)
-    return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, "part_bytes"), counts
+    return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, size), counts
 
 
 def _claims(task: int, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint32], parts: Any = None) -> Claims:
     parts = np.full(len(rows), WHOLE, np.uint32) if parts is None else parts
     return Claims(hashes[:, 0], hashes[:, 1], np.full(len(rows), task, np.uint32), rows, parts)
-
-
-def _split(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    return (at >> np.uint64(32)).astype(np.uint32), (at & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-
-
-def _later(root: str, claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Drop all claims but the first of each hash; `as_of` [N] is the date of the first where that is to be told, else 0."""
-    first = first_of_each(claims)
-    later = np.flatnonzero(first != np.arange(len(first)))
-    at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
-    order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
-    dates = None if as_of is None else as_of[order]
-    return _lost(root, at[order], claims.part[order], at[first[order]], reason, dates)
-
-
-def _lost(
-    root: str,
-    at: npt.NDArray[np.uint64],
-    part: npt.NDArray[np.uint32],
-    first: npt.NDArray[np.uint64],
-    reason: int,
-    as_of: npt.NDArray[np.uint64] | None = None,
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield a record batch for each task: what it loses, in order, with the ids (and dates, if given) of what is kept instead.
-
-    at, first: addresses of documents, task << 32 | row, `at` in ascending order.  part: paragraphs, or WHOLE.  All [N].
-    """
-    (task, row), (first_task, first_row) = _split(at), _split(first)
-    ids = facts.look_up(to_path(root), first_task, first_row, "id")
-    if as_of is not None:
-        ids = pa.array(
-            [_dated(id, int(seconds)) for id, seconds in zip(ids.to_pylist(), as_of.tolist(), strict=True)], pa.string()
-        )
-    for own in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
-        reasons = np.full(len(own), reason, np.uint8)
-        yield int(task[own[0]]), _record(row[own], part[own], reasons, first_task[own], first_row[own], ids.take(pa.array(own)))
-
-
-def _dated(id: str, seconds: int) -> str:
-    date = datetime.fromtimestamp(seconds, timezone.utc).date()
-    return f"{id}, whose newer copy of {date} is kept" if seconds else id
-
-
-def _record(*columns: Any) -> pa.RecordBatch:
-    return pa.record_batch([column if isinstance(column, pa.Array) else pa.array(column) for column in columns], schema=LOST)

@@ -24,10 +24,12 @@ _MOST_SENTENCES = 500_000  # of a document; a book has ten thousand
 
 
 class Counts(NamedTuple):
-    """What a task left out of its documents: calls of templates without words, and formulas (see `extract_paragraphs`)."""
+    """What a task left out of its documents: calls of templates without words, and formulas (see `extract_paragraphs`), and marks
+    of transcripts and subtitles (see `bertdata.sources.text.drop_marks`)."""
 
     templates: Counter[str]
     formulas: Counter[str]
+    marks: Counter[str]
 
 
 class Check(NamedTuple):

@@ -1,4 +1,4 @@
-"""Other text: a file or what stands between blank lines, or a row of a table."""
+"""Other text: a file, what stands between blank lines, so many lines of a file, or a row of a table."""
 
 from __future__ import annotations
 
@@ -19,12 +19,20 @@ def columns(config: CorpusConfig) -> Columns:
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
-    return text.split(path, size, target, columns(config), config.text_documents)
+    return text.split(path, size, target, columns(config), config.text_documents, config.text_lines)
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
-    documents, most = config.text_documents, config.max_page_bytes
-    for item in text.read_text(parts, columns=columns(config), documents=documents, encoding=config.encoding, max_bytes=most):
+def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+    items = text.read_text(
+        parts,
+        columns=columns(config),
+        documents=config.text_documents,
+        lines=config.text_lines,
+        marks=counts.marks if config.text_marks == "drop" else None,
+        encoding=config.encoding,
+        max_bytes=config.max_page_bytes,
+    )
+    for item in items:
         if isinstance(item, Reject):
             yield item
         else:

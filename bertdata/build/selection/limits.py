@@ -1,0 +1,49 @@
+"""Leave exactly so many words of documents, those with the smallest keys first; the last one is cut to what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from . import mixture
+from .duplicates import Claims
+
+__all__ = ["Items", "limited"]
+
+Items = Callable[
+    [], Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]
+]  # each task's claims, and the words of each that are left
+
+
+def limited(items: Items, limit: int, tasks: list[int]) -> Items:
+    """Leave `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
+    own = frozenset(tasks)
+    end = mixture.cut(lambda: ((claims.high, words) for task, claims, words in items() if task in own), limit)
+    if end == mixture.ALL:
+        return items
+
+    def admitted() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+        before = 0
+        for task, claims, words in items():
+            chosen = end.admits(claims.high, before) if task in own else np.ones(len(words), bool)
+            before += int(np.count_nonzero(claims.high == np.uint64(end.key))) if task in own else 0
+            yield task, claims, words, chosen
+
+    used, key, place = 0, 1 << 64, (-1, -1)
+    for task, claims, words, chosen in admitted():
+        used += int(words[chosen].sum()) if task in own else 0
+        out = np.flatnonzero(~chosen & (words > 0))
+        if len(out) and int(claims.high[out].min()) < key:
+            first = out[int(np.argmin(claims.high[out]))]
+            key, place = int(claims.high[first]), (task, int(claims.row[first]))
+
+    def cut() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
+        for task, claims, words, chosen in admitted():
+            kept = np.where(chosen, words, 0)
+            if task == place[0]:
+                kept[claims.row == place[1]] = limit - used
+            yield task, claims, kept
+
+    return cut

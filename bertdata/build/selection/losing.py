@@ -1,0 +1,66 @@
+"""What rules have decided becomes record batches: a batch for each task, of the documents and paragraphs that it loses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...io.files import to_path
+from . import facts
+from .duplicates import Claims, first_of_each
+from .rounds import LOST
+
+__all__ = ["lose", "lose_later", "record", "split_address"]
+
+
+def split_address(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Part addresses of documents into tasks and rows."""
+    return (at >> np.uint64(32)).astype(np.uint32), (at & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+
+
+def lose_later(root: str, claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Drop all claims but the first of each hash; `as_of` [N] is the date of the first where that is to be told, else 0."""
+    first = first_of_each(claims)
+    later = np.flatnonzero(first != np.arange(len(first)))
+    at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
+    order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
+    dates = None if as_of is None else as_of[order]
+    return lose(root, at[order], claims.part[order], at[first[order]], reason, dates)
+
+
+def lose(
+    root: str,
+    at: npt.NDArray[np.uint64],
+    part: npt.NDArray[np.uint32],
+    first: npt.NDArray[np.uint64],
+    reason: int,
+    as_of: npt.NDArray[np.uint64] | None = None,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield a record batch for each task: what it loses, in order, with the ids (and dates, if given) of what is kept instead.
+
+    at, first: addresses of documents, task << 32 | row, `at` in ascending order.  part: paragraphs, or WHOLE.  All [N].
+    """
+    (task, row), (first_task, first_row) = split_address(at), split_address(first)
+    ids = facts.look_up(to_path(root), first_task, first_row, "id")
+    if as_of is not None:
+        ids = pa.array(
+            [_dated(id, int(seconds)) for id, seconds in zip(ids.to_pylist(), as_of.tolist(), strict=True)], pa.string()
+        )
+    for own in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
+        reasons = np.full(len(own), reason, np.uint8)
+        yield int(task[own[0]]), record(row[own], part[own], reasons, first_task[own], first_row[own], ids.take(pa.array(own)))
+
+
+def _dated(id: str, seconds: int) -> str:
+    date = datetime.fromtimestamp(seconds, timezone.utc).date()
+    return f"{id}, whose newer copy of {date} is kept" if seconds else id
+
+
+def record(*columns: Any) -> pa.RecordBatch:
+    """Make a record batch of what a task loses."""
+    return pa.record_batch([column if isinstance(column, pa.Array) else pa.array(column) for column in columns], schema=LOST)
