@@ -24,9 +24,10 @@ __all__ = ["command"]
 def command(directory: Path, output: Path, vocab: Path | None, **values: Any) -> None:
     """Write the corpus or the rows in DIRECTORY in the format that another trainer reads, a shard for each shard.
 
-    jsonl and parquet hold the text of a corpus, one document a row.
+    jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming.
 
     \b
+        bertdata export pairs-1024 --to mds --output rows
         bertdata export corpus --to jsonl --output text
     """
     options = take_options(values)

@@ -38,7 +38,8 @@ def export(
 
     Args:
         directory: Directory that `build_corpus` or `make_pairs` has written.
-        to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row.
+        to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
+            packed ones as well.
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.

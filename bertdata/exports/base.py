@@ -98,9 +98,9 @@ def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:
 class Format(NamedTuple):
     """A format: what it is made from, and how.
 
-    of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none
-    for a shard without rows; what it says of itself beside, an ``index`` in that entry, is for `finish`.  finish: writes what tells of
-    all files when they are there, and returns its names.  refusal: says why rows with this manifest cannot be held; nothing where
+    of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none for
+    a shard without rows; what an entry says more, as an ``index``, is for `finish`.  finish: writes what tells of all files when
+    they are there, and returns its names.  refusal: says why rows with this manifest cannot be held; nothing where
     they can.  needs_vocabulary: text is cut into ids.
     """
 

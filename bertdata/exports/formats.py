@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import text
+from . import mds, text
 from .base import Format
 
 __all__ = ["FORMATS"]
@@ -10,4 +10,5 @@ __all__ = ["FORMATS"]
 FORMATS: dict[str, Format] = {
     "jsonl": text.JSON_LINES,
     "parquet": text.PARQUET,
+    "mds": mds.MDS,
 }
