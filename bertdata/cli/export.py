@@ -24,7 +24,8 @@ __all__ = ["command"]
 def command(directory: Path, output: Path, vocab: Path | None, **values: Any) -> None:
     """Write the corpus or the rows in DIRECTORY in the format that another trainer reads, a shard for each shard.
 
-    jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming.
+    jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming;
+    megatron the ids of a corpus' sentences, cut with --vocab.
 
     \b
         bertdata export pairs-1024 --to mds --output rows

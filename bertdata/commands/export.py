@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def export(
     Args:
         directory: Directory that `build_corpus` or `make_pairs` has written.
         to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
-            packed ones as well.
+            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`.
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
@@ -81,7 +82,7 @@ def plan_export(
         "command": "export",
         "config": settings.identity(),
         "inputs": [{key: shard[key] for key in ("name", "sha256")} for shard in made["shards"]],
-        "vocabulary": hashlib.sha256("\n".join(vocabulary.pieces if vocabulary else ()).encode()).hexdigest(),
+        "vocabulary": hashlib.sha256(json.dumps(vocabulary).encode()).hexdigest(),
         "versions": versions(),
     }
 

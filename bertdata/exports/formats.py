@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import mds, text
+from . import mds, megatron, text
 from .base import Format
 
 __all__ = ["FORMATS"]
@@ -11,4 +11,5 @@ FORMATS: dict[str, Format] = {
     "jsonl": text.JSON_LINES,
     "parquet": text.PARQUET,
     "mds": mds.MDS,
+    "megatron": megatron.MEGATRON,
 }
