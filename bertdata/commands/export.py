@@ -40,7 +40,8 @@ def export(
     Args:
         directory: Directory that `build_corpus` or `make_pairs` has written.
         to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
-            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`.
+            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`;
+            ``tfrecord`` pairs with static masks, as BERT's own code reads them, and ``lddl`` pairs with and without.
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.

@@ -24,7 +24,8 @@ FORMAT = 1  # raised when a reader of the old form would misread the new one
 CARD = "README.md"
 LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of files
 VOCABULARY = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")  # the files of a vocabulary
-_FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")  # in one folder at most, none hidden
+_FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
+# in one folder at most, none hidden but LDDL's list of files
 _KINDS = {str: "text", int: "a whole number", float: "a number"}
 _MOST = 1 << 63  # over all counts
 _BATCH = 256  # bytes: each record batch takes more (680 where it is empty)

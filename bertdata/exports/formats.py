@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import mds, megatron, text
+from . import lddl, mds, megatron, text, tfrecord
 from .base import Format
 
 __all__ = ["FORMATS"]
@@ -12,4 +12,6 @@ FORMATS: dict[str, Format] = {
     "parquet": text.PARQUET,
     "mds": mds.MDS,
     "megatron": megatron.MEGATRON,
+    "tfrecord": tfrecord.TFRECORD,
+    "lddl": lddl.LDDL,
 }
