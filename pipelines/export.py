@@ -25,6 +25,6 @@ class Export(beam.PTransform):
         return (
             begin
             | "Tasks" >> Tasks(self._tasks)
-            | "Write" >> beam.ParDo(Perform(self._root, "export", self._work))
+            | "Write" >> beam.ParDo(Perform(self._root, "export", self._work, self._work.packages))
             | "Commit" >> Gather(self._commit, len(self._tasks))
         )

@@ -25,8 +25,8 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
     """Write the corpus or the rows in DIRECTORY in the format that another trainer reads, a shard for each shard.
 
     jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming;
-    megatron the ids of a corpus' sentences, cut with --vocab; tfrecord pairs with
-    static masks, as google-research/bert reads them; lddl pairs with and without masks, as pieces.
+    megatron the ids of a corpus' sentences, cut with --vocab; tfrecord and hdf5
+    pairs with static masks, as google-research/bert and NVIDIA's BERT read them; lddl pairs with and without masks, as pieces.
 
     \b
         bertdata export pairs-1024 --to mds --output rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -40,8 +41,8 @@ def export(
     Args:
         directory: Directory that `build_corpus` or `make_pairs` has written.
         to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
-            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`;
-            ``tfrecord`` pairs with static masks, as BERT's own code reads them, and ``lddl`` pairs with and without.
+            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`; ``tfrecord`` and ``hdf5`` pairs
+            with static masks, as BERT's own code and NVIDIA's read them; ``lddl`` pairs with masks and without.
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
@@ -84,7 +85,7 @@ def plan_export(
         "config": settings.identity(),
         "inputs": [{key: shard[key] for key in ("name", "sha256")} for shard in made["shards"]],
         "vocabulary": hashlib.sha256(json.dumps(vocabulary).encode()).hexdigest(),
-        "versions": versions(),
+        "versions": versions(FORMATS[settings.to].packages),
     }
 
     def chain(roots: list[Path | None]) -> Any:
@@ -118,6 +119,9 @@ def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | No
     if format.needs_vocabulary != (vocab is not None):
         told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: leave it away"
         raise UsageError(f"`vocab`: {to} {told}")
+    for package in format.packages:
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"`to` {to} needs the package {package}: pip install 'bertdata[{to}]'")
     if vocab is not None:
         return vocabularies.read(to_path(str(vocab)))
     return vocabularies.read(directory) if made["kind"] == "pairs" else None

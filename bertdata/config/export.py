@@ -13,5 +13,5 @@ __all__ = ["ExportConfig"]
 class ExportConfig(Config):
     """The format that another trainer reads, and of rows which split."""
 
-    to: str = option("jsonl", "The format to write.", choices=("jsonl", "parquet", "mds", "megatron", "tfrecord", "lddl"))
+    to: str = option("jsonl", "The format to write.", choices=("jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"))
     split: str = option("train", "The split of the rows that is written.", choices=("train", "validation"))

@@ -101,7 +101,7 @@ class Format(NamedTuple):
     of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none for
     a shard without rows; what an entry says more, as an ``index``, is for `finish`.  finish: writes what tells of all files when
     they are there, and returns its names.  refusal: says why rows with this manifest cannot be held; nothing where
-    they can.  needs_vocabulary: text is cut into ids.
+    they can.  needs_vocabulary: text is cut into ids.  packages: optional ones that write it.
     """
 
     of: str
@@ -109,6 +109,7 @@ class Format(NamedTuple):
     finish: Callable[[Path, list[dict[str, Any]]], list[str]] = nothing_more
     refusal: Callable[[dict[str, Any]], str] = lambda made: ""
     needs_vocabulary: bool = False
+    packages: tuple[str, ...] = ()
 
 
 class Column(NamedTuple):

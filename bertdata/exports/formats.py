@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import lddl, mds, megatron, text, tfrecord
+from . import hdf5, lddl, mds, megatron, text, tfrecord
 from .base import Format
 
 __all__ = ["FORMATS"]
@@ -12,6 +12,7 @@ FORMATS: dict[str, Format] = {
     "parquet": text.PARQUET,
     "mds": mds.MDS,
     "megatron": megatron.MEGATRON,
+    "hdf5": hdf5.HDF5,
     "tfrecord": tfrecord.TFRECORD,
     "lddl": lddl.LDDL,
 }

@@ -1,7 +1,7 @@
 """LDDL's Parquet files, of NVIDIA's loader: A and B of each pair as pieces with spaces between, and masks where rows have them.
 
-    data/shard-0.parquet         A, B, is_random_next, num_tokens; masked_lm_positions (as `numpy.save` writes them), masked_lm_labels
-    data/.num_samples.json       {"shard-0.parquet": rows, …}
+    data/shard-0.parquet      A, B, is_random_next, num_tokens; masked_lm_positions (by `numpy.save`), masked_lm_labels
+    data/.num_samples.json    {"shard-0.parquet": rows, …}
 
 Special tokens are not in A and B, but count in ``num_tokens``.  LDDL's loader wants as many files as ranks, or a multiple, whose
 numbers of rows differ by one: its own `balance_shards` makes them so.  Source: NVIDIA/LDDL, lddl/dask/bert/pretrain.py.

@@ -1,7 +1,8 @@
 """TFRecord, as google-research/bert and the TensorFlow Model Garden read it: a `tf.train.Example` for each pair, masks included.
 
 A record is its size as uint64, the masked CRC-32C of that, the example and its masked CRC.  An example maps names to lists of
-numbers, in Protocol Buffers' wire format.  Sources: TensorFlow, core/lib/io/record_writer.cc, core/example/*.proto; RFC 3720, appendix B.4, for CRC-32C.
+numbers, in Protocol Buffers' wire format.  Sources: TensorFlow, core/lib/io/record_writer.cc and core/example/*.proto; for
+CRC-32C RFC 3720, appendix B.4.
 
 >>> hex(int(crc32c([b"123456789"])[0]))
 '0xe3069283'

@@ -30,6 +30,11 @@ class ExportShard:
     config: ExportConfig
     vocabulary: vocab.Vocabulary | None
 
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The optional packages whose versions the output's bytes depend on."""
+        return FORMATS[self.config.to].packages
+
     def __call__(self, task: Task) -> dict[str, Any]:
         format, made = FORMATS[self.config.to], self.source.manifest()
         tally = Tally("documents" if format.of == "documents" else "rows")
@@ -72,6 +77,7 @@ class ExportCommit:
             inputs=[{**{key: shard[key] for key in _ENTRY}, "source": origin, "licence": licences} for shard in source["shards"]],
             shards=[{**{key: r["files"][0][key] for key in _ENTRY}, "rows": r["rows"]} for r in written],
             tallies=[tally],
+            packages=format.packages,
             files=[*others, *(file_entry(root, name) for name in names)],
         )
         manifest.check_rows(made, tally.left)
