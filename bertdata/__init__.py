@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .commands.build_corpus import build_corpus
+    from .commands.export import export
     from .commands.make_pairs import make_pairs
     from .commands.run import Progress
     from .commands.train_vocab import train_vocab
@@ -40,6 +41,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "build_corpus": "commands.build_corpus",
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
+    "export": "commands.export",
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -75,6 +77,7 @@ __all__ = [
     "__version__",
     "batches",
     "build_corpus",
+    "export",
     "extract_paragraphs",
     "load_templates",
     "make_pairs",

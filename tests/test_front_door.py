@@ -18,7 +18,7 @@ from bertdata import BertDataError, DataSet, PairsConfig, Progress, VocabConfig
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
 
-COMMANDS = ("build_corpus", "train_vocab", "make_pairs")
+COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export")
 
 
 def test_every_public_name_is_there() -> None:
@@ -38,7 +38,7 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     assert all(parameter.name in told for parameter in parameters)
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
     positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    assert positional in ([], ["corpus"])
+    assert positional in ([], ["corpus"], ["directory"])
 
 
 def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

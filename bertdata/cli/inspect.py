@@ -63,6 +63,8 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     check_files(directory, manifest)
     echo(describe(manifest, directory))
     echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
+    if manifest["kind"] == "export":
+        return  # rows are shown from what they were made of
     from ..report import examples
     from ..tokens.vocab import read as read_vocabulary
 

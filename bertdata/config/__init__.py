@@ -6,6 +6,7 @@
 from .base import FORMATS
 from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
+from .export import ExportConfig
 from .filters import FilterConfig
 from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig, mask_shares
 from .toml import parse_toml, read_small, read_toml
@@ -21,6 +22,7 @@ __all__ = [
     "SEGMENTERS",
     "ChoiceConfig",
     "CorpusConfig",
+    "ExportConfig",
     "FilterConfig",
     "PairsConfig",
     "VocabConfig",

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..config import LABEL_1, CorpusConfig, PairsConfig, VocabConfig
+from ..config import LABEL_1, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from ..config.base import Config, misfit_of
 from ..errors import UsageError
 
@@ -24,7 +24,8 @@ FORMAT = 1  # raised when a reader of the old form would misread the new one
 CARD = "README.md"
 LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of files
 VOCABULARY = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")  # the files of a vocabulary
-_FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")  # in one folder at most, none hidden
+_FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
+# in one folder at most, none hidden but LDDL's list of files
 _KINDS = {str: "text", int: "a whole number", float: "a number"}
 _MOST = 1 << 63  # over all counts
 _BATCH = 256  # bytes: each record batch takes more (680 where it is empty)
@@ -101,12 +102,23 @@ _OF_KIND: dict[str, dict[str, Any]] = {
         "shards": _Each(_Object({**_ROWS, "batches": int})),
         "card": _Object(_FILE),
     },
+    "export": {
+        "of": str,
+        "files": _Each(_Object(_FILE)),
+        "shards": _Each(_Object(_ROWS)),
+    },
 }
-_CONFIGS: dict[str, type[Config]] = {"documents": CorpusConfig, "vocabulary": VocabConfig, "pairs": PairsConfig}
+_CONFIGS: dict[str, type[Config]] = {
+    "documents": CorpusConfig,
+    "vocabulary": VocabConfig,
+    "pairs": PairsConfig,
+    "export": ExportConfig,
+}
 _OPTIONS = {  # of the first manifests; one that came later may be missing, and then has its default
     "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
     "pairs": ("objective", "max_seq_length", "dupe_factor", "provenance", "masking", "chinese_words", "format", "seed"),
+    "export": ("to", "split"),
 }
 
 
@@ -170,12 +182,12 @@ def _names(made: dict[str, Any]) -> Iterator[str]:
             seen[name] += 1
     if seen and seen.most_common(1)[0][1] > 1:
         yield "it names a file twice"
-    if made["kind"] == "vocabulary":
+    if made["kind"] in ("vocabulary", "export"):
         if "card" in made:
-            yield "card is of no vocabulary"
+            yield f"card is of no {made['kind']}"
     elif made["card"]["name"] != CARD:
         yield f"card.name is not {CARD}"
-    if made["kind"] != "documents" and sorted(file["name"] for file in made["files"]) != sorted(VOCABULARY):
+    if made["kind"] in ("vocabulary", "pairs") and sorted(file["name"] for file in made["files"]) != sorted(VOCABULARY):
         yield f"files does not name {', '.join(VOCABULARY)}"
 
 

@@ -72,6 +72,10 @@ def _content(manifest: dict[str, Any]) -> str:
     if manifest["kind"] == "vocabulary":
         sample = manifest["sample"]
         return f"{manifest['size']:,} pieces from {sample['words']:,} words ({sample['distinct_words']:,} distinct)"
+    if manifest["kind"] == "export":
+        what, total = "row" if manifest["of"] == "pairs" else "document", sum(shard["bytes"] for shard in manifest["shards"])
+        shards = count(len(manifest["shards"]), "shard")
+        return f"{count(manifest['rows'], what)} as {manifest['config']['to']} in {shards}, {size(total)}"
     kind = manifest["kind"] if OBJECTIVES.get(manifest["config"].get("objective", "nsp")) else "rows"
     total = size(sum(shard["bytes"] for shard in manifest["shards"]))
     return f"{count(manifest['rows'], kind.removesuffix('s'))} in {count(len(manifest['shards']), 'shard')}, {total}"

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..config import CorpusConfig, PairsConfig, VocabConfig
+from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from ..dataset import manifest
 from ..dataset.staging import steady
 from ..errors import BertDataError, VerificationError
@@ -25,7 +25,7 @@ from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
 
-_CONFIGS = {"documents": CorpusConfig, "vocabulary": VocabConfig, "pairs": PairsConfig}
+_CONFIGS = {"documents": CorpusConfig, "vocabulary": VocabConfig, "pairs": PairsConfig, "export": ExportConfig}
 _EACH = 128 << 20  # bytes that make one more process worth its start, where nobody says how many
 
 
@@ -83,8 +83,8 @@ class _Job:
             return lists.check(path, task.entry, task.group)
         if self.kind == "documents":
             return documents.check(path, task.entry, self.config)
-        if self._special is None:
-            return Counter()  # of a broken vocabulary or configuration: its digest is all that can be checked
+        if self.kind == "export" or self._special is None:
+            return Counter()  # of an export, a broken vocabulary or configuration: its digest is all that can be checked
         return pairs.check(path, task.entry, PairsConfig.of(self.config), self._special)
 
 
@@ -118,7 +118,10 @@ class _Whole:
         made = self.made
         self._check_text()
         known = self._check_options()
-        pieces = self._vocabulary() if known and made["kind"] != "documents" else None
+        pieces = self._vocabulary() if known and made["kind"] in ("vocabulary", "pairs") else None
+        if made["kind"] == "export":
+            for file in made["files"]:
+                self._digest(file)
         job = _Job(str(self.directory), made["kind"] if known else "", made["config"], pieces)
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in made.get(group, [])]
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]

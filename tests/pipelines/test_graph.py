@@ -10,6 +10,7 @@ import pytest
 from apache_beam.pipeline import PipelineVisitor
 from bertdata.pipelines import transforms
 from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.export import Export
 from bertdata.pipelines.make_pairs import MakePairs
 from bertdata.pipelines.train_vocab import TrainVocab
 from bertdata.pipelines.transforms import Gather, Perform
@@ -19,8 +20,10 @@ from bertdata.build import documents as corpus
 from bertdata.build.corpus.plan import plan
 from bertdata.build.rows.bucket import Output
 from bertdata.build.rows.buckets import Tokens
-from bertdata.config import ChoiceConfig, CorpusConfig, PairsConfig, VocabConfig
+from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.errors import UsageError, VerificationError
+from bertdata.exports.base import read as read_data_set
+from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.io.files import is_local
 from bertdata.records import Report, Task, unpack
 from bertdata.tokens.vocab import read
@@ -86,16 +89,21 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, beam.P
     outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (128, 512)]
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1", sample_documents=9)
     everything = CorpusConfig(choice=choice)
+    exported, tasks = read_data_set(sample_corpus, "train")
+    told = (str(tmp_path), exported, ExportConfig(), None)
     return {
         "build-corpus": BuildCorpus(plan(CorpusConfig(), {"wikipedia": dumps}), CorpusConfig(), tmp_path),
         "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
         "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
         "make-pairs": MakePairs(source, read(vocab), outputs, 2),
         "make-pairs by engine": MakePairs(source, read(vocab), outputs, 2, "engine"),
+        "export": Export(tasks, ExportShard(*told), ExportCommit(*told), tmp_path),
     }
 
 
-@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine"])
+@pytest.mark.parametrize(
+    "name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine", "export"]
+)
 def test_graph(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     pipeline = beam.Pipeline()
     _ = pipeline | name >> chains(sample_corpus, sample_vocab, tmp_path)[name]

@@ -1,0 +1,127 @@
+"""Write a corpus or rows in the format that another trainer reads."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..build.documents import refuse_to_replace
+from ..config import ExportConfig
+from ..dataset.data_set import DataSet
+from ..dataset.manifest import versions
+from ..errors import StorageError, TransferError, UsageError
+from ..exports import FORMATS
+from ..exports.base import Source, read
+from ..io.files import to_path
+from ..report.words import count
+from ..tokens import vocab as vocabularies
+from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+
+__all__ = ["export", "plan_export"]
+
+
+def export(
+    directory: str | Path,
+    *,
+    to: str,
+    output: str | Path,
+    split: str = "train",
+    vocab: str | Path | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    beam_args: tuple[str, ...] = (),
+) -> DataSet:
+    """Write a corpus or rows in the format that another trainer reads, a shard for each shard, and return what was written.
+
+    Args:
+        directory: Directory that `build_corpus` or `make_pairs` has written.
+        to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
+            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`; ``tfrecord`` and ``hdf5`` pairs
+            with static masks, as BERT's own code and NVIDIA's read them; ``lddl`` pairs with masks and without.
+        output: Directory for the files, which are in ``data/`` below it.
+        split: The split of the rows that is written.
+        vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
+        workers, overwrite, progress, beam_args: As in `build_corpus`.
+
+    Returns:
+        The export; its manifest names all files with their digests.
+
+    Raises:
+        UsageError: The format cannot hold what `directory` does, or `directory` is `output` as well.
+        EmptyResultError: There is nothing to write.
+        OutputExistsError, StorageError: As in `build_corpus`.
+
+    Example:
+        >>> from bertdata.sample import sample
+        >>> from bertdata import build_corpus
+        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> export(corpus.path, to="jsonl", output=here / "text", workers=1).rows == corpus.rows
+        True
+    """
+    planned = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
+    return run(planned, RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args))[0]
+
+
+def plan_export(
+    directory: str | Path, *, output: str | Path, config: ExportConfig | None = None, vocab: str | Path | None = None
+) -> PlannedRun:
+    """Return what `export` would do; nothing is written."""
+    source_path, target, settings = to_path(str(directory)), to_path(str(output)), config or ExportConfig()
+    given = given_digest("export", str(directory), str(vocab or ""), settings.identity())
+    try:
+        source, tasks = read(source_path, settings.split)
+        vocabulary = _vocabulary(source_path, source, settings.to, vocab)
+    except (StorageError, TransferError) as error:
+        return complete_already([target], given, error)
+    refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])
+    made = source.manifest()
+    identity = {
+        "command": "export",
+        "config": settings.identity(),
+        "inputs": [{key: shard[key] for key in ("name", "sha256")} for shard in made["shards"]],
+        "vocabulary": hashlib.sha256(json.dumps(vocabulary).encode()).hexdigest(),
+        "versions": versions(FORMATS[settings.to].packages),
+    }
+
+    def chain(roots: list[Path | None]) -> Any:
+        from bertdata.pipelines.export import Export
+
+        from ..exports.work import ExportCommit, ExportShard
+
+        told = (str(roots[0] or target), source, settings, vocabulary)
+        return Export(tasks, ExportShard(*told), ExportCommit(*told), roots[0] or target)
+
+    return PlannedRun(
+        directories=(target,),
+        identities=(identity,),
+        reads=(source_path,),
+        tasks=len(tasks),
+        steps=(Step("Export", "export", len(tasks)),),
+        given=given,
+        chain=chain,
+        summary=f"export: {count(len(tasks), 'shard')} of {made['kind']} to {settings.to} -> {target}",
+    )
+
+
+def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | None) -> vocabularies.Vocabulary | None:
+    """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
+    format, made = FORMATS[to], source.manifest()
+    if made["kind"] != format.of:
+        wanted = "a corpus" if format.of == "documents" else "rows of make-pairs"
+        raise UsageError(f"{directory} holds {made['kind']}, and {to} is made from {wanted}: give another directory")
+    if why := format.refusal(made):
+        raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
+    if format.needs_vocabulary != (vocab is not None):
+        told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: leave it away"
+        raise UsageError(f"`vocab`: {to} {told}")
+    for package in format.packages:
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"`to` {to} needs the package {package}: pip install 'bertdata[{to}]'")
+    if vocab is not None:
+        return vocabularies.read(to_path(str(vocab)))
+    return vocabularies.read(directory) if made["kind"] == "pairs" else None

@@ -1,0 +1,138 @@
+"""What all formats share: the data set that is read, a shard of it, what a format tells of itself, and the columns of rows."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..dataset import manifest, shards
+from ..errors import UsageError, VerificationError
+from ..io.files import digest, file_entry, replacing, to_path
+from ..records import FileRange, Task, pack, unpack
+from ..tally import Tally
+from ..tokens.vocab import Vocabulary
+
+__all__ = ["Column", "Format", "Shard", "Source", "column", "nothing_more", "read", "write_file"]
+
+Array = npt.NDArray[Any]
+
+
+class Source(NamedTuple):
+    """A data set that is exported: its directory, and its manifest's digest, by which a worker knows that it is the same."""
+
+    directory: str
+    sha256: str
+
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest; raise VerificationError where it is another one by now."""
+        return _manifest(self)
+
+    def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """Yield a shard's record batches; raise VerificationError where it is not what the manifest says."""
+        made = self.manifest()
+        digests = {shard["name"]: shard["sha256"] for shard in made["shards"]}
+        for part in unpack(task.parts):
+            path = to_path(part.path)
+            if digest(path) != digests[part.name]:
+                raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
+            yield from shards.read_batches(path, made["config"]["format"], part.start, part.end)
+
+
+@functools.lru_cache(maxsize=2)
+def _manifest(source: Source) -> dict[str, Any]:
+    path = to_path(source.directory) / manifest.NAME
+    if digest(path) != source.sha256:
+        raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
+    return manifest.read(to_path(source.directory))
+
+
+def read(directory: Path, split: str) -> tuple[Source, list[Task]]:
+    """Return a data set and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
+    made = manifest.read(directory)
+    if made["kind"] not in ("documents", "pairs"):
+        raise UsageError(f"{directory} holds {made['kind']}: give a corpus or rows")
+    if split not in made.get("splits", {"train": {}}):
+        raise UsageError(f"`split`: {directory} has no split {split}")
+    own = [shard for shard in made["shards"] if made["kind"] == "documents" or shard["name"].startswith(f"data/{split}-")]
+    manifest.check_files(directory, {**made, "shards": own})
+    paths = [str((directory / shard["name"]).resolve()) for shard in own]
+    parts = [FileRange(shard["name"], path, 0, shard["batches"]) for shard, path in zip(own, paths, strict=True)]
+    tasks = [Task(number, made["kind"], pack([part])) for number, part in enumerate(parts)]
+    return Source(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A shard as a format sees it: where to write, under which name (``data/train-00003-of-00016``), and the record batches.
+
+    `made` is the manifest that it is of; `vocabulary` the rows', or the one that the text is cut with.  A format counts in
+    `tally` what it takes, writes and drops.
+    """
+
+    root: Path
+    number: int
+    stem: str
+    made: dict[str, Any]
+    vocabulary: Vocabulary | None
+    batches: Iterator[pa.RecordBatch]
+    tally: Tally
+
+    @property
+    def pieces(self) -> list[str]:
+        """The vocabulary's pieces."""
+        return self.vocabulary.pieces if self.vocabulary else []
+
+
+def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:
+    """Write nothing: what the files of a format that has no index say together."""
+    return []
+
+
+class Format(NamedTuple):
+    """A format: what it is made from, and how.
+
+    of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none for
+    a shard without rows; what an entry says more, as an ``index``, is for `finish`.  finish: writes what tells of all files when
+    they are there, and returns its names.  refusal: says why rows with this manifest cannot be held; nothing where
+    they can.  needs_vocabulary: text is cut into ids.  packages: optional ones that write it.
+    """
+
+    of: str
+    write: Callable[[Shard], list[dict[str, Any]]]
+    finish: Callable[[Path, list[dict[str, Any]]], list[str]] = nothing_more
+    refusal: Callable[[dict[str, Any]], str] = lambda made: ""
+    needs_vocabulary: bool = False
+    packages: tuple[str, ...] = ()
+
+
+class Column(NamedTuple):
+    """A column of lists: their values end to end, and where the lists begin and end [N + 1]."""
+
+    values: Array
+    ends: Array
+
+    def rows(self) -> Iterator[Array]:
+        """Yield the values of each row."""
+        ends = self.ends.tolist()
+        return (self.values[start:end] for start, end in zip(ends, ends[1:], strict=False))
+
+
+def column(batch: pa.RecordBatch, name: str) -> Column:
+    """Return a column of lists of a record batch as NumPy arrays."""
+    lists = batch.column(name)
+    offsets = lists.offsets.to_numpy()
+    return Column(lists.flatten().to_numpy(zero_copy_only=False), (offsets - offsets[0]).astype(np.int64))
+
+
+def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> dict[str, Any]:
+    """Write a file whole or not at all, by a function that is given it; return its entry for the manifest."""
+    with replacing(root / name) as file:
+        write(file)
+    return file_entry(root, name)

@@ -1,0 +1,58 @@
+"""The arrays of BERT's own examples, which TFRecord and HDF5 files hold: pairs with the masks that they were stored with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dataset.shards import padded
+from .base import Shard, column
+
+__all__ = ["examples", "not_static", "only_nsp"]
+
+_ROWS = 2048  # made at a time
+
+
+def only_nsp(made: dict[str, Any]) -> str:
+    """Say why rows are no pairs of next sentence prediction, each by itself."""
+    config = made["config"]
+    if config["objective"] != "nsp":
+        return f"it has pairs with a label of next sentence prediction, and these are of objective {config['objective']}"
+    return "it has one pair a row, and these are packed: make them without `pack`" if config.get("pack") else ""
+
+
+def not_static(made: dict[str, Any]) -> str:
+    """Say why rows are no examples of BERT's."""
+    masked = made["config"]["masking"] == "static"
+    return only_nsp(made) or ("" if masked else "it has masks, and these are without: make them with `masking` static")
+
+
+def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Yield arrays of some rows: of length L ``input_ids``, ``input_mask``, ``segment_ids``; of P the masked ones; labels [N]."""
+    length, predictions = shard.made["config"]["max_seq_length"], shard.made["statistics"]["max_predictions"]
+    pad = shard.pieces.index("[PAD]")
+    for batch in shard.batches:
+        names = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")
+        columns = {name: column(batch, name) for name in names}
+        labels = batch.column("next_sentence_label").to_numpy()
+        for start in range(0, batch.num_rows, _ROWS):
+            rows = np.arange(start, min(start + _ROWS, batch.num_rows))
+
+            def filled(name: str, width: int, fill: int = 0, rows: Any = rows, columns: Any = columns) -> npt.NDArray[Any]:
+                return padded(columns[name].values, columns[name].ends, rows, width, fill)
+
+            widths = {name: np.diff(columns[name].ends)[rows][:, None] for name in ("input_ids", "masked_lm_positions")}
+            shard.tally.entered += len(rows)
+            shard.tally.left += len(rows)
+            yield {
+                "input_ids": filled("input_ids", length, pad),
+                "input_mask": np.arange(length) < widths["input_ids"],
+                "segment_ids": filled("token_type_ids", length),
+                "masked_lm_positions": filled("masked_lm_positions", predictions),
+                "masked_lm_ids": filled("masked_lm_labels", predictions),
+                "masked_lm_weights": np.arange(predictions) < widths["masked_lm_positions"],
+                "next_sentence_labels": labels[rows],
+            }

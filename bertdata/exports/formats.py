@@ -1,0 +1,18 @@
+"""The table of formats, by the names that `--to` takes."""
+
+from __future__ import annotations
+
+from . import hdf5, lddl, mds, megatron, text, tfrecord
+from .base import Format
+
+__all__ = ["FORMATS"]
+
+FORMATS: dict[str, Format] = {
+    "jsonl": text.JSON_LINES,
+    "parquet": text.PARQUET,
+    "mds": mds.MDS,
+    "megatron": megatron.MEGATRON,
+    "hdf5": hdf5.HDF5,
+    "tfrecord": tfrecord.TFRECORD,
+    "lddl": lddl.LDDL,
+}

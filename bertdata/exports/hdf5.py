@@ -1,0 +1,46 @@
+"""HDF5 as NVIDIA's BERT reads it (DeepLearningExamples): a file a shard, with one compressed array for each column of the pairs.
+
+input_ids int32 [N, L], input_mask and segment_ids int8 [N, L], masked_lm_positions and masked_lm_ids int32 [N, P],
+next_sentence_labels int8 [N]
+"""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from .base import Format, Shard, write_file
+from .bert import examples, not_static
+
+__all__ = ["HDF5"]
+
+_TYPES = {
+    "input_ids": "<i4",
+    "input_mask": "i1",
+    "segment_ids": "i1",
+    "masked_lm_positions": "<i4",
+    "masked_lm_ids": "<i4",
+    "next_sentence_labels": "i1",
+}
+
+
+def _write(shard: Shard) -> list[dict[str, Any]]:
+    import h5py
+
+    rows = next(own["rows"] for own in shard.made["shards"] if own["name"].startswith(f"{shard.stem}."))
+
+    def write(file: IO[bytes]) -> None:
+        with h5py.File(file.name, "w", libver=("earliest", "v108")) as made:
+            start = 0
+            for columns in examples(shard):
+                end = start + len(columns["input_ids"])
+                for name, kind in _TYPES.items():
+                    if not start:
+                        shape = (rows, *columns[name].shape[1:])
+                        made.create_dataset(name, shape, kind, compression="gzip", track_times=False)
+                    made[name][start:end] = columns[name]
+                start = end
+
+    return [write_file(shard.root, f"{shard.stem}.hdf5", write)] if rows else []
+
+
+HDF5 = Format("pairs", _write, refusal=not_static, packages=("h5py",))

@@ -1,0 +1,73 @@
+"""LDDL's Parquet files, of NVIDIA's loader: A and B of each pair as pieces with spaces between, and masks where rows have them.
+
+    data/shard-0.parquet      A, B, is_random_next, num_tokens; masked_lm_positions (by `numpy.save`), masked_lm_labels
+    data/.num_samples.json    {"shard-0.parquet": rows, …}
+
+Special tokens are not in A and B, but count in ``num_tokens``.  LDDL's loader wants as many files as ranks, or a multiple, whose
+numbers of rows differ by one: its own `balance_shards` makes them so.  Source: NVIDIA/LDDL, lddl/dask/bert/pretrain.py.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..dataset import shards
+from ..io.files import json_text, write_text
+from .base import Format, Shard, column
+from .bert import only_nsp
+
+__all__ = ["LDDL"]
+
+_SIZES = "data/.num_samples.json"
+_COLUMNS = [("A", pa.string()), ("B", pa.string()), ("is_random_next", pa.bool_()), ("num_tokens", pa.uint16())]
+_MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string())]
+_ROWS = 4096  # in a row group
+
+
+def _saved(positions: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, positions.astype("<u2"))
+    return file.getvalue()
+
+
+def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    pieces, separator = np.array(shard.pieces, object), shard.pieces.index("[SEP]")
+    for whole in shard.batches:
+        for start in range(0, whole.num_rows, _ROWS):
+            batch = whole.slice(start, _ROWS)
+            ids = list(column(batch, "input_ids").rows())
+            segments = column(batch, "token_type_ids").rows()
+            middles = [int(np.argmax(own)) for own in segments]  # where B begins
+            values: dict[str, Any] = {
+                "A": [" ".join(pieces[row[1 : middle - 1]]) for row, middle in zip(ids, middles, strict=True)],
+                "B": [" ".join(pieces[row[middle:-1]]) for row, middle in zip(ids, middles, strict=True)],
+                "is_random_next": [label == 1 for label in batch.column("next_sentence_label").to_pylist()],
+                "num_tokens": [len(row) for row in ids],
+            }
+            assert all(row[middle - 1] == row[-1] == separator for row, middle in zip(ids, middles, strict=True))
+            if len(schema) > len(_COLUMNS):
+                values["masked_lm_positions"] = [_saved(row) for row in column(batch, "masked_lm_positions").rows()]
+                values["masked_lm_labels"] = [" ".join(pieces[row]) for row in column(batch, "masked_lm_labels").rows()]
+            shard.tally.entered += batch.num_rows
+            shard.tally.left += batch.num_rows
+            yield pa.RecordBatch.from_arrays([pa.array(values[field.name], field.type) for field in schema], schema=schema)
+
+
+def _write(shard: Shard) -> list[dict[str, Any]]:
+    schema = pa.schema(_COLUMNS + (_MASKS if shard.made["config"]["masking"] == "static" else []))
+    return [shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet")]
+
+
+def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
+    rows = {Path(report["files"][0]["name"]).name: report["rows"] for report in reports}
+    write_text(root / _SIZES, json_text(rows))
+    return [_SIZES]
+
+
+LDDL = Format("pairs", _write, _finish, refusal=only_nsp)

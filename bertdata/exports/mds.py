@@ -1,0 +1,124 @@
+"""MDS, the shards of MosaicML's streaming data sets, which ModernBERT, mmBERT and MosaicBERT train on: one a shard of rows.
+
+    data/index.json                      what is in which file
+    data/train-00000-of-00016.mds        uint32 n; uint32 offsets[n + 1], from the file's start; the columns as JSON; n samples
+
+A sample is the uint32 size of each column of variable size, and then the values, both in order of the columns' names.  A list is
+an ``ndarray``: a byte ``ndim << 2 | code``, the shape in numbers of the type that the code tells (0 uint8, 1 uint16, 2 uint32),
+the values.  ``id`` is the number of the shard and of the row in it, ``len`` the tokens.
+Source: mosaicml-streaming 0.11, streaming/base/format/mds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import UsageError
+from ..io.files import json_text, write_text
+from .base import Format, Shard, column, write_file
+
+__all__ = ["MDS", "ndarray"]
+
+_SIZE_LIMIT = 1 << 26  # that streaming's writer cuts shards at; its readers do not look at it
+_MOST = 1 << 32  # bytes that an offset can name
+_SIZES = {"int": 8, "int8": 1}  # of the encodings of one size; the others vary
+_INDEX = "data/index.json"
+
+
+def ndarray(values: np.ndarray[Any, Any]) -> bytes:
+    """Return an array of one dimension and of a known type as MDS has it.
+
+    >>> ndarray(np.array([7, 8], np.uint16)).hex(" ")
+    '04 02 07 00 08 00'
+    """
+    code = 0 if len(values) < 1 << 8 else 1 if len(values) < 1 << 16 else 2
+    return bytes([1 << 2 | code]) + len(values).to_bytes(1 << code, "little") + values.tobytes()
+
+
+def _encodings(schema: pa.Schema) -> dict[str, str]:
+    """Return how each column of rows is encoded, and of the two that are added, in order of name."""
+    found = {"id": "str", "len": "int"}
+    for field in schema:
+        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+        if pa.types.is_string(kind):
+            found[field.name] = "str"
+        else:
+            own = "uint8" if pa.types.is_boolean(kind) else str(kind)
+            found[field.name] = f"ndarray:{own}" if pa.types.is_list(field.type) else own
+    return dict(sorted(found.items()))
+
+
+def _values(batch: pa.RecordBatch, name: str, encoding: str) -> Iterable[bytes]:
+    """Return a column's values as they are written; documents of a packed row's parts are one text, with line ends between."""
+    if encoding == "str":
+        return (
+            "\n".join([value] if isinstance(value, str) else value).encode("utf-8") for value in batch.column(name).to_pylist()
+        )
+    kind = np.dtype(encoding.removeprefix("ndarray:")).newbyteorder("<")
+    if encoding.startswith("ndarray"):
+        lists = column(batch, name)
+        return map(ndarray, lists._replace(values=lists.values.astype(kind)).rows())
+    return (value.tobytes() for value in batch.column(name).to_numpy().astype(kind))
+
+
+def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> Iterator[bytes]:
+    first = shard.tally.entered
+    lengths = np.diff(column(batch, "input_ids").ends).astype("<i8")
+    columns: dict[str, Iterable[bytes]] = {
+        "id": (f"{shard.number:05d}-{first + row:09d}".encode() for row in range(batch.num_rows)),
+        "len": (length.tobytes() for length in lengths),
+        **{name: _values(batch, name, encodings[name]) for name in batch.schema.names},
+    }
+    varies = [encoding not in _SIZES for encoding in encodings.values()]
+    for values in zip(*(columns[name] for name in encodings), strict=True):
+        sizes = [len(value) for value, own in zip(values, varies, strict=True) if own]
+        yield b"".join((np.array(sizes, "<u4").tobytes(), *values))
+
+
+def _write(shard: Shard) -> list[dict[str, Any]]:
+    samples: list[bytes] = []
+    encodings: dict[str, str] = {}
+    for batch in shard.batches:
+        encodings = _encodings(batch.schema)
+        samples += _samples(shard, batch, encodings)
+        shard.tally.entered += batch.num_rows
+        shard.tally.left += batch.num_rows
+    if not samples:
+        return []
+    told = {
+        "column_encodings": list(encodings.values()),
+        "column_names": list(encodings),
+        "column_sizes": [_SIZES.get(encoding) for encoding in encodings.values()],
+        "compression": None,
+        "format": "mds",
+        "hashes": [],
+        "size_limit": _SIZE_LIMIT,
+        "version": 2,
+    }
+    columns = json.dumps(told, sort_keys=True).encode()
+    ends = np.cumsum([4 + 4 * (len(samples) + 1) + len(columns), *map(len, samples)])
+    if ends[-1] >= _MOST:
+        raise UsageError(f"{shard.stem} has over 4 GB in MDS, which its offsets cannot name: make rows with more `shards`")
+
+    def write(file: IO[bytes]) -> None:
+        file.write(len(samples).to_bytes(4, "little") + ends.astype("<u4").tobytes() + columns)
+        file.writelines(samples)
+
+    entry = write_file(shard.root, f"{shard.stem}.mds", write)
+    raw = {"basename": Path(entry["name"]).name, "bytes": entry["bytes"], "hashes": {}}
+    index = {**told, "raw_data": raw, "samples": len(samples), "zip_data": None}
+    return [{**entry, "index": index}]
+
+
+def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
+    write_text(root / _INDEX, json_text({"shards": [report["files"][0]["index"] for report in reports], "version": 2}))
+    return [_INDEX]
+
+
+MDS = Format("pairs", _write, _finish)

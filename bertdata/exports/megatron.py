@@ -1,0 +1,61 @@
+"""Megatron-LM's indexed data sets of sentences, which its BERT makes pairs and masks of when it reads them: two files a shard.
+
+    data/train-00000-of-00016_text_sentence.bin     the ids of one sentence after another, without [CLS] and [SEP]
+    data/train-00000-of-00016_text_sentence.idx     MMIDIDX\\0\\0, uint64 1, the ids' type, sentences S, documents + 1,
+                                                    int32 lengths [S], int64 offsets in bytes [S], int64 first sentences [D + 1]
+
+A sentence without a piece and a document without a sentence are dropped.  Megatron leaves out documents of one sentence.
+Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from typing import IO, Any
+
+import numpy as np
+
+from ..tokens.encoder import Encoder
+from .base import Format, Shard, write_file
+
+__all__ = ["MEGATRON"]
+
+_TWO_BYTES = 65500  # pieces up to which Megatron takes two bytes an id
+_CODES = {2: 8, 4: 4}  # bytes of an id: Megatron's code of uint16 and int32
+
+
+def _write(shard: Shard) -> list[dict[str, Any]]:
+    assert shard.vocabulary is not None
+    size = len(shard.pieces)
+    kind = np.dtype("<u2" if size < _TWO_BYTES else "<i4")
+    encoder = Encoder(shard.vocabulary.tokenizer(), size)
+    lengths, bounds = array("i"), array("q", [0])
+
+    def write_ids(file: IO[bytes]) -> None:
+        for batch in shard.batches:
+            sentences = batch.column("sentences")
+            ids, ends = encoder.encode(sentences.flatten())
+            file.write(ids.astype(kind).tobytes())
+            own = np.diff(ends, prepend=0)
+            starts = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
+            kept = np.diff(np.concatenate([[0], np.cumsum(own > 0)])[starts])  # sentences of each document
+            lengths.frombytes(own[own > 0].astype(np.int32).tobytes())
+            bounds.frombytes((bounds[-1] + np.cumsum(kept[kept > 0])).astype(np.int64).tobytes())
+            shard.tally.entered += batch.num_rows
+            shard.tally.left += int((kept > 0).sum())
+            shard.tally.dropped["no pieces"] += int((kept == 0).sum())
+
+    def write_index(file: IO[bytes]) -> None:
+        sizes = np.asarray(lengths, "<i4")
+        file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, _CODES[kind.itemsize], len(sizes), len(bounds)))
+        file.write(sizes.tobytes())
+        offsets = np.cumsum(sizes, dtype=np.int64) - sizes
+        file.write((offsets * kind.itemsize).astype("<i8").tobytes() + np.asarray(bounds, "<i8").tobytes())
+
+    name = f"{shard.stem}_text_sentence"
+    ids = write_file(shard.root, f"{name}.bin", write_ids)
+    return [ids, write_file(shard.root, f"{name}.idx", write_index)]
+
+
+MEGATRON = Format("documents", _write, needs_vocabulary=True)

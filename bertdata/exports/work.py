@@ -1,0 +1,84 @@
+"""The work of an export: write a shard in another format, a task each, and commit what all tasks have written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..config import ExportConfig
+from ..dataset import manifest
+from ..errors import EmptyResultError
+from ..io.files import file_entry, to_path
+from ..records import Task, unpack
+from ..tally import Tally
+from ..tokens import vocab
+from .base import Shard, Source
+from .formats import FORMATS
+
+__all__ = ["ExportCommit", "ExportShard"]
+
+_ENTRY = ("name", "bytes", "sha256")
+
+
+@dataclass(frozen=True)
+class ExportShard:
+    """Write a shard in the format asked for, and report its files, rows and counts."""
+
+    root: str
+    source: Source
+    config: ExportConfig
+    vocabulary: vocab.Vocabulary | None
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The optional packages whose versions the output's bytes depend on."""
+        return FORMATS[self.config.to].packages
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        format, made = FORMATS[self.config.to], self.source.manifest()
+        tally = Tally("documents" if format.of == "documents" else "rows")
+        stem = unpack(task.parts)[0].name.rpartition(".")[0]
+        batches = self.source.batches(task)
+        files = format.write(Shard(to_path(self.root), task.number, stem, made, self.vocabulary, batches, tally))
+        return {"files": files, "rows": tally.left, "tally": tally.to_json()}
+
+
+@dataclass(frozen=True)
+class ExportCommit:
+    """Add up the counts, write what tells of all files, the vocabulary and, last, the manifest."""
+
+    root: str
+    source: Source
+    config: ExportConfig
+    vocabulary: vocab.Vocabulary | None
+
+    def roots(self) -> list[Path]:
+        """Return the directory of the export."""
+        return [to_path(self.root)]
+
+    def __call__(self, reports: list[dict[str, Any]]) -> None:
+        root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
+        tally = Tally("documents" if format.of == "documents" else "rows")
+        for report in reports:
+            tally.merge(Tally.from_json(report["tally"]))
+        written = [report for report in reports if report["files"]]
+        if not tally.left:
+            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
+            raise EmptyResultError(f"{self.source.directory} gives no row{f' (dropped: {reasons})' if reasons else ''}")
+        names = format.finish(root, written) + (vocab.write(root, self.vocabulary) if self.vocabulary else [])
+        others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
+        licences = ", ".join(sorted({entry["licence"] for entry in source["inputs"]}))
+        origin = "corpus" if source["kind"] == "documents" else "pairs"
+        made = manifest.make(
+            "export",
+            config=self.config.identity(),
+            of=source["kind"],
+            inputs=[{**{key: shard[key] for key in _ENTRY}, "source": origin, "licence": licences} for shard in source["shards"]],
+            shards=[{**{key: r["files"][0][key] for key in _ENTRY}, "rows": r["rows"]} for r in written],
+            tallies=[tally],
+            packages=format.packages,
+            files=[*others, *(file_entry(root, name) for name in names)],
+        )
+        manifest.check_rows(made, tally.left)
+        manifest.write(root, made)
