@@ -36,10 +36,9 @@ _PARTICLES = {  # words that take up what was said or asked before them
     "ta": "என்று|என்ற|என்றா|எனக்|என ",
     "te": "అని|అనే|అన్నా",
 }
+_WORDS = r"(?:[^\s.!?।]{1,40}\s{1,9}){1,4}"  # bounded, for each end of a text may be looked at
 _TOOK_UP = {
-    language: re.compile(
-        rf"{_PARTICLES.get(language, '(?!)')}|(?:[^\s.!?।]+\s+){{1,4}}(?:{_VERBS.get(language, '(?!)')})\s*(?:[.।]|$)"
-    )
+    language: re.compile(rf"{_PARTICLES.get(language, '(?!)')}|{_WORDS}(?:{_VERBS.get(language, '(?!)')})\s{{0,9}}(?:[.।]|$)")
     for language in _VERBS.keys() | _PARTICLES.keys()
 }
 _UNSPACED = re.compile(  # the end of a word in a script without capitals, and one that follows
