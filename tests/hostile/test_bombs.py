@@ -28,7 +28,7 @@ GOOD = "The ferry crossed the harbour in the morning. A miller measured all of h
 LAUGHS = "<!DOCTYPE l [<!ENTITY a 'lol'>" + "".join(f"<!ENTITY a{n} '{(f'&a{n - 1};' if n else '&a;') * 10}'>" for n in range(9))
 OUTSIDE = "<!DOCTYPE l [<!ENTITY % p SYSTEM 'file:///etc/passwd'> %p; <!ENTITY a8 SYSTEM 'file:///etc/passwd'>]>"
 MOST = 4 << 20  # bytes of a page or book
-ALLOWED = 400  # MB; a run on good input takes 230
+ALLOWED = 450  # MB for all in one run; each alone is below 400, and a run on good input takes 230
 MEASURE = """
 import resource, runpy, sys
 sys.argv = sys.argv[1:]

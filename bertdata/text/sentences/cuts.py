@@ -36,9 +36,11 @@ _PARTICLES = {  # words that take up what was said or asked before them
     "ta": "என்று|என்ற|என்றா|எனக்|என ",
     "te": "అని|అనే|అన్నా",
 }
-_WORDS = r"(?:[^\s.!?।]{1,40}\s{1,9}){1,4}"  # bounded, for each end of a text may be looked at
+_WITHIN = 200  # characters in which a verb of saying stands: each end of a text is looked at
 _TOOK_UP = {
-    language: re.compile(rf"{_PARTICLES.get(language, '(?!)')}|{_WORDS}(?:{_VERBS.get(language, '(?!)')})\s{{0,9}}(?:[.।]|$)")
+    language: re.compile(
+        rf"{_PARTICLES.get(language, '(?!)')}|(?:[^\s.!?।]+\s+){{1,4}}(?:{_VERBS.get(language, '(?!)')})\s*(?:[.।]|$)"
+    )
     for language in _VERBS.keys() | _PARTICLES.keys()
 }
 _UNSPACED = re.compile(  # the end of a word in a script without capitals, and one that follows
@@ -120,7 +122,7 @@ def _goes_on(masked: str, last: int, after: int, language: str, gap: str) -> boo
         whole = mark == "." and is_written_out(masked, last, language)  # then a small letter may begin a sentence
         if not whole or (quoted and split_gap(gap)):
             return True
-    if (quoted or mark in "!?") and (took_up := _TOOK_UP.get(language)) and took_up.match(masked, after):
+    if (quoted or mark in "!?") and (took_up := _TOOK_UP.get(language)) and took_up.match(masked, after, after + _WITHIN):
         return True
     if mark != ".":
         return mark == "…" and language in _PAUSES
