@@ -42,7 +42,7 @@ class Command(click.Command):
             raise
 
     def in_options(self, message: str) -> str:
-        """Write the option in the place of each field that is named in a message and is a parameter of this command."""
+        """Write the option in place of each field that is named in a message and is a parameter of this command."""
         params = [param for param in self.params if isinstance(param, click.Option)]
         own = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
         own |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
@@ -60,7 +60,7 @@ class Command(click.Command):
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Write options in the place of fields; `names` are those that do not follow from the field's, or from the field's and False.
+    """Write options in place of fields; `names` are those that do not follow from the field's, or from the field's and False.
 
     >>> in_options("`near_threshold` does nothing without `dedup` near, and `tokenizers` is a package")
     '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'

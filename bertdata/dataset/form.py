@@ -1,6 +1,6 @@
 """What a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
 
-`misfit` is the one place where that is checked.  So whoever reads a manifest may take its values as they are.
+`misfit` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
 
     misfit({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
 """

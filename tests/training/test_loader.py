@@ -138,7 +138,7 @@ def _masks(batches: Any) -> dict[int, tuple[int, ...]]:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_rows_mask_is_the_same_wherever_it_is_served(shards: Shards, unit: str) -> None:
-    """Other batches, other widths and so other numbers of places change no row's mask."""
+    """Other batches, other widths and so other numbers of positions change no row's mask."""
     one = _masks(loader.batches(shards, 7, masks=loader.MaskConfig(unit=unit)))
     for size, widths in ((1, None), (13, [64]), (30, [24, 40, 64])):
         other = _masks(loader.batches(shards, size, widths=widths, masks=loader.MaskConfig(unit=unit)))

@@ -47,9 +47,9 @@ def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Ar
     >>> padded(np.array([5, 6, 7]), np.array([0, 1, 3]), np.array([1, 0]), 3, 0).tolist()
     [[6, 7, 0], [5, 0, 0]]
     """
-    places = ends[rows][:, None] + np.arange(width)
-    inside = places < ends[rows + 1][:, None]
-    return np.asarray(np.where(inside, values[np.minimum(places, len(values) - 1)], fill), values.dtype)
+    indices = ends[rows][:, None] + np.arange(width)
+    inside = indices < ends[rows + 1][:, None]
+    return np.asarray(np.where(inside, values[np.minimum(indices, len(values) - 1)], fill), values.dtype)
 
 
 class _Column(NamedTuple):
@@ -160,7 +160,7 @@ class Shards:
 
         ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are told, ``continues_word`` [B, width];
         ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
-        [B, `max_predictions`], -100 being the label of a place not used.  Of packed rows ``document_starts`` [B, `most_parts`], 0
+        [B, `max_predictions`], -100 being the label of an unused one.  Of packed rows ``document_starts`` [B, `most_parts`], 0
         after the last, and a label for each part, -100 after the last.  Raise ValueError for a row longer than `width`.
         """
         rows = np.asarray(rows, np.int64)
@@ -170,31 +170,33 @@ class Shards:
         if lengths.max(initial=0) > width:
             raise ValueError(f"row {rows[lengths.argmax()]} has {lengths.max()} tokens, more than a width of {width}")
         batches = np.searchsorted(self._starts, rows, "right") - 1
-        places = list(zip(batches.tolist(), (rows - self._starts[batches]).tolist(), strict=True))
+        addresses = list(zip(batches.tolist(), (rows - self._starts[batches]).tolist(), strict=True))
         found = {"attention_mask": np.arange(width) < lengths[:, None]}
         pad = self.pieces.index("[PAD]")
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                found[name] = np.array([self._batches[batch][name].values[row] for batch, row in places], np.int8)
+                found[name] = np.array([self._batches[batch][name].values[row] for batch, row in addresses], np.int8)
             elif name == "masked_lm_labels":
-                found[name] = self._lists(name, places, self.max_predictions, IGNORED, np.dtype(np.int32))
+                found[name] = self._lists(name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
             else:
                 most = {
                     "masked_lm_positions": self.max_predictions,
                     **dict.fromkeys(("document_starts", "next_sentence_label"), self.most_parts),
                 }.get(name, width)
                 fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
-                found[name] = self._lists(name, places, most, fill)
+                found[name] = self._lists(name, addresses, most, fill)
         if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             where = ", ".join(map(str, self.paths))
             raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
         return found
 
-    def _lists(self, name: str, places: list[tuple[int, int]], width: int, fill: int, kind: np.dtype[Any] | None = None) -> Array:
-        """Gather a column of lists, places being (record batch, row in it): [B, width], filled up with `fill`."""
-        found = np.full((len(places), width), fill, kind or self._batches[0][name].values.dtype)
+    def _lists(
+        self, name: str, addresses: list[tuple[int, int]], width: int, fill: int, kind: np.dtype[Any] | None = None
+    ) -> Array:
+        """Gather a column of lists, addresses being (record batch, row in it): [B, width], filled up with `fill`."""
+        found = np.full((len(addresses), width), fill, kind or self._batches[0][name].values.dtype)
         bits = name == "continues_word"  # Arrow has eight flags in a byte
-        for row, (batch, number) in zip(found, places, strict=True):
+        for row, (batch, number) in zip(found, addresses, strict=True):
             values, ends = self._batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
             if bits:
