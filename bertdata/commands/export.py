@@ -117,7 +117,7 @@ def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | No
     if why := format.refusal(made):
         raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
-        told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: leave it away"
+        told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
         raise UsageError(f"`vocab`: {to} {told}")
     for package in format.packages:
         if importlib.util.find_spec(package) is None:
