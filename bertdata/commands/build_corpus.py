@@ -90,7 +90,7 @@ def plan_corpus(
     directory = to_path(str(output))
     own = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in own]}
-    settings = _with_functions(config or CorpusConfig(), names)
+    settings = _with_functions(CorpusConfig.or_default(config), names)
     given = {"wikipedia": paths_of(wikipedia), "books": paths_of(books), "text": paths_of(text)}
     for name, paths in own:
         given[name] = (*given.get(name, ()), *paths)

@@ -71,7 +71,7 @@ def plan_export(
     directory: str | Path, *, output: str | Path, config: ExportConfig | None = None, vocab: str | Path | None = None
 ) -> PlannedRun:
     """Return what `export` would do; nothing is written."""
-    source_path, target, settings = to_path(str(directory)), to_path(str(output)), config or ExportConfig()
+    source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
     given = given_digest("export", str(directory), str(vocab or ""), settings.identity())
     try:
         source, tasks = read(source_path, settings.split)

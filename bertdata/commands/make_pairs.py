@@ -99,7 +99,7 @@ def plan_pairs(
     from ..build.rows.buckets import shard_count
     from ..tokens import vocab as vocabularies
 
-    corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), config or PairsConfig()
+    corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
     given = given_digest("make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents, shuffle)

@@ -57,7 +57,7 @@ def train_vocab(
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> PlannedRun:
     """Return what `train_vocab` would do; nothing is written."""
-    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), config or VocabConfig()
+    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
     given = given_digest("train-vocab", str(corpus), settings.identity())
     try:
         source = read(corpus)

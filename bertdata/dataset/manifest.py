@@ -127,10 +127,9 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
         unfinished = (directory / STATE).is_dir()
         if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
             raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
-        problem = (
-            "an unfinished run: finish it with the same command" if unfinished else "no data set of bertdata (no manifest.json)"
-        )
-        raise NoInputError(f"{directory} holds {problem}")
+        if unfinished:
+            raise NoInputError(f"{directory} holds an unfinished run: finish it with the same command")
+        raise NoInputError(f"{directory} holds no data set of bertdata (no manifest.json): give the `output` of a command")
     if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
     if type(manifest["bertdata"]) is int and manifest["bertdata"] > FORMAT:

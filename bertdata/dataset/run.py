@@ -33,6 +33,7 @@ __all__ = [
     "claimed",
     "count_done",
     "differences",
+    "first_few",
     "is_complete",
     "is_done",
     "leftovers",
@@ -119,8 +120,9 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
     if known is None:
         raise OutputExistsError(f"{directory} holds a finished data set, and nothing that tells how it was made: {_REPLACE}")
     if changes := differences(known, identity):
-        told = "; ".join(changes[:5])
-        raise OutputExistsError(f"{directory} holds a finished data set of other settings; what differs: {told}: {_REPLACE}")
+        raise OutputExistsError(
+            f"{directory} holds a finished data set of other settings; what differs: {first_few(changes)}: {_REPLACE}"
+        )
     return True
 
 
@@ -139,7 +141,7 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
 def _refuse_other(root: Path, known: Any, identity: dict[str, Any], told: str = "") -> None:
     if changes := differences(known, identity):
         raise ResumeError(
-            f"{root}{told} is an unfinished run with other settings; what differs: {'; '.join(changes[:5])}: give the old "
+            f"{root}{told} is an unfinished run with other settings; what differs: {first_few(changes)}: give the old "
             "settings, or start again with `overwrite`, which removes it"
         )
 
@@ -175,6 +177,15 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
         old, new = ({entry["name"]: entry for entry in entries} for entries in (known, now))
         return differences(old, new, path)
     return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
+
+
+def first_few(changes: list[str]) -> str:
+    """Join differences for a message: the first five, and how many more there are.
+
+    >>> first_few(["a: 1 then, 2 now", "b: 1 then, 2 now"]), first_few(list("abcdefgh"))
+    ('a: 1 then, 2 now; b: 1 then, 2 now', 'a; b; c; d; e; and 3 more')
+    """
+    return "; ".join([*changes[:5], *([f"and {len(changes) - 5} more"] if len(changes) > 5 else [])])
 
 
 @contextlib.contextmanager

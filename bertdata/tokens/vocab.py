@@ -208,7 +208,9 @@ def _read_pieces(file: Path) -> list[str]:
 def _check_pieces(file: Path, pieces: list[str], unit: str) -> None:
     """Raise UsageError, with the number of a line or piece, for what is no vocabulary of BERT."""
     if missing := [token for token in SPECIAL if token not in pieces]:
-        raise UsageError(f"{file} lacks {', '.join(missing)}: it is not a vocabulary of BERT")
+        raise UsageError(
+            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has: give another, or make one with train_vocab"
+        )
     first = unit == "line"  # lines are counted from 1, pieces by their ids
     numbers: dict[str, int] = {}
     for number, piece in enumerate(pieces, int(first)):

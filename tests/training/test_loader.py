@@ -266,8 +266,7 @@ def test_refusals(shards: Shards) -> None:
         ({"rank": 1}, "rank 1 of 1"),
         ({"start_step": -1}, "below 0"),
         ({"steps": -1}, "below 0"),
-        ({"masks": loader.MaskConfig(unit="letter")}, "piece, word, span"),
-        ({"masks": loader.MaskConfig(masked_lm_prob=0.0)}, "masked_lm_prob"),
+        ({"masks": "80/10/10"}, "give a MaskConfig or None"),
         ({"widths": [32]}, "the last of the widths"),
     ):
         with pytest.raises(UsageError, match=said):
