@@ -16,12 +16,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import fsspec
 import pytest
 from bertdata.pipelines.engines import engine
 from clusters import SECONDS, TIED, end, free_ports, wait_for
 from conftest import REPOSITORY, SAMPLE, digests
 from fsspec.implementations.memory import MemoryFileSystem
+from fsspec.registry import _registry
 from listeners import listeners
 
 from bertdata.cli import cli
@@ -88,7 +88,7 @@ def test_the_local_command(directory: Path) -> None:
 def google_storage(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let paths of Google's store be made also where gcsfs is not installed; nothing is read or written there."""
     if not _is_installed("gcsfs"):
-        monkeypatch.setitem(fsspec.registry._registry, "gs", MemoryFileSystem)
+        monkeypatch.setitem(_registry, "gs", MemoryFileSystem)
 
 
 @pytest.mark.usefixtures("google_storage")
