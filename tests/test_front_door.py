@@ -17,6 +17,8 @@ from conftest import REPOSITORY
 
 import bertdata
 from bertdata import BertDataError, DataSet, PairsConfig, Progress, VocabConfig
+from bertdata.build.corpus.sources import SOURCES
+from bertdata.config.inputs import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
 
@@ -141,3 +143,9 @@ def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ})
     assert done.returncode == 2, done.stderr
     assert "a checkout that is not installed: run pip install --editable" in done.stderr
+
+
+def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
+    """A kind is an entry in INPUTS: the option, its help and what `verify` knows follow from that, and these two are asked for."""
+    assert list(SOURCES) == list(INPUTS)
+    assert INPUTS.keys() <= inspect.signature(bertdata.build_corpus).parameters.keys()

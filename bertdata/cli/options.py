@@ -14,6 +14,7 @@ import click
 
 from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, VocabConfig
 from ..config.base import Config, Option, options_of
+from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError
 from .config_file import from_file
 
@@ -80,7 +81,7 @@ def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> st
 def _fields() -> frozenset[str]:
     """Return the names of all fields and arguments that are options of some command."""
     kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig)
-    arguments = ("wikipedia", "books", "text", "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
+    arguments = (*INPUTS, "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
     return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
 
 
