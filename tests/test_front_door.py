@@ -146,6 +146,6 @@ def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
 
 
 def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
-    """A kind is an entry in INPUTS: the option, its help and what `verify` knows follow from that, and these two are asked for."""
+    """A kind is an entry in INPUTS, of which options, help and what `verify` knows are made; these two are written by hand."""
     assert list(SOURCES) == list(INPUTS)
     assert INPUTS.keys() <= inspect.signature(bertdata.build_corpus).parameters.keys()
