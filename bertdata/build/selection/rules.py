@@ -214,12 +214,9 @@ class _Selection:
         for task, (claims, scaled, own) in zip(received.tasks, self._kept(received, cuts), strict=True):
             chosen = own.copy()
             chosen[own] = last.admits(scaled[own], before)
-            # Keys that equal the cut's are admitted up to a number, over all tasks: count those of the tasks before.
-            before += int(np.count_nonzero(scaled[own] == np.uint64(last.key))) if last.key < 1 << 64 else 0
+            before += last.equals(scaled[own])
             if not chosen.all():
-                row, reason = claims.row[~chosen], np.where(own[~chosen], _SAMPLE, _MIXTURE).astype(np.uint8)
-                zeros, whole = np.zeros(len(row), np.uint32), np.full(len(row), WHOLE, np.uint32)
-                yield task, record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
+                yield task, _out(claims.row[~chosen], WHOLE, np.where(own[~chosen], _SAMPLE, _MIXTURE))
 
     def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
         if not self.shares:
@@ -244,8 +241,7 @@ class _Selection:
             source = self.kinds[task]
             cut = cuts.get(source, mixture.ALL)
             yield claims, mixture.scaled(claims.high, cut), cut.admits(claims.high, before.get(source, 0))
-            if cut.key < 1 << 64:
-                before[source] = before.get(source, 0) + int(np.count_nonzero(claims.high == np.uint64(cut.key)))
+            before[source] = before.get(source, 0) + cut.equals(claims.high)
 
 
 @dataclass(frozen=True)
@@ -279,9 +275,14 @@ class _Words:
         for task, claims, words in left():
             lost = words < claims.low.astype(np.int64)
             if lost.any():
-                part = np.where(words[lost] > 0, words[lost], WHOLE).astype(np.uint32)
-                zeros, reason = np.zeros(len(part), np.uint32), np.full(len(part), _WORDS, np.uint8)
-                yield task, record(claims.row[lost], part, reason, zeros, zeros, pa.array([""] * len(part)))
+                yield task, _out(claims.row[lost], np.where(words[lost] > 0, words[lost], WHOLE), _WORDS)
+
+
+def _out(row: npt.NDArray[np.uint32], part: Any, reason: Any) -> pa.RecordBatch:
+    """Make a record batch of documents that nothing is kept instead of: `part` and `reason` are those of all, or of each."""
+    parts, reasons = (np.full(len(row), values, kind) for values, kind in ((part, np.uint32), (reason, np.uint8)))
+    zeros = np.zeros(len(row), np.uint32)
+    return record(row, parts, reasons, zeros, zeros, pa.array([""] * len(row)))
 
 
 def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:
