@@ -76,7 +76,7 @@ def _check(path: Path, sha256: str) -> None:
 
 
 def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Cut batches, or put them together, up to _SLICE_BYTES, or one document: the more, the fewer words are looked up twice."""
+    """Cut or join batches to about _SLICE_BYTES, or one larger document: in larger ones fewer words are looked up twice."""
     held: list[pa.RecordBatch] = []
     size = 0
     for part in (part for batch in batches for part in _cut(batch)):

@@ -123,7 +123,7 @@ _OPTIONS = {  # of the first manifests; one that came later may be missing, and 
 
 
 def misfit(made: dict[str, Any]) -> str:
-    """Name the first field that no manifest of its kind has so, and say what is wrong with it; nothing where all is right."""
+    """Name the first field that is missing or has an impossible value, and say what is wrong; nothing where all are right."""
     if problem := _differs("", made, _Object(_ALL)):
         return problem
     if made["bertdata"] != FORMAT:

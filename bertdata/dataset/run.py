@@ -49,7 +49,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 @contextlib.contextmanager
 def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield where to build, locked, with what an earlier run of this identity has done; put it in place when the block ends well.
+    """Lock the directory and yield where to build, with the finished tasks of an earlier run; commit when the block ends well.
 
     Where this data set is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
     that holds something else, ResumeError naming the difference to an unfinished run, OutputLockedError for one that another run
@@ -100,7 +100,7 @@ def _refuse_foreign(directory: Path) -> None:
 
 
 def _refuse_links(directory: Path) -> None:
-    """Refuse a directory of which a folder is a link, through which a run would write elsewhere; its state is `own_state`'s."""
+    """Refuse a directory with a link to another, through which a run would write elsewhere; `own_state` checks the state."""
     for path in directory.iterdir() if is_local(directory) else ():
         if path.name != STATE and path.is_symlink() and path.is_dir():
             raise OutputExistsError(f"{path} is a link to another directory: remove it, or choose another `output`")
@@ -169,7 +169,7 @@ def leftovers(directory: Path) -> dict[str, int]:
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """Name what differs between two values of JSON; in what words a run was ``given`` does not count."""
+    """Name what differs between two values of JSON; ``given``, the arguments as they were written, is not compared."""
     if isinstance(known, dict) and isinstance(now, dict):
         names = sorted({*known, *now} - {"given" if not path else None})
         return [d for name in names for d in differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
@@ -190,7 +190,7 @@ def first_few(changes: list[str]) -> str:
 
 @contextlib.contextmanager
 def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overwrite: bool) -> Iterator[None]:
-    """Hold a directory that grows in place, as that of a training run does; `ours` tells the names that may be in it.
+    """Lock a directory to which a run adds files, as training does; `ours` tells whether a name may be in it.
 
     Raise OutputExistsError for one with other files, or with ours where they are neither to be gone on with nor replaced.
     """

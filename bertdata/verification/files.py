@@ -27,7 +27,7 @@ _FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
 
 
 class CheckFailed(Exception):
-    """What is wrong with a file; which file it is, the one who catches it knows."""
+    """What is wrong with a file; the caller knows which file it is."""
 
 
 def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], list[str]]:

@@ -168,7 +168,7 @@ def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _check_published(reports: list[dict[str, Any]]) -> None:
-    """Raise VerificationError where a part was read whose bytes are not those whose published checksum was found right."""
+    """Raise VerificationError where a part that was read has other bytes than the file that matched its published checksum."""
     read = {
         (part["name"], part["start"], part["end"]): part["sha256"]
         for report in reports

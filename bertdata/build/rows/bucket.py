@@ -127,7 +127,7 @@ class _Build:
         return columns
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
-        """Count rows, and of the documents what the rows don't tell."""
+        """Count rows, and of the documents their number, repeated ids, tokens, and how many of these are [UNK]."""
         documents, unk = self.bucket.ids, self.vocabulary.pieces.index("[UNK]")
         return {
             **rows.statistics(built),

@@ -24,7 +24,7 @@ ROWS = 1024  # of a record batch; the last one may have fewer
 
 
 class Needs(NamedTuple):
-    """What facts tell beside id, age, bytes of text and fingerprint: a signature, the fingerprints of long paragraphs, words."""
+    """Which facts are gathered beside id, age, size and fingerprint: signatures, fingerprints of long paragraphs, words."""
 
     signature: bool
     paragraphs: bool
@@ -88,7 +88,7 @@ def _signer() -> Signer:
 
 
 def _joined(sentences: list[str]) -> str:
-    """Join sentences that are as they are compared: so is the text, for no word and no rule of case goes beyond a sentence."""
+    """Join normalized sentences, which gives the normalized text: no word and no rule of case spans two sentences."""
     return " ".join(filter(None, sentences))
 
 

@@ -38,7 +38,7 @@ _PAIRS = 1 << 16  # of documents whose signatures are compared at a time
 
 
 def make(config: ChoiceConfig, root: str, kinds: tuple[str, ...]) -> list[Rule]:
-    """Return the rules of a run; `kinds` are the sources of its tasks, in order, those apart that check files."""
+    """Return the rules of a run; `kinds` are the sources of its tasks, in order, without those that check files."""
     rules: list[Rule] = []
     if "wikipedia" in kinds:
         rules.append(_Repeated(root, kinds))
@@ -263,7 +263,7 @@ class _Words:
         return _drawn(self.root, self.seed, task, losses, "words")
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Lose documents whole, or with a number of words as their part: they are cut to so many."""
+        """Yield documents that are lost whole, or whose `part` is the number of words that they are cut to."""
 
         def items() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
             for task, claims in zip(received.tasks, received.parts(), strict=True):
@@ -279,7 +279,7 @@ class _Words:
 
 
 def _out(row: npt.NDArray[np.uint32], part: Any, reason: Any) -> pa.RecordBatch:
-    """Make a record batch of documents that nothing is kept instead of: `part` and `reason` are those of all, or of each."""
+    """Make a record batch of documents that are lost for no other one; `part` and `reason` are a value each, or one for all."""
     parts, reasons = (np.full(len(row), values, kind) for values, kind in ((part, np.uint32), (reason, np.uint8)))
     zeros = np.zeros(len(row), np.uint32)
     return record(row, parts, reasons, zeros, zeros, pa.array([""] * len(row)))
