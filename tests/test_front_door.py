@@ -16,7 +16,7 @@ import pytest
 from conftest import REPOSITORY
 
 import bertdata
-from bertdata import BertDataError, DataSet, PairsConfig, Progress, VocabConfig
+from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress, VocabConfig
 from bertdata.build.corpus.sources import SOURCES
 from bertdata.config.inputs import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
@@ -68,6 +68,10 @@ def test_errors_name_fields(tmp_path: Path) -> None:
         bertdata.build_corpus(books=tmp_path / "nothing", output=tmp_path / "corpus")
     with pytest.raises(UsageError, match="`max_seq_length`: use 16 to 65,536"):
         PairsConfig(max_seq_length=3)
+    with pytest.raises(UsageError, match="`variant` tw: no wiki has it"):
+        bertdata.build_corpus(wikipedia=sample(), output=tmp_path / "corpus", config=CorpusConfig(variant="tw"))
+    with pytest.raises(UsageError, match="holds no data set of bertdata .*: give the `output` of a command"):
+        bertdata.make_pairs(tmp_path, vocab=tmp_path, output=tmp_path / "pairs")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("Dear all")
     with pytest.raises(OutputExistsError, match="choose another `output`") as caught:

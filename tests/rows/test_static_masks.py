@@ -150,7 +150,10 @@ def test_words_go_whole(per_piece: bool) -> None:
         ({"masking": "dynamic"}, "`masking` dynamic: use one of none, static"),
         ({"whole_word": True}, "`whole_word` does nothing with `masking` none"),
         ({"masked_lm_prob": 0.15}, "`masked_lm_prob` does nothing with `masking` none"),
-        ({"max_predictions": 20}, "`max_predictions` does nothing with `masking` none"),
+        (
+            {"max_predictions": 20},
+            "`max_predictions` does nothing with `masking` none, where rows are masked when they are read: use",
+        ),
         ({"masking": "static", "objective": "causal"}, "`masking` static does nothing with `objective` causal"),
         ({"chinese_words": "jieba", "objective": "causal"}, "`chinese_words` does nothing with `objective` causal"),
         ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` does nothing to masks of pieces"),
