@@ -16,29 +16,29 @@ from bertdata.build.rows.commit import PairsCommit
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import Vocabulary
 
-from .transforms import Gather, Perform, Tasks, Writing
+from .transforms import Chain, Gather, Perform, Tasks, Writing
 
 __all__ = ["MakePairs"]
 
 
-class MakePairs(beam.PTransform):
+class MakePairs(Chain):
     """Tasks -> documents by bucket -> a shard of pairs for each bucket and output -> a manifest for each output."""
 
     def __init__(
         self, source: Corpus, vocabulary: Vocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
     ) -> None:
-        super().__init__()
-        self._source, self._vocabulary, self._outputs = source, vocabulary, outputs
+        super().__init__(to_path(outputs[0].root), source.tasks)
+        self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary), outputs
         self._buckets, self._shuffle = buckets, shuffle
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        root, config = to_path(self._outputs[0].root), self._outputs[0].config
+        root, config = self._root, self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
         roots = (to_path(output.root) for output in self._outputs)
         build = BuildBucket(self._vocabulary, self._outputs, layout)
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
-        tasks = begin | "Tasks" >> Tasks(self._source.tasks)
+        tasks = begin | "Tasks" >> Tasks(root, self._tasks)
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:

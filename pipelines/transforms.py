@@ -14,6 +14,7 @@ import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata.dataset import manifest
+from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
@@ -22,13 +23,33 @@ from bertdata.io.files import is_local, to_path
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
-__all__ = ["CommitStep", "Gather", "Perform", "Tasks", "Writing"]
+__all__ = ["Chain", "CommitStep", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
 
 
-def _by_number(task: Task) -> tuple[int, Task]:
-    return task.number, task
+class Chain(beam.PTransform):
+    """A chain of steps that builds in `root`: its tasks, and other values that its steps need, lie in files there.
+
+    So what is submitted does not grow with the input.
+    """
+
+    def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
+        super().__init__()
+        self._root, self._tasks = root, tasks
+        self._values: list[tuple[Handed, Any]] = []
+
+    def _hand(self, name: str, value: Any) -> Handed:
+        """Return where workers find a value of JSON, once `hand_over` has written it."""
+        handed = Handed.of(self._root, name, value)
+        self._values.append((handed, value))
+        return handed
+
+    def hand_over(self) -> None:
+        """Write what workers read, before the chain runs."""
+        write_tasks(self._root, self._tasks)
+        for handed, value in self._values:
+            handed.write(value)
 
 
 def _values(group: tuple[int, Iterable[Task]]) -> Iterable[Task]:
@@ -36,20 +57,26 @@ def _values(group: tuple[int, Iterable[Task]]) -> Iterable[Task]:
 
 
 class Tasks(beam.PTransform):
-    """Create the tasks and spread them: without the GroupByKey an engine fuses all of them into one worker."""
+    """Expand ranges of the file of tasks, and spread the tasks: without the GroupByKey an engine fuses it all into one worker."""
 
-    def __init__(self, tasks: list[Task]) -> None:
+    def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
         super().__init__()
-        self._tasks = tasks
+        self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         return (
             begin
-            | "Create" >> beam.Create(self._tasks, reshuffle=False)
-            | "Number" >> beam.Map(_by_number)
+            | "Create" >> beam.Create(self._ranges, reshuffle=False)
+            | "Expand" >> beam.FlatMap(_expand, self._root, self._runs)
             | "Spread" >> beam.GroupByKey()
             | "Unpack" >> beam.FlatMap(_values)
         )
+
+
+def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, Task]]:
+    """Read the tasks of a range, each under its number."""
+    with runs.entered():
+        return [(task.number, task) for task in range.tasks(root)]
 
 
 class Runs:

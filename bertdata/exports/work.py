@@ -8,6 +8,7 @@ from typing import Any
 
 from ..config import ExportConfig
 from ..dataset import manifest
+from ..dataset.handed import Handed
 from ..errors import EmptyResultError
 from ..io.files import file_entry, to_path
 from ..records import Task, unpack
@@ -21,6 +22,10 @@ __all__ = ["ExportCommit", "ExportShard"]
 _ENTRY = ("name", "bytes", "sha256")
 
 
+def _given(vocabulary: Handed | None) -> vocab.Vocabulary | None:
+    return None if vocabulary is None else vocab.of_run(vocabulary)
+
+
 @dataclass(frozen=True)
 class ExportShard:
     """Write a shard in the format asked for, and report its files, rows and counts."""
@@ -28,7 +33,7 @@ class ExportShard:
     root: str
     source: Source
     config: ExportConfig
-    vocabulary: vocab.Vocabulary | None
+    vocabulary: Handed | None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -40,7 +45,7 @@ class ExportShard:
         tally = Tally("documents" if format.of == "documents" else "rows")
         stem = unpack(task.parts)[0].name.rpartition(".")[0]
         batches = self.source.batches(task)
-        files = format.write(Shard(to_path(self.root), task.number, stem, made, self.vocabulary, batches, tally))
+        files = format.write(Shard(to_path(self.root), task.number, stem, made, _given(self.vocabulary), batches, tally))
         return {"files": files, "rows": tally.left, "tally": tally.to_json()}
 
 
@@ -51,7 +56,7 @@ class ExportCommit:
     root: str
     source: Source
     config: ExportConfig
-    vocabulary: vocab.Vocabulary | None
+    vocabulary: Handed | None
 
     def roots(self) -> list[Path]:
         """Return the directory of the export."""
@@ -66,7 +71,8 @@ class ExportCommit:
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} gives no row{f' (dropped: {reasons})' if reasons else ''}")
-        names = format.finish(root, written) + (vocab.write(root, self.vocabulary) if self.vocabulary else [])
+        vocabulary = _given(self.vocabulary)
+        names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
         licences = ", ".join(sorted({entry["licence"] for entry in source["inputs"]}))
         origin = "corpus" if source["kind"] == "documents" else "pairs"

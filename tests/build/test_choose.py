@@ -19,6 +19,7 @@ from test_resume import kill_in_mid_run
 from bertdata import keys
 from bertdata.build.corpus.plan import plan
 from bertdata.build.selection import facts, rounds, rules
+from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import WHOLE, Losses
 from bertdata.config import ChoiceConfig, CorpusConfig
@@ -218,7 +219,7 @@ def test_buckets_and_tasks_do_not_matter(
     one = build(tmp_path / "one", inputs, **CHOICES[name])
     monkeypatch.setattr(rounds, "CLAIMS", 16)
     monkeypatch.setattr(facts, "ROWS", 7)
-    assert rounds.bucket_count(rules.make(ChoiceConfig(), "", ("text",))[0], 1 << 20) > 10
+    assert rounds.bucket_count(rules.make(ChoiceConfig(), "", Kinds.of(["text"]))[0], 1 << 20) > 10
     assert digests(build(tmp_path / "many", inputs, **CHOICES[name])) == digests(one)
     whole = build(tmp_path / "whole", inputs, task_bytes=1 << 30, **CHOICES[name])
     assert read_rows(whole) == read_rows(one), "the size of a task changes files, not what is chosen"

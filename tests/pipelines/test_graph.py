@@ -23,7 +23,6 @@ from bertdata.build.rows.buckets import Tokens
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
-from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.io.files import is_local
 from bertdata.records import Report, Task, unpack
 from bertdata.tokens.vocab import read
@@ -90,14 +89,13 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, beam.P
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1", sample_documents=9)
     everything = CorpusConfig(choice=choice)
     exported, tasks = read_data_set(sample_corpus, "train")
-    told = (str(tmp_path), exported, ExportConfig(), None)
     return {
         "build-corpus": BuildCorpus(plan(CorpusConfig(), {"wikipedia": dumps}), CorpusConfig(), tmp_path),
         "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
         "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
         "make-pairs": MakePairs(source, read(vocab), outputs, 2),
         "make-pairs by engine": MakePairs(source, read(vocab), outputs, 2, "engine"),
-        "export": Export(tasks, ExportShard(*told), ExportCommit(*told), tmp_path),
+        "export": Export(tasks, exported, ExportConfig(), None, tmp_path),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...config import CorpusConfig
 from ...dataset import manifest
+from ...dataset.handed import Handed
 from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
@@ -35,7 +36,7 @@ class CorpusCommit:
 
     root: str
     config: CorpusConfig
-    inputs: list[dict[str, Any]]
+    inputs: Handed
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
@@ -57,7 +58,7 @@ class CorpusCommit:
         made = manifest.make(
             "documents",
             config=self.config.identity(),
-            inputs=_with_digests(self.inputs, reports),
+            inputs=_with_digests(self.inputs.read(), reports),
             sources=_sources(reports),
             shards=[file for file in files if file["name"].startswith("data/")],
             tallies=counted,
@@ -93,7 +94,7 @@ class CorpusCommit:
                 f"allows: look at {self.root}/rejects, mend the input and run again with `overwrite`, or run the same command "
                 "again with a larger `max_rejects`"
             )
-        size = sum(entry["bytes"] for entry in self.inputs)
+        size = sum(entry["bytes"] for entry in self.inputs.read())
         if lost > self.config.max_rejects * size:
             raise TooManyRejectsError(
                 f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons}), a larger share than "

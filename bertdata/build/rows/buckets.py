@@ -19,6 +19,7 @@ import pyarrow as pa
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
+from ...dataset.handed import Handed
 from ...dataset.run import STATE
 from ...errors import VerificationError
 from ...io.files import to_path
@@ -97,18 +98,19 @@ class Tokenize:
     """Tokenize a batch of documents, and write them to a spill file by bucket."""
 
     root: str
-    vocabulary: vocab.Vocabulary
+    vocabulary: Handed
     reader: Reader
     layout: Layout
     chinese_words: str = "none"
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary.tokenizer(), len(self.vocabulary.pieces))
+        vocabulary = vocab.of_run(self.vocabulary)
+        return Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
 
     @cached_property
     def _word_encoder(self) -> WordEncoder:
-        return WordEncoder(self._encoder, self.vocabulary)
+        return WordEncoder(self._encoder, vocab.of_run(self.vocabulary))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.endswith("_encoder")}

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
+from ...dataset.handed import Handed
 from ...errors import EmptyResultError, VerificationError
 from ...io.files import file_entry, to_path
 from ...report import card
@@ -25,7 +26,7 @@ __all__ = ["PairsCommit", "describe"]
 class PairsCommit:
     """Check that the counts add up, and write each output's vocabulary, data card and, last, manifest."""
 
-    vocabulary: vocab.Vocabulary
+    vocabulary: Handed
     outputs: list[Output]
     source: Reader
     documents: int
@@ -49,7 +50,8 @@ class PairsCommit:
         for split, count in counts.items():
             if not count["rows"]:
                 raise EmptyResultError(_why_empty(split, tallies))
-        names = vocab.write(root, self.vocabulary)
+        vocabulary = vocab.of_run(self.vocabulary)
+        names = vocab.write(root, vocabulary)
         made = manifest.make(
             "pairs",
             config=config.identity(),
@@ -58,7 +60,7 @@ class PairsCommit:
             tallies=tallies,
             packages=config.packages,
             files=[file_entry(root, name) for name in names],
-            vocab_size=len(self.vocabulary.pieces),
+            vocab_size=len(vocabulary.pieces),
             statistics=describe(sum(counts.values(), Counter[str]()), config),
             splits={s: {"shards": len(splits[s]), **describe(count, config)} for s, count in counts.items()},
         )
