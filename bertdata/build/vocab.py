@@ -8,7 +8,7 @@ those of a text whose accents were taken off first.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,14 @@ class Train:
         """Return the directory of the vocabulary."""
         return [to_path(self.root)]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = to_path(self.root)
-        tally = Tally("documents")
-        languages, words = Counter[str](), Counter[str]()
-        files = [root / report["files"][0]["name"] for report in reports]
-        for report in reports:
-            tally.merge(Tally.from_json(report["tally"]))
-            languages.update(report["languages"])
+    def add_up(self, reports: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+        """Return the counts of all reports, and the file of words of each."""
+        return _add_up(reports), [report["files"][0]["name"] for report in reports]
+
+    def __call__(self, sums: list[dict[str, Any]], entries: Iterable[str]) -> None:
+        root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
+        files = [root / name for name in entries]
+        tally, languages = Tally.from_json(total["tally"]), Counter[str](total["languages"])
         strip, accents = _accents(self.config, languages)
         config = replace(self.config, strip_accents=strip)
         for _, own in _read_words(files, config):
@@ -111,13 +111,22 @@ class Train:
             size=len(vocabulary.pieces),
             sample={
                 "share": self.share,
-                "bytes": sum(report["sampled_bytes"] for report in reports),
+                "bytes": total["sampled_bytes"],
                 "words": sum(words.values()),
                 "distinct_words": len(words),
             },
             coverage=_coverage(files, config, vocabulary),
         )
         manifest.write(root, made)
+
+
+def _add_up(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add up what tasks have reported, or sums of it."""
+    tally, languages = Tally("documents"), Counter[str]()
+    for part in parts:
+        tally.merge(Tally.from_json(part["tally"]))
+        languages.update(part["languages"])
+    return {"tally": tally.to_json(), "languages": languages, "sampled_bytes": sum(part["sampled_bytes"] for part in parts)}
 
 
 def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:

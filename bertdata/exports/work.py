@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,23 @@ class ExportCommit:
         """Return the directory of the export."""
         return [to_path(self.root)]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
-        tally = Tally("documents" if format.of == "documents" else "rows")
+    def add_up(self, reports: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the counts of all reports, and the files of each."""
+        tally = Tally(self._stage)
         for report in reports:
             tally.merge(Tally.from_json(report["tally"]))
-        written = [report for report in reports if report["files"]]
+        return tally.to_json(), [{key: report[key] for key in ("files", "rows")} for report in reports]
+
+    @property
+    def _stage(self) -> str:
+        return "documents" if FORMATS[self.config.to].of == "documents" else "rows"
+
+    def __call__(self, sums: list[dict[str, Any]], entries: Iterable[dict[str, Any]]) -> None:
+        root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
+        tally = Tally(self._stage)
+        for own in sums:
+            tally.merge(Tally.from_json(own))
+        written = [entry for entry in entries if entry["files"]]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} gives no row{f' (dropped: {reasons})' if reasons else ''}")
