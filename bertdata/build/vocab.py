@@ -37,11 +37,15 @@ _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", 
 
 @dataclass(frozen=True)
 class CountWords:
-    """Count the words of the documents of a task that are in the sample, by language: a record batch for each."""
+    """Count the words of the documents of a task that are in the sample, by language: a record batch for each.
+
+    `own` is the share of its documents that are; not the `whole` corpus may be read.
+    """
 
     root: str
     config: VocabConfig
-    share: float
+    own: float
+    whole: bool
     reader: Reader
 
     def __call__(self, task: Task) -> dict[str, Any]:
@@ -49,11 +53,11 @@ class CountWords:
         documents_in: Counter[str] = Counter()
         tally = Tally("documents")
         sampled = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
+        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 documents_in[language if language in documents_in or len(documents_in) < _LANGUAGES else ""] += 1
-                if vocab.is_sampled(self.config.seed, doc_id, self.share):
+                if vocab.is_sampled(self.config.seed, doc_id, self.own):
                     tally.left += 1
                     text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
@@ -93,7 +97,7 @@ class Train:
     def __call__(self, sums: list[dict[str, Any]], entries: Iterable[str]) -> None:
         root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
         files = [root / name for name in entries]
-        tally, languages = Tally.from_json(total["tally"]), Counter[str](total["languages"])
+        tally, languages = _of_all(self.source.manifest(), Tally.from_json(total["tally"]), Counter[str](total["languages"]))
         strip, accents = _accents(self.config, languages)
         config = replace(self.config, strip_accents=strip)
         for _, own in _read_words(files, config):
@@ -118,6 +122,22 @@ class Train:
             coverage=_coverage(files, config, vocabulary),
         )
         manifest.write(root, made)
+
+
+def _of_all(made: dict[str, Any], tally: Tally, languages: Counter[str]) -> tuple[Tally, Counter[str]]:
+    """Return the counts and languages of all documents of a corpus, of which not all were read.
+
+    A corpus of an early bertdata does not tell its languages; then those of the documents that were read stand for them.
+    """
+    if unread := made["rows"] - tally.entered:
+        tally.entered += unread
+        tally.dropped["not in the sample"] += unread
+        told = [own.get("languages", {}) for own in made["sources"].values()]
+        found = Counter[str]()
+        for each in told:
+            found.update({language: counts["documents"] for language, counts in each.items()})
+        languages = found if found.total() == made["rows"] else languages
+    return tally, languages
 
 
 def _add_up(parts: list[dict[str, Any]]) -> dict[str, Any]:
