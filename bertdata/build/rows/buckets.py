@@ -21,7 +21,6 @@ from ...config import PairsConfig
 from ...dataset import shards
 from ...dataset.handed import Handed
 from ...dataset.run import STATE
-from ...errors import VerificationError
 from ...io.files import to_path
 from ...records import Report, Task
 from ...tokens import vocab
@@ -31,9 +30,9 @@ from ..documents import Reader
 
 __all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count"]
 
-# A bucket's documents in a spill file: the task that wrote it, the record batch (-1: none), and its rows.  There may be millions,
-# which the local runner holds in memory: a plain tuple of numbers takes 130 bytes, a named one with a path five times that.
-Ref = tuple[int, int, int]
+# A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
+# millions, which the local runner holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
+Ref = tuple[int, int, int, int]
 
 
 def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
@@ -144,9 +143,9 @@ class Tokenize:
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
         name = _name(task.number)
         batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
-        file = shards.write(to_path(self.root), name, _SPILL, batches, "arrow-file")
-        batch_of = {bucket: index for index, bucket in enumerate(full)}
-        spills = [[bucket, batch_of.get(bucket, -1), len(by_bucket[bucket])] for bucket in sorted(by_bucket)]
+        file, pieces = shards.write_pieces(to_path(self.root), name, batches)
+        piece_of = dict(zip(full, pieces, strict=True))
+        spills = [[bucket, *piece_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]
         return {"files": [file], "spills": spills}
 
 
@@ -168,13 +167,14 @@ def _name(task: int) -> str:
 
 def references(report: Report) -> Iterator[tuple[int, Ref]]:
     """Turn what `Tokenize` reported into a reference for each bucket that the task has documents for; the first task has all."""
-    for bucket, batch, rows in json.loads(report.body)["spills"]:
-        yield bucket, (report.number, batch, rows)
+    for bucket, start, length, digest in json.loads(report.body)["spills"]:
+        yield bucket, (report.number, start, length, digest)
 
 
 def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
     """Read a bucket's documents, each once: an engine may deliver a reference twice."""
-    seen: set[Any] = set()
+    seen: set[tuple[int, int]] = set()
+    refs: list[Ref] = []
     for member in members:
         source = (member.task, member.row) if isinstance(member, Tokens) else member[:2]
         if source in seen or source[1] < 0:
@@ -182,12 +182,9 @@ def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
         seen.add(source)
         if isinstance(member, Tokens):
             yield member
-            continue
-        task, index, expected = member
-        path, rows = to_path(root) / _name(task), 0
-        for batch in shards.read_batches(path, "arrow-file", index, index + 1):
-            columns = [column.to_pylist() for column in batch.columns]
-            yield from (Tokens(*values) for values in zip(*columns, strict=True))
-            rows += batch.num_rows
-        if rows != expected:
-            raise VerificationError(f"{path} holds {rows} of {expected} documents: run the same command again")
+        else:
+            refs.append(member)
+    directory = to_path(root)
+    for batch in shards.read_pieces(_SPILL, ((directory / _name(task), shards.Piece(*piece)) for task, *piece in refs)):
+        columns = [column.to_pylist() for column in batch.columns]
+        yield from (Tokens(*values) for values in zip(*columns, strict=True))
