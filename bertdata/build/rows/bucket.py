@@ -39,10 +39,11 @@ class BuildBucket:
     vocabulary: Handed
     outputs: list[Output]
     layout: Layout
+    merged: bool = False
 
     def __call__(self, group: tuple[int, Iterable[Ref | Tokens]]) -> Report:
         number, members = group
-        documents = list(gather(self.outputs[0].root, members))
+        documents = list(gather(self.outputs[0].root, members, self.merged))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from ...tokens.chinese import WordEncoder
 from ...tokens.encoder import Encoder
 from ..documents import Reader
 
-__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count"]
+__all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
 
 # A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
 # millions, which the local runner holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
@@ -101,6 +101,7 @@ class Tokenize:
     reader: Reader
     layout: Layout
     chinese_words: str = "none"
+    group: Callable[[int], int] = int  # of a bucket: what its documents are written under
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -137,19 +138,20 @@ class Tokenize:
     def __call__(self, task: Task) -> dict[str, Any]:
         by_bucket: dict[int, list[Tokens]] = {}
         for bucket, document in self.documents(task):
+            bucket = self.group(bucket)
             by_bucket.setdefault(bucket, [])
             if document.row >= 0:
                 by_bucket[bucket].append(document)
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-        name = _name(task.number)
-        batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
+        name = spill_name(task.number)
+        batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], SPILL) for bucket in full)
         file, pieces = shards.write_pieces(to_path(self.root), name, batches)
         piece_of = dict(zip(full, pieces, strict=True))
         spills = [[bucket, *piece_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]
         return {"files": [file], "spills": spills}
 
 
-_SPILL = pa.schema(
+SPILL = pa.schema(
     [
         ("id", pa.string()),
         ("tokens", pa.binary()),
@@ -161,8 +163,9 @@ _SPILL = pa.schema(
 )
 
 
-def _name(task: int) -> str:
-    return f"{STATE}/work/tokens-{task:05d}.arrow"
+def spill_name(number: int, merged: bool = False) -> str:
+    """Name the spill file of a task, or a merged one."""
+    return f"{STATE}/work/{'merged' if merged else 'tokens'}-{number:05d}.arrow"
 
 
 def references(report: Report) -> Iterator[tuple[int, Ref]]:
@@ -171,8 +174,8 @@ def references(report: Report) -> Iterator[tuple[int, Ref]]:
         yield bucket, (report.number, start, length, digest)
 
 
-def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
-    """Read a bucket's documents, each once: an engine may deliver a reference twice."""
+def gather(root: str, members: Iterable[Ref | Tokens], merged: bool = False) -> Iterator[Tokens]:
+    """Read a bucket's documents, each once, from spill files or merged ones: an engine may deliver a reference twice."""
     seen: set[tuple[int, int]] = set()
     refs: list[Ref] = []
     for member in members:
@@ -185,6 +188,8 @@ def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
         else:
             refs.append(member)
     directory = to_path(root)
-    for batch in shards.read_pieces(_SPILL, ((directory / _name(task), shards.Piece(*piece)) for task, *piece in refs)):
+    for batch in shards.read_pieces(
+        SPILL, ((directory / spill_name(task, merged), shards.Piece(*piece)) for task, *piece in refs)
+    ):
         columns = [column.to_pylist() for column in batch.columns]
         yield from (Tokens(*values) for values in zip(*columns, strict=True))
