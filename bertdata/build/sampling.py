@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import keys
 from ..config import VocabConfig
-from ..records import FileRange, Task, pack, unpack
+from ..io.files import to_path
+from ..records import FileRange, Task, pack
 from .documents import BATCHES, Corpus
 
 __all__ = ["Sample"]
@@ -42,9 +43,10 @@ class Sample(NamedTuple):
 def _some(source: Corpus, seed: int, share: float) -> list[Task]:
     """Return tasks that read this share of a corpus' record batches, drawn by shard and number; all tasks where none is drawn."""
     drawn: list[FileRange] = []
-    for part in (part for task in source.tasks for part in unpack(task.parts)):
-        numbers = np.arange(part.start, part.end)
-        chosen = numbers[keys.share(keys.at(keys.key(seed, "batches", part.name), numbers)) < share]
-        drawn += [part._replace(start=batch, end=batch + 1) for batch in chosen.tolist()]
+    for shard in source.manifest["shards"]:
+        name, numbers = shard["name"], np.arange(shard["batches"])
+        chosen = numbers[keys.share(keys.at(keys.key(seed, "batches", name), numbers)) < share]
+        path = str(to_path(source.source.directory) / name)
+        drawn += [FileRange(name, path, batch, batch + 1) for batch in chosen.tolist()]
     groups = [drawn[start : start + BATCHES] for start in range(0, len(drawn), BATCHES)]
     return [Task(number, "documents", pack(parts)) for number, parts in enumerate(groups)] or source.tasks

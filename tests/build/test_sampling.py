@@ -28,7 +28,7 @@ def large(shard_count: int, batches: int = 8) -> Corpus:
     """A corpus of so many shards of 16 MB, none of which is there."""
     names = [f"data/train-{number:05d}.arrow" for number in range(shard_count)]
     tasks = [Task(n, "documents", pack([FileRange(name, f"/{name}", 0, batches)])) for n, name in enumerate(names)]
-    return Corpus({"shards": [{"batches": batches}] * shard_count}, tasks, shard_count << 24, Reader("/", ""))
+    return Corpus({"shards": [{"name": name, "batches": batches} for name in names]}, tasks, shard_count << 24, Reader("/", ""))
 
 
 @pytest.mark.parametrize("count", [200, 2000])

@@ -44,7 +44,8 @@ def test_any_job_is_small_with_a_million_tasks(tmp_path: Path, monkeypatch: pyte
     inputs = [{"name": f"{number:064x}.jsonl", "source": "text", "bytes": 1, "licence": "?"} for number in range(100_000)]
     pieces = Vocabulary([f"{number * 7919 % 1_000_003:x}" for number in range(100_000)], True, True)
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1,text=2", sample_documents=9, max_words="text=9")
-    corpus, plan = Corpus({"rows": 9}, tasks, 1 << 40, Reader("/corpus", "0" * 64)), CorpusPlan(tasks, inputs)
+    shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", "batches": 500} for number in range(10_000)]
+    corpus, plan = Corpus({"rows": 9, "shards": shards}, tasks, 1 << 40, Reader("/corpus", "0" * 64)), CorpusPlan(tasks, inputs)
     outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (64, 128, 256, 512)]
     chains = {
         "build-corpus": BuildCorpus(plan, CorpusConfig(), tmp_path),
