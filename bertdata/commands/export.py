@@ -91,10 +91,7 @@ def plan_export(
     def chain(roots: list[Path | None]) -> Any:
         from bertdata.pipelines.export import Export
 
-        from ..exports.work import ExportCommit, ExportShard
-
-        told = (str(roots[0] or target), source, settings, vocabulary)
-        return Export(tasks, ExportShard(*told), ExportCommit(*told), roots[0] or target)
+        return Export(tasks, source, settings, vocabulary, roots[0] or target)
 
     return PlannedRun(
         directories=(target,),

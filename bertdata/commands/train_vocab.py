@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..build.documents import read, refuse_to_replace
+from ..build.sampling import Sample
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
@@ -71,7 +72,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
 
         return TrainVocab(source, settings, roots[0] or directory)
 
-    sample, tasks = min(settings.sample_bytes, source.text_bytes), len(source.tasks)
+    sample, tasks = min(settings.sample_bytes, source.text_bytes), len(Sample.of(source, settings).tasks)
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),

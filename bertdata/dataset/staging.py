@@ -29,6 +29,7 @@ from ..errors import BertDataError, OutputExistsError, OutputLockedError, Verifi
 from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, remove, remove_temporary, sync_directory, write_json
 from ..io.lock import lock, release
 from ..io.storage import storage_errors
+from .lists import FOLDER
 
 __all__ = [
     "DATA",
@@ -48,7 +49,10 @@ __all__ = [
 ]
 
 STATE, MANIFEST = ".bertdata", "manifest.json"
-DATA = ("README.md", "data", "rejects", "dropped", "vocab.txt", "tokenizer.json", "tokenizer_config.json")  # beside the manifest
+DATA = (  # beside the manifest
+    *("README.md", "data", FOLDER, "rejects", "dropped"),
+    *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
+)
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"
 _PATIENCE = 600  # tenths of a second that a reader waits for a commit, which is some renames
 

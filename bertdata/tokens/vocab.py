@@ -23,12 +23,13 @@ from tokenizers.trainers import WordPieceTrainer
 
 from .. import keys
 from ..config import VocabConfig, read_small
+from ..dataset.handed import Handed
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
 from ..wordpiece import continues_word
 from .tokenizer_json import read_tokenizer
 
-__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "read", "says_accents", "special_tokens", "train", "write"]
+__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "of_run", "read", "says_accents", "special_tokens", "train", "write"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
@@ -64,6 +65,11 @@ class Vocabulary(NamedTuple):
         tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
         return tokenizer
+
+
+def of_run(handed: Handed) -> Vocabulary:
+    """Return the vocabulary that the driver of a run has handed to its workers."""
+    return Vocabulary(*handed.read())
 
 
 def special_tokens(layout: str) -> list[str]:

@@ -24,6 +24,7 @@ from bertdata import errors
 from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
 from bertdata.io.lock import Job
 
+from ..transforms import Chain
 from . import jobs, processes, sockets
 
 __all__ = ["check", "run"]
@@ -54,6 +55,8 @@ def run(
     """
     options, runner = _read(beam_args, workers)
     jobs.reach(runner, options)
+    if isinstance(chain, Chain) and not jobs.only_looks(runner, options):
+        chain.hand_over()
     with contextlib.ExitStack() as stack:
         local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
         pipeline = beam.Pipeline(runner=runner or local, options=options)

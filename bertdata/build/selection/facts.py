@@ -18,8 +18,9 @@ from ..amounts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 
-__all__ = ["Facts", "Needs", "look_up", "read", "signatures"]
+__all__ = ["FILES", "Facts", "Needs", "look_up", "read", "signatures"]
 
+FILES = f"{STATE}/work/facts-"  # what the names of their files begin with
 ROWS = 1024  # of a record batch; the last one may have fewer
 
 
@@ -104,7 +105,7 @@ def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
 
 
 def _name(task: int) -> str:
-    return f"{STATE}/work/facts-{task:05d}.arrow"
+    return f"{FILES}{task:05d}.arrow"
 
 
 def read(root: Path, task: int) -> Iterator[pa.RecordBatch]:

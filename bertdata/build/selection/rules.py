@@ -25,6 +25,7 @@ from ...config import ChoiceConfig
 from ...io.files import to_path
 from . import facts, minhash, mixture
 from .duplicates import Claims, fingerprint, first_of_each
+from .kinds import Kinds
 from .limits import Items, limited
 from .losing import lose, lose_later, record, split_address
 from .rounds import WHOLE, BucketClaims, Losses, Rule
@@ -37,10 +38,10 @@ LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of 
 _PAIRS = 1 << 16  # of documents whose signatures are compared at a time
 
 
-def make(config: ChoiceConfig, root: str, kinds: tuple[str, ...]) -> list[Rule]:
-    """Return the rules of a run; `kinds` are the sources of its tasks, in order, without those that check files."""
+def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
+    """Return the rules of a run; `kinds` are the sources of its tasks, without those that check files."""
     rules: list[Rule] = []
-    if "wikipedia" in kinds:
+    if "wikipedia" in kinds.names:
         rules.append(_Repeated(root, kinds))
     if config.dedup != "none":
         rules.append(_Same(root))
@@ -65,14 +66,14 @@ class _Repeated:
     """Of the copies of a page, which have one id, the newest is kept; of equally new ones the first."""
 
     root: str
-    kinds: tuple[str, ...]
+    kinds: Kinds
     name = "ids"
     per_document = 1.0
 
     def claims(self, task: int, losses: Losses) -> Claims:
         """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
         hashes, age = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)]
-        for batch in facts.read(to_path(self.root), task) if self.kinds[task] == "wikipedia" else ():
+        for batch in facts.read(to_path(self.root), task) if self.kinds.kind(task) == "wikipedia" else ():
             hashes.append(np.array([fingerprint(id) for id in batch.column("id").to_pylist()], np.uint64).reshape(-1, 2))
             age.append(WHOLE - batch.column("as_of").to_numpy())
         rows = np.flatnonzero(losses.left(sum(map(len, age)))).astype(np.uint32)
@@ -193,7 +194,7 @@ class _Selection:
     seed: int
     shares: tuple[tuple[str, float], ...]
     sample: int
-    kinds: tuple[str, ...]
+    kinds: Kinds
     name = "selection"
     per_document = 0.0
 
@@ -223,7 +224,7 @@ class _Selection:
             return {}
         sizes: dict[str, int] = {}
         for task, claims in zip(received.tasks, received.parts(), strict=True):
-            sizes[self.kinds[task]] = sizes.get(self.kinds[task], 0) + int(claims.low.sum())
+            sizes[self.kinds.kind(task)] = sizes.get(self.kinds.kind(task), 0) + int(claims.low.sum())
         return {
             source: mixture.cut(lambda source=source: self._of(source, received), target)  # type: ignore[misc]
             for source, target in mixture.targets(dict(self.shares), sizes).items()
@@ -231,14 +232,14 @@ class _Selection:
 
     def _of(self, source: str, received: BucketClaims) -> Iterator[tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]]:
         for task, claims in zip(received.tasks, received.parts(), strict=True):
-            if self.kinds[task] == source:
+            if self.kinds.kind(task) == source:
                 yield claims.high, claims.low.astype(np.int64)
 
     def _kept(self, received: BucketClaims, cuts: dict[str, mixture.Cut]) -> Iterator[tuple[Claims, Any, npt.NDArray[np.bool_]]]:
         """Yield each task's claims, keys that compare between sources, and which claims the mixture keeps."""
         before: dict[str, int] = {}
         for task, claims in zip(received.tasks, received.parts(), strict=True):
-            source = self.kinds[task]
+            source = self.kinds.kind(task)
             cut = cuts.get(source, mixture.ALL)
             yield claims, mixture.scaled(claims.high, cut), cut.admits(claims.high, before.get(source, 0))
             before[source] = before.get(source, 0) + cut.equals(claims.high)
@@ -254,7 +255,7 @@ class _Words:
     root: str
     seed: int
     limits: tuple[tuple[str, int], ...]
-    kinds: tuple[str, ...]
+    kinds: Kinds
     name = "words"
     per_document = 0.0
 
@@ -271,7 +272,7 @@ class _Words:
 
         left: Items = items
         for source, limit in self.limits:
-            left = limited(left, limit, [task for task, kind in enumerate(self.kinds) if source in ("", kind)])
+            left = limited(left, limit, self.kinds.tasks(source))
         for task, claims, words in left():
             lost = words < claims.low.astype(np.int64)
             if lost.any():
