@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -136,10 +137,12 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         "verbose": options.verbose,
     }
     how_run["warn"] = options.warn
-    if not local and pipelines().check(options.beam_args, workers, options.wait):
-        pipelines().run(planned.chain([*planned.directories]), **how_run)
-        return []
-    with contextlib.ExitStack() as stack:
+    if not local:
+        with _silenced(options.verbose):
+            if pipelines().check(options.beam_args, workers, options.wait):
+                pipelines().run(planned.chain([*planned.directories]), **how_run)
+                return []
+    with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots = [
             stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
@@ -157,6 +160,23 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             with _watched(first, planned.steps if options.wait else (), options.progress):
                 pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
+
+
+@contextlib.contextmanager
+def _silenced(verbose: bool) -> Iterator[None]:
+    """Keep Beam's messages off standard error, unless `verbose` or where the program has set up logging.
+
+    Beam calls functions such as `logging.warning`, which set up a handler themselves where the root logger has none.
+    """
+    root, handler = logging.getLogger(), logging.NullHandler()
+    if verbose or root.handlers:
+        yield
+        return
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _pipelines() -> Callable[[], Any]:
