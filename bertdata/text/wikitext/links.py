@@ -87,10 +87,19 @@ class _Links:
         """Add a link without another one in it."""
         words = _words(content, self.names)
         if words is None:
-            self.parts[-1] = self.parts[-1].rstrip(" ")
-            self.parts.append(AWAY)
+            self.away()
         else:
             self.parts.append(words)
+
+    def away(self) -> None:
+        """Add a link that leaves nothing; one after another, as they end a page, make one line."""
+        parts = self.parts
+        before = parts[-1].rstrip()
+        if not before and len(parts) > 1 and parts[-2] == AWAY:
+            parts[-1] = ""
+        else:
+            parts[-1] = before if before == parts[-1] else parts[-1].rstrip(" ")
+            parts.append(AWAY)
 
     def close(self, count: int) -> None:
         """Match a run of ``count`` closing brackets with the links that are open."""

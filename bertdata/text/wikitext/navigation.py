@@ -8,9 +8,10 @@ import re
 
 __all__ = ["drop_rows"]
 
-_JOINT = re.compile(
-    r"\](?=\])\](?:''+)?(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][-–—][ \u00a0])"
-)  # begins with a plain character: fast
+_START = re.compile(  # a line whose first item ends at a separator; begins with a plain character: that is found much faster
+    r"\n(?=[\[<'←«◄])(?:<[^<>\n]{0,100}>|[←«◄ ]|'')*(?:\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}''')(?:'')*"
+    r"(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][-–—][ \u00a0])"
+)
 _ITEM = re.compile(r"\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}'''")
 _UNSEEN = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
 _BETWEEN = frozenset(" \t\u00a0|·•-–—←→◄►«»<>'.\x1f\x1e")
@@ -19,18 +20,18 @@ _FEWEST = 3  # items that make a row
 
 def drop_rows(text: str) -> str:
     """Return ``text`` without the lines that hold links, dots, bars or dashes between them, and nothing else."""
+    text = "\n" + text
     parts: list[str] = []
-    done = seen = 0
-    for joint in _JOINT.finditer(text):
-        if joint.start() < seen:
-            continue
-        start = text.rfind("\n", 0, joint.start()) + 1
-        seen = text.find("\n", joint.end())
-        seen = len(text) if seen < 0 else seen
-        if _is_row(text[start:seen]):
+    done = 0
+    for first in _START.finditer(text):
+        start = first.start() + 1
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        if _is_row(text[start:end]):
             parts.append(text[done:start])
-            done = seen
-    return "".join(parts) + text[done:] if parts else text
+            done = end
+    parts.append(text[done:])
+    return "".join(parts)[1:]
 
 
 def _is_row(line: str) -> bool:
