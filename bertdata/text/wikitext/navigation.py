@@ -10,11 +10,11 @@ __all__ = ["drop_rows"]
 
 _START = re.compile(  # a line whose first item ends at a separator; begins with a plain character: that is found much faster
     r"\n(?=[\[<'←«◄])(?:<[^<>\n]{0,100}>|[←«◄ ]|'')*(?:\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}''')(?:'')*"
-    r"(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][-–—][ \u00a0])"
+    r"(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][–—][ \u00a0])"
 )
 _ITEM = re.compile(r"\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}'''")
 _UNSEEN = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
-_BETWEEN = frozenset(" \t\u00a0|·•-–—←→◄►«»<>'.\x1f\x1e")
+_BETWEEN = frozenset(" \t\u00a0|·•–—←→◄►«»<>'.\x1f\x1e")
 _FEWEST = 3  # items that make a row
 
 
