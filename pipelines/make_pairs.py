@@ -14,7 +14,7 @@ from bertdata.build.rows import buckets
 from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
 from bertdata.io.files import to_path
-from bertdata.tokens.vocab import Vocabulary
+from bertdata.tokens.vocab import AnyVocabulary
 
 from .transforms import Gather, Perform, Tasks, Writing
 
@@ -25,7 +25,7 @@ class MakePairs(beam.PTransform):
     """Tasks -> documents by bucket -> a shard of pairs for each bucket and output -> a manifest for each output."""
 
     def __init__(
-        self, source: Corpus, vocabulary: Vocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
+        self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
     ) -> None:
         super().__init__()
         self._source, self._vocabulary, self._outputs = source, vocabulary, outputs
@@ -36,7 +36,7 @@ class MakePairs(beam.PTransform):
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
         roots = (to_path(output.root) for output in self._outputs)
-        build = BuildBucket(self._vocabulary, self._outputs, layout)
+        build = BuildBucket(self._vocabulary.for_rows(), self._outputs, layout)
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(self._source.tasks)
         if self._shuffle == "engine":

@@ -28,7 +28,7 @@ class ExportShard:
     root: str
     source: Source
     config: ExportConfig
-    vocabulary: vocab.Vocabulary | None
+    vocabulary: vocab.AnyVocabulary | None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class ExportCommit:
     root: str
     source: Source
     config: ExportConfig
-    vocabulary: vocab.Vocabulary | None
+    vocabulary: vocab.AnyVocabulary | None
 
     def roots(self) -> list[Path]:
         """Return the directory of the export."""

@@ -17,7 +17,7 @@ from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
 from ...records import Report
-from ...tokens.vocab import Vocabulary
+from ...tokens.vocab import AnyVocabulary
 from .buckets import Layout, Ref, Tokens, gather
 from .static_masks import mask_rows
 
@@ -35,7 +35,7 @@ class Output(NamedTuple):
 class BuildBucket:
     """Build a bucket's pairs, once for each output."""
 
-    vocabulary: Vocabulary
+    vocabulary: AnyVocabulary
     outputs: list[Output]
     layout: Layout
 
@@ -68,6 +68,10 @@ class BuildBucket:
         words = b"".join(d.continues for d in documents)
         continues = np.frombuffer(words, bool) if words else self.vocabulary.continues()[tokens]
         sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
+        begin = sentences[sentences < len(tokens)]
+        if continues[begin].any():  # a sentence begins with a word, whatever its first piece looks like
+            continues = continues.copy()
+            continues[begin] = False
         return rows.Bucket(tokens, continues, sentences, starts, [d.id for d in documents])
 
 
@@ -76,7 +80,7 @@ class _Build:
     """Build one output's rows of a bucket, and write their shard."""
 
     output: Output
-    vocabulary: Vocabulary
+    vocabulary: AnyVocabulary
     bucket: rows.Bucket
     split: str
     number: int
@@ -96,8 +100,7 @@ class _Build:
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
-        pieces = self.vocabulary.pieces
-        special = rows.SpecialIds(pieces.index("[CLS]"), pieces.index("[SEP]"))
+        special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
         name = f"{self.split} bucket {self.number} of {self.count}"
         try:
             return rows.build(self.bucket, self.output.config, special, name)
@@ -128,7 +131,7 @@ class _Build:
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
         """Count rows, and of the documents what the rows don't tell."""
-        documents, unk = self.bucket.ids, self.vocabulary.pieces.index("[UNK]")
+        documents, unk = self.bucket.ids, self.vocabulary.special.unk
         return {
             **rows.statistics(built),
             "documents": len(documents),

@@ -25,6 +25,7 @@ from ...io.files import to_path
 from ...records import Report, Task
 from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
+from ...tokens.documents import DocumentEncoder
 from ...tokens.encoder import Encoder
 from ..documents import Reader
 
@@ -97,18 +98,19 @@ class Tokenize:
     """Tokenize a batch of documents, and write them to a spill file by bucket."""
 
     root: str
-    vocabulary: vocab.Vocabulary
+    vocabulary: vocab.AnyVocabulary
     reader: Reader
     layout: Layout
     chinese_words: str = "none"
 
     @cached_property
-    def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary.tokenizer(), len(self.vocabulary.pieces))
+    def _encoder(self) -> Encoder | DocumentEncoder:
+        return self.vocabulary.document_encoder()
 
     @cached_property
     def _word_encoder(self) -> WordEncoder:
-        return WordEncoder(self._encoder, self.vocabulary)
+        assert isinstance(self.vocabulary, vocab.Vocabulary)
+        return WordEncoder(self.vocabulary.document_encoder(), self.vocabulary)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.endswith("_encoder")}
@@ -118,9 +120,9 @@ class Tokenize:
         if task.number == 0:
             yield from ((n, Tokens("", b"", b"", b"", 0, -1)) for n in range(self.layout.total))
         row = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
+        for ids, languages, documents, paragraphs in self.reader.columns(task, "id", "language", "sentences", "paragraph_starts"):
             if self.chinese_words == "none":
-                tokens, ends = self._encoder.encode(documents.flatten())
+                tokens, ends = self._encoder.encode_documents(documents, paragraphs)
                 continues = np.zeros(0, bool)
             else:
                 tokens, ends, continues = self._word_encoder.encode(languages.to_pylist(), documents.to_pylist())

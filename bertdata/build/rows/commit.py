@@ -25,7 +25,7 @@ __all__ = ["PairsCommit", "describe"]
 class PairsCommit:
     """Check that the counts add up, and write each output's vocabulary, data card and, last, manifest."""
 
-    vocabulary: vocab.Vocabulary
+    vocabulary: vocab.AnyVocabulary
     outputs: list[Output]
     source: Reader
     documents: int
@@ -59,6 +59,7 @@ class PairsCommit:
             packages=config.packages,
             files=[file_entry(root, name) for name in names],
             vocab_size=len(self.vocabulary.pieces),
+            **self._tokens(),
             statistics=describe(sum(counts.values(), Counter[str]()), config),
             splits={s: {"shards": len(splits[s]), **describe(count, config)} for s, count in counts.items()},
         )
@@ -68,6 +69,12 @@ class PairsCommit:
         if chunks != (held := total["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         manifest.write(root, made, card.write(made))
+
+    def _tokens(self) -> dict[str, Any]:
+        """Return the special tokens of a vocabulary that is not BERT's, and what tells where its words begin."""
+        if isinstance(self.vocabulary, vocab.Vocabulary):
+            return {}
+        return {"special_tokens": self.vocabulary.special_tokens(), "word_mark": self.vocabulary.special.mark}
 
 
 def _add_up(reports: list[dict[str, Any]]) -> Counter[str]:
