@@ -97,7 +97,6 @@ def plan_pairs(
 ) -> PlannedRun:
     """Return what `make_pairs` would do; nothing is written."""
     from ..build.rows.buckets import shard_count
-    from ..tokens import vocab as vocabularies
     from ..tokens.read import read_any
 
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), config or PairsConfig()
@@ -110,13 +109,11 @@ def plan_pairs(
     except (StorageError, TransferError) as error:
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
-    notes = _notes(vocab, vocabulary, settings)
+    notes = _notes(vocab, vocabulary, settings, strip_accents)
     if settings.packages:
         segment.require()
     buckets = shard_count(settings, source.text_bytes, source.manifest["rows"])
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
-    if isinstance(vocabulary, vocabularies.Vocabulary) and strip_accents is None and not vocabularies.says_accents(vocab):
-        notes = (f"  vocabulary {vocab}: {unsaid(*vocabulary)}",)
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
 
@@ -147,12 +144,14 @@ def _chain(
     return MakePairs(source, vocabulary, outputs, buckets, shuffle)
 
 
-def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig) -> tuple[str, ...]:
-    """Say what is taken of a vocabulary that is not BERT's; raise UsageError where rows need what it has not got."""
+def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
+    """Say what is taken for granted of a vocabulary; raise UsageError where rows need what it has not got."""
     from ..tokens.tokenizer import TokenizerVocabulary, missing
+    from ..tokens.vocab import says_accents
 
     if not isinstance(vocabulary, TokenizerVocabulary):
-        return ()
+        silent = strip_accents is None and not says_accents(path)
+        return (f"  vocabulary {path}: {unsaid(*vocabulary)}",) if silent else ()
     if problem := missing(vocabulary, config.objective):
         raise UsageError(f"the vocabulary {path} {problem}")
     if config.chinese_words != "none":

@@ -171,7 +171,7 @@ class DocumentEncoder:
             return False
         normal = self._normalized(text)
         behind = first or (normal.startswith(self._normal) and normal[len(self._normal) :][:1] in (" ", "▁"))
-        return behind and unicodedata.category(normal[-1])[0] not in "CZ" and normal[-1] != "▁"
+        return behind and bool(normal) and unicodedata.category(normal[-1])[0] not in "CZ" and normal[-1] != "▁"
 
     def _trim(self) -> None:
         """Forget long parts, and all of them where they take too much memory."""
