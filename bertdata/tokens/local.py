@@ -81,7 +81,7 @@ def _known(part: Part) -> bool:
 
 
 def _at_spaces(part: Part) -> bool:
-    return part["type"] == "Split" and part["pattern"].get("String") == " "
+    return bool(part["type"] == "Split" and part["pattern"].get("String") == " ")
 
 
 def _cuts(part: Part) -> bool:
