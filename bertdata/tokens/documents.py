@@ -39,6 +39,8 @@ _BEHIND = "a"  # what a part is put behind when the library is asked
 _BREAK = PARAGRAPH.encode()
 _BREAKS, _BREAKS_OF_BYTES = re.compile(PARAGRAPH), re.compile(_BREAK)
 _SPACE = 0x20
+_IS_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)])
+_IS_MARK = np.array([0x20 < byte < 0x7F and not chr(byte).isalnum() for byte in range(256)])
 _NOTHING, _SPACED, _PARAGRAPH = range(3)  # what stands before a sentence
 Ints = npt.NDArray[np.int64]
 
@@ -57,15 +59,18 @@ class _Text(NamedTuple):
 
 
 class DocumentEncoder:
-    """Encode documents with a tokenizer of `size` ids; `local`: whether a part of a text may be asked for by itself."""
+    """Encode documents with a tokenizer of `size` ids; `local`: whether a part of a text may be asked for by itself.
 
-    def __init__(self, tokenizer: Tokenizer, size: int, *, local: bool) -> None:
+    `marks`: whether one that begins with a mark behind a letter may as well; it then has the ids that it has first in a text.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, size: int, *, local: bool, marks: bool = False) -> None:
         self.dtype = np.dtype(np.uint16 if size <= 1 << 16 else np.uint32)
         self._tokenizer = tokenizer
         tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         self._first = self._fast([_BEHIND])[0]
         self._normal = self._normalized(_BEHIND)
-        self._local = local and bool(self._first)
+        self._local, self._marks = local and bool(self._first), marks
         self._forget()
 
     def _forget(self) -> None:
@@ -107,6 +112,8 @@ class DocumentEncoder:
         begin = text.documents[:-1][np.diff(text.documents) > 0]
         cut = np.zeros(len(data), bool)
         cut[1:] = (data[1:] == _SPACE) & (data[:-1] > _SPACE)
+        if self._marks:
+            cut[1:] |= _IS_LETTER[data[:-1]] & _IS_MARK[data[1:]]
         cut[begin] = True
         starts = np.flatnonzero(cut)
         edges = pa.py_buffer(np.append(starts, len(data)).astype(np.int64))

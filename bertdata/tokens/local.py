@@ -11,7 +11,7 @@ from typing import Any
 
 from ..pieces import BEGINS
 
-__all__ = ["is_local"]
+__all__ = ["cuts_at_marks", "is_local"]
 
 _NORMALIZERS = frozenset(
     ["NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Strip", "BertNormalizer", "Precompiled", "Prepend"]
@@ -30,6 +30,8 @@ _PATTERNS = frozenset(  # of published tokenizers: no alternative takes a space 
         ),
     ]
 )
+_CHARACTERS = frozenset(["NFC", "NFD", "NFKC", "NFKD", "Lowercase"])  # normalizers that leave marks of ASCII alone
+_MARKED = re.compile(r"[A-Za-z][!-/:-@\[-`{-~]")
 _RUN_OF_SPACES = re.compile(r" \{\d,\}")
 _REACHES = re.compile(r"\S\s")
 Part = dict[str, Any]
@@ -48,6 +50,23 @@ def is_local(tokenizer: Part) -> bool:
     if not all(part["type"] in _WORDS | _INSIDE or _known(part) for part in cutters):
         return False
     return any(map(_cuts, cutters)) or _no_piece_reaches(tokenizer["model"])
+
+
+def cuts_at_marks(tokenizer: Part) -> bool:
+    """Tell whether a local tokenizer also cuts between a letter of ASCII and a mark behind it, and takes a start of text as any.
+
+    So do GPT-2's pattern and those like it: letters are a match of their own, which no mark ends.
+    """
+    normalizers, cutters = (
+        _parts(tokenizer.get("normalizer"), "normalizers"),
+        _parts(tokenizer.get("pre_tokenizer"), "pretokenizers"),
+    )
+    own = [token["content"] for token in tokenizer.get("added_tokens") or [] if not token["special"]]
+    if any(part["type"] not in _CHARACTERS for part in normalizers) or any(map(_MARKED.search, own)):
+        return False
+    patterns = [part for part in cutters if _known(part) or (part["type"] == "ByteLevel" and part.get("use_regex", True))]
+    others = [part for part in cutters if part not in patterns and part["type"] != "ByteLevel"]
+    return len(patterns) == 1 and not others and not any(part.get("add_prefix_space") for part in cutters)
 
 
 def _parts(part: Part | None, key: str) -> list[Part]:

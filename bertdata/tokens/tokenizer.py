@@ -22,7 +22,7 @@ from ..errors import UsageError
 from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, goes_on, of_tokenizer
 from .documents import DocumentEncoder
-from .local import is_local
+from .local import cuts_at_marks, is_local
 
 __all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
 
@@ -52,7 +52,9 @@ class TokenizerVocabulary(NamedTuple):
 
     def document_encoder(self) -> DocumentEncoder:
         """Return what turns documents into ids."""
-        return DocumentEncoder(self.tokenizer(), len(self.pieces), local=is_local(json.loads(self.form)))
+        told = json.loads(self.form)
+        local = is_local(told)
+        return DocumentEncoder(self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(told))
 
     def about(self) -> dict[str, Any]:
         """Return what rows depend on of it."""

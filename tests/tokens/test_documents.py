@@ -21,7 +21,7 @@ from bertdata.exports.text import text_of
 from bertdata.records import Document
 from bertdata.tokens import documents, local
 from bertdata.tokens.documents import DocumentEncoder
-from bertdata.tokens.local import is_local
+from bertdata.tokens.local import cuts_at_marks, is_local
 from bertdata.verification.tokenizer import _goes_on
 
 TEXT = (
@@ -89,7 +89,9 @@ KINDS: dict[str, Any] = {
     "space in front, NFC": lambda: _byte_level(
         pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=True), normalizer=normalizers.NFC()
     ),
-    "Llama 3": lambda: _byte_level(pre_tokenizer=pre_tokenizers.Sequence([SPLIT, pre_tokenizers.ByteLevel(use_regex=False)])),
+    "Llama 3": lambda: _byte_level(
+        pre_tokenizer=pre_tokenizers.Sequence([SPLIT, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    ),
     "digits": lambda: _byte_level(pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Digits(), pre_tokenizers.ByteLevel()])),
     "runs of spaces": lambda: _added("  ", "    ", "|||x|||"),
     "SentencePiece": _sentence_piece,
@@ -179,7 +181,8 @@ def check(kind: str, told: list[Document], *, by_parts: bool) -> DocumentEncoder
     tokenizer = tokenizer_of(kind)
     size = tokenizer.get_vocab_size()
     columns = pa.array([d.sentences for d in told]), pa.array([d.paragraph_starts for d in told], pa.list_(pa.uint32()))
-    encoder, whole = (DocumentEncoder(tokenizer, size, local=local) for local in (by_parts, False))
+    marks = by_parts and cuts_at_marks(json.loads(tokenizer.to_str()))
+    encoder, whole = DocumentEncoder(tokenizer, size, local=by_parts, marks=marks), DocumentEncoder(tokenizer, size, local=False)
     ids, ends = encoder.encode_documents(*columns)
     again, _ = encoder.encode_documents(*columns)
     expected = [i for d in told for i in tokenizer.encode(text_of(d), add_special_tokens=False).ids]
@@ -200,6 +203,11 @@ def test_doctests(module: Any) -> None:
 def test_ids_are_those_of_the_whole_text(kind: str, told: list[Document]) -> None:
     assert is_local(json.loads(tokenizer_of(kind).to_str()))
     check(kind, told, by_parts=True)
+
+
+def test_which_tokenizers_cut_at_marks() -> None:
+    found = {kind for kind in KINDS if cuts_at_marks(json.loads(tokenizer_of(kind).to_str()))}
+    assert found == {"byte level", "Llama 3"}
 
 
 @pytest.mark.parametrize("kind", FAR)
