@@ -177,7 +177,7 @@ class Library:
 
 
 def _blank(config: VocabConfig) -> vocab.Vocabulary:
-    return vocab.Vocabulary(list(vocab.SPECIAL), config.lowercase, bool(config.strip_accents))
+    return vocab.Vocabulary(list(vocab.SPECIAL), bool(config.lowercase), bool(config.strip_accents))
 
 
 def _timed(spent: dict[str, float], name: str, work: Callable[..., Any], *arguments: Any) -> Any:

@@ -6,7 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Document", "Drop", "Page", "FileRange", "Reject", "Report", "Task", "pack", "unpack"]
+__all__ = ["PARAGRAPH", "UNSPACED", "Document", "Drop", "Page", "FileRange", "Reject", "Report", "Task", "pack", "unpack"]
+
+PARAGRAPH = "\n\n"  # between the paragraphs of a document's text
+UNSPACED = ("。", "！", "？", "｡", "」", "』", "）")  # ends of sentences after which a document's text has no space
 
 
 class FileRange(NamedTuple):

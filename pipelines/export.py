@@ -24,7 +24,7 @@ class Export(Chain):
         self, tasks: list[Task], source: Source, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
-        told = (str(root), source, config, self._hand("vocabulary", vocabulary) if vocabulary else None)
+        told = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)
         self._work, self._commit = ExportShard(*told), ExportCommit(*told)
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:

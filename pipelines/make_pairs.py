@@ -15,7 +15,7 @@ from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
 from bertdata.build.rows.levels import Levels, Merge
 from bertdata.io.files import to_path
-from bertdata.tokens.vocab import Vocabulary
+from bertdata.tokens.vocab import AnyVocabulary
 
 from .transforms import Chain, Gather, Perform, Tasks, Writing
 
@@ -26,10 +26,10 @@ class MakePairs(Chain):
     """Tasks -> documents by bucket -> a shard of pairs for each bucket and output -> a manifest for each output."""
 
     def __init__(
-        self, source: Corpus, vocabulary: Vocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
+        self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
     ) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
-        self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary), outputs
+        self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary._asdict()), outputs
         self._buckets, self._shuffle = buckets, shuffle
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:

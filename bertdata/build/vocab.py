@@ -8,13 +8,16 @@ those of a text whose accents were taken off first.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+from tokenizers import Tokenizer
 
 from ..config import VocabConfig
 from ..dataset import manifest, shards
@@ -24,8 +27,8 @@ from ..records import Task
 from ..report.coverage import Coverage
 from ..tally import Tally
 from ..text.language import among
-from ..tokens import vocab
-from ..tokens.encoder import Encoder, count_parts, parts_to_words
+from ..tokens import train, vocab
+from ..tokens.encoder import count_parts, parts_to_words
 from .documents import Reader
 
 __all__ = ["CountWords", "Train"]
@@ -63,16 +66,28 @@ class CountWords:
             tally.entered += len(ids)
             for language, sentences in text.items():
                 sampled += sum(len(sentence.encode()) for sentence in sentences)
-                parts[language].update(count_parts(sentences))
+                parts[language].update(self._count(sentences))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
         file = shards.write(to_path(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
         return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled, "languages": dict(documents_in)}
 
+    def _count(self, sentences: list[str]) -> Counter[str]:
+        """Count what becomes words: parts of WordPiece, whose accents may go later; words of the other models."""
+        return count_parts(sentences) if self.config.model == "wordpiece" else train.count_words(sentences, self._blank)
+
+    @cached_property
+    def _blank(self) -> Tokenizer:
+        return train.blank(self.config)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_blank"}
+
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
-        tokenizer = vocab.Vocabulary(list(vocab.SPECIAL), self.config.lowercase, strip_accents=False).tokenizer()
+        tokenizer = vocab.Vocabulary(list(vocab.SPECIAL), bool(self.config.lowercase), strip_accents=False).tokenizer()
         for language in sorted(parts):
-            words = sorted(parts_to_words(parts.pop(language), tokenizer).items())
+            own = parts.pop(language)
+            words = sorted((parts_to_words(own, tokenizer) if self.config.model == "wordpiece" else own).items())
             columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
             yield pa.record_batch(columns, schema=_WORDS)
 
@@ -102,7 +117,8 @@ class Train:
         config = replace(self.config, strip_accents=strip)
         for _, own in _read_words(files, config):
             words.update(own)
-        vocabulary = vocab.train(words, config)
+        wordpiece = config.model == "wordpiece"
+        vocabulary = vocab.train(words, config) if wordpiece else train.train(words, config)
         names = vocab.write(root, vocabulary)
         made = manifest.make(
             "vocabulary",
@@ -157,6 +173,8 @@ def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:
     >>> _accents(VocabConfig(), Counter(en=60, hi=8, vi=1, und=1))
     (False, 'kept: 10 of 70 documents are not English (8 hi, 1 und, 1 vi)')
     """
+    if config.model != "wordpiece":
+        return False, "kept: bpe and unigram keep them"
     if config.strip_accents is not None:
         why = "as case is" if not config.lowercase and not config.strip_accents else "as was asked for"
         return config.strip_accents, f"{'taken off' if config.strip_accents else 'kept'}: {why}"
@@ -171,7 +189,7 @@ def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:
 
 def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, Counter[str]]]:
     """Yield, for each file and language of it, words and their counts, without accents where those are to be taken off."""
-    bare = vocab.Vocabulary(list(vocab.SPECIAL), config.lowercase, strip_accents=True).tokenizer()
+    bare = vocab.Vocabulary(list(vocab.SPECIAL), bool(config.lowercase), strip_accents=True).tokenizer()
     for path in files:
         for batch in shards.read_batches(path, "arrow-stream"):
             if batch.num_rows:
@@ -180,17 +198,30 @@ def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, C
                 yield batch.column("language")[0].as_py(), parts_to_words(words, bare) if config.strip_accents else words
 
 
-def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.Vocabulary) -> dict[str, Any]:
+def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocabulary) -> dict[str, Any]:
     """Cut all counted words with the vocabulary; a language's counts are sums over files, so they are added file by file."""
-    encoder = Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
-    unknown = vocabulary.pieces.index("[UNK]")
+    encode = _word_encoder(vocabulary)
+    unknown = vocabulary.special.unk
     found: dict[str, Coverage] = defaultdict(Coverage)
     for language, own in _read_words(files, config):
         words, counts = list(own), np.array([*own.values()], np.int64)
-        ids, ends = encoder.encode(words)
+        ids, ends = encode(words)
         found[language].add(words, counts, np.diff(ends, prepend=0), ids[ends - 1] == unknown)
 
     def cut(word: str) -> str:
-        return " ".join(vocabulary.pieces[i] for i in encoder.encode([word])[0])
+        return " ".join(vocabulary.pieces[i] for i in encode([word])[0])
 
     return {language: found[language].result(cut) for language in sorted(found)}
+
+
+def _word_encoder(vocabulary: vocab.AnyVocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
+    """Return what cuts counted words: their ids end to end, and where each word ends in them."""
+    if isinstance(vocabulary, vocab.Vocabulary):
+        return vocabulary.document_encoder().encode
+    model = vocabulary.tokenizer().model
+
+    def encode(words: list[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        found = [[token.id for token in model.tokenize(word)] for word in words]
+        return np.array([i for ids in found for i in ids], np.int64), np.cumsum([len(ids) for ids in found], dtype=np.int64)
+
+    return encode

@@ -66,10 +66,11 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     if manifest["kind"] == "export":
         return  # rows are shown from what they were made of
     from ..report import examples
-    from ..tokens.vocab import read as read_vocabulary
+    from ..tokens.read import read_any
 
     kind = manifest["kind"]
-    pieces = [] if kind == "documents" else read_vocabulary(directory).pieces
+    vocabulary = None if kind == "documents" else read_any(directory)
+    pieces = vocabulary.pieces if vocabulary else []
     if kind == "vocabulary":
         if number is not None and not 0 <= number < len(pieces):
             raise UsageError(f"--row {number}: {directory} has pieces 0 to {len(pieces) - 1}")
@@ -83,9 +84,9 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
         row = examples.row(directory, manifest, each)
         echo()
-        if kind == "pairs":
+        if vocabulary:
             config = manifest["config"]
-            _print(examples.pair_lines(row, each, pieces, objective=config["objective"], seed=config["seed"], epoch=epoch))
+            _print(examples.pair_lines(row, each, vocabulary, objective=config["objective"], seed=config["seed"], epoch=epoch))
         else:
             _print(examples.document_lines(row))
 

@@ -27,7 +27,7 @@ _SECTIONS["Output"] = ["output", *_SECTIONS["Output"], "shuffle"]
     required=True,
     type=to_path,
     metavar="PATH",
-    help="Directory of train-vocab, a vocab.txt, or BERT's tokenizer.json.",
+    help="Directory of train-vocab, a vocab.txt, any tokenizer.json, or a directory that AutoTokenizer of `transformers` reads.",
 )
 @click.option(
     "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"

@@ -1,4 +1,4 @@
-"""`bertdata train-vocab`: a WordPiece vocabulary from a corpus."""
+"""`bertdata train-vocab`: a vocabulary from a corpus."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["command"]
 @config_options(VocabConfig)
 @common_options
 def command(corpus: Path, output: Path, **values: Any) -> None:
-    """Train a WordPiece vocabulary on the documents in CORPUS.
+    """Train a vocabulary, WordPiece or another `--model`, on the documents in CORPUS.
 
-    Writes vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` and `tokenizers` load.  Ends by showing, for
-    each language of the sample, the share of words that are [UNK] or split, pieces per word, and the longest word that is split;
-    manifest.json keeps these under "coverage".
+    Writes tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt, which `transformers` and `tokenizers` load.  It
+    ends by showing, for each language of the sample, the share of words that are [UNK] or split, pieces per word, and the longest
+    word that is split; manifest.json keeps these under "coverage".
 
     \b
         bertdata train-vocab corpus --size 30522 --output vocab
@@ -42,6 +42,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
         for vocab in build(planned, options):
             if vocab.new:
                 echo(table(vocab.manifest["coverage"]))
-            conclude(vocab, f'transformers.BertTokenizerFast.from_pretrained("{output}")' if is_local(output) else "")
+            kind = "BertTokenizerFast" if vocab.manifest["config"].get("model", "wordpiece") == "wordpiece" else "AutoTokenizer"
+            conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
             if warning := unknown(vocab.manifest["coverage"], vocab.manifest["config"]):
                 echo(in_options(warning), err=True)

@@ -18,7 +18,8 @@ from ..exports import FORMATS
 from ..exports.base import Source, read
 from ..io.files import to_path
 from ..report.words import count
-from ..tokens import vocab as vocabularies
+from ..tokens.read import read_any
+from ..tokens.vocab import AnyVocabulary
 from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
 
 __all__ = ["export", "plan_export"]
@@ -105,7 +106,7 @@ def plan_export(
     )
 
 
-def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | None) -> vocabularies.Vocabulary | None:
+def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | None) -> AnyVocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, made = FORMATS[to], source.manifest()
     if made["kind"] != format.of:
@@ -120,5 +121,5 @@ def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | No
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"`to` {to} needs the package {package}: pip install 'bertdata[{to}]'")
     if vocab is not None:
-        return vocabularies.read(to_path(str(vocab)))
-    return vocabularies.read(directory) if made["kind"] == "pairs" else None
+        return read_any(to_path(str(vocab)))
+    return read_any(directory) if made["kind"] == "pairs" else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ from ..tokens import segment
 from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
 
 if TYPE_CHECKING:
-    from ..tokens.vocab import Vocabulary
+    from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs"]
 
@@ -49,7 +48,8 @@ def make_pairs(
 
     Args:
         corpus: Directory that `build_corpus` has written.
-        vocab: Directory that `train_vocab` has written, or a vocab.txt.
+        vocab: Directory that `train_vocab` has written, a vocab.txt, a tokenizer.json of any kind, or a directory that
+            `transformers.AutoTokenizer` reads.
         output: Directory for the rows; ``{length}`` in it stands for the length.
         config: Objective, length, masks and the rest.
         lengths: Several lengths in place of `config.max_seq_length`; the corpus is tokenized once for all of them.
@@ -118,7 +118,7 @@ def plan_pairs(
 ) -> PlannedRun:
     """Return what `make_pairs` would do; nothing is written."""
     from ..build.rows.buckets import shard_count
-    from ..tokens import vocab as vocabularies
+    from ..tokens.read import read_any
 
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
@@ -126,16 +126,16 @@ def plan_pairs(
     given = given_digest("make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents, shuffle)
     try:
         source = read(corpus)
-        vocabulary = vocabularies.read(vocab, lowercase=lowercase, strip_accents=strip_accents)
+        vocabulary = read_any(vocab, lowercase, strip_accents, settings.special_tokens)
     except (StorageError, TransferError) as error:
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
+    notes = _notes(vocab, vocabulary, settings, strip_accents)
     if settings.packages:
         segment.require()
     buckets = shard_count(settings, source.text_bytes, source.manifest["rows"])
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
-    silent = strip_accents is None and not vocabularies.says_accents(vocab)
-    common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": _about(vocabulary)}
+    common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
 
     tokenize = (Step("Tokenize", "tokenize", len(source.tasks)),) if shuffle == "files" else ()
@@ -149,13 +149,13 @@ def plan_pairs(
         steps=(*tokenize, Step("Build pairs", "pairs", buckets)),
         chain=partial(_chain, source, vocabulary, configs, buckets, shuffle),
         given=given,
-        notes=(f"  vocabulary {vocab}: {unsaid(*vocabulary)}",) if silent else (),
+        notes=notes,
         summary=f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}",
     )
 
 
 def _chain(
-    source: Corpus, vocabulary: Vocabulary, configs: list[PairsConfig], buckets: int, shuffle: str, roots: list[Path | None]
+    source: Corpus, vocabulary: AnyVocabulary, configs: list[PairsConfig], buckets: int, shuffle: str, roots: list[Path | None]
 ) -> Any:
     from bertdata.pipelines.make_pairs import MakePairs
 
@@ -165,10 +165,24 @@ def _chain(
     return MakePairs(source, vocabulary, outputs, buckets, shuffle)
 
 
-def _about(vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return what the rows depend on of a vocabulary."""
-    pieces = hashlib.sha256("\n".join(vocabulary.pieces).encode()).hexdigest()
-    return {"sha256": pieces, "lowercase": vocabulary.lowercase, "strip_accents": vocabulary.strip_accents}
+def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
+    """Say what is taken for granted of a vocabulary; raise UsageError where rows need what it has not got."""
+    from ..tokens.tokenizer import TokenizerVocabulary, missing
+    from ..tokens.vocab import says_accents
+
+    if not isinstance(vocabulary, TokenizerVocabulary):
+        silent = strip_accents is None and not says_accents(path)
+        return (f"  vocabulary {path}: {unsaid(*vocabulary)}",) if silent else ()
+    if problem := missing(vocabulary, config.objective):
+        raise UsageError(f"the vocabulary {path} {problem}")
+    if config.chinese_words != "none":
+        raise UsageError(f"`chinese_words` is for BERT's kind, which sets each character apart: {path} is another; omit it")
+    mark = vocabulary.special.mark
+    if config.unit != "piece" and not mark and config.masking == "static":
+        raise UsageError(f"`whole_word` and `span`: no mark tells which pieces of {path} begin a word: omit them")
+    tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
+    words = f"{mark!r} tells where words begin" if mark else "each token is a word"
+    return (f"  vocabulary {path}: {len(vocabulary.pieces):,} ids; {tokens}; {words}",)
 
 
 def _directories(output: str, lengths: list[int]) -> list[Path]:

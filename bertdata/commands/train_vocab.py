@@ -29,12 +29,12 @@ def train_vocab(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
-    """Train a WordPiece vocabulary on a sample of a corpus' documents, and return its data set.
+    """Train a vocabulary on a sample of a corpus' documents, and return its data set.
 
     Args:
         corpus: Directory that `build_corpus` has written.
-        output: Directory for vocab.txt, tokenizer.json and tokenizer_config.json.
-        config: Size, case and the rest.
+        output: Directory for tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt.
+        config: Model, size, case and the rest.
         workers, overwrite, progress, beam_args: As in `build_corpus`.
 
     Returns:

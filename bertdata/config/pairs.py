@@ -138,6 +138,13 @@ class PairsConfig(Config):
         section=_MASKING,
         choices=SEGMENTERS,
     )
+    special_tokens: str = option(
+        "",
+        "Name special tokens of a vocabulary that is not BERT's, as cls=<s>,sep=</s>,pad=<pad>,mask=<mask>,unk=<unk>, where its "
+        "own files do not; one that it has not got is added.",
+        section=_ROWS,
+        metavar="ROLE=TOKEN,…",
+    )
     format: str = option("arrow-stream", "Format of the shards.", section=_OUTPUT, choices=FORMATS)
     seed: int = option(12345, "Seed of every choice.", section=_OUTPUT)
 
@@ -191,5 +198,7 @@ class PairsConfig(Config):
         self._require(0 <= self.max_predictions <= self.max_seq_length, "`max_predictions`: use 1 to `max_seq_length`")
 
     def identity(self) -> dict[str, Any]:
-        """Return the fields that the output's bytes depend on; how rows are masked only where they are."""
-        return {name: value for name, value in super().identity().items() if self.masking == "static" or name not in _MASKS}
+        """Return the fields that the output's bytes depend on; masks only where rows have some, special tokens where named."""
+        own = super().identity()
+        left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}
+        return {name: value for name, value in own.items() if name not in left_out}

@@ -18,12 +18,13 @@ from ..config import LABEL_1, CorpusConfig, ExportConfig, PairsConfig, VocabConf
 from ..config.base import Config, misfit_of
 from ..errors import UsageError
 
-__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARY", "misfit"]
+__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "misfit"]
 
 FORMAT = 1  # raised when a reader of the old form would misread the new one
 CARD = "README.md"
 LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of files
-VOCABULARY = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")  # the files of a vocabulary
+# The files of a vocabulary: of WordPiece as in BERT, and of any other kind.
+VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("tokenizer.json", "tokenizer_config.json"))
 _FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
 # in one folder at most, none hidden but LDDL's list of files
 _KINDS = {str: "text", int: "a whole number", float: "a number"}
@@ -187,8 +188,9 @@ def _names(made: dict[str, Any]) -> Iterator[str]:
             yield f"card is of no {made['kind']}"
     elif made["card"]["name"] != CARD:
         yield f"card.name is not {CARD}"
-    if made["kind"] in ("vocabulary", "pairs") and sorted(file["name"] for file in made["files"]) != sorted(VOCABULARY):
-        yield f"files does not name {', '.join(VOCABULARY)}"
+    own = sorted(file["name"] for file in made["files"]) if made["kind"] in ("vocabulary", "pairs") else None
+    if own is not None and own not in map(sorted, VOCABULARIES):
+        yield f"files does not name {', '.join(VOCABULARIES[0])}, or the last two of them"
 
 
 def _config(made: dict[str, Any]) -> Iterator[str]:

@@ -15,9 +15,10 @@ import pyarrow as pa
 from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
 from ..io.files import digest, file_entry, replacing, to_path
+from ..pieces import Special
 from ..records import FileRange, Task, pack, unpack
 from ..tally import Tally
-from ..tokens.vocab import Vocabulary
+from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["Column", "Format", "Shard", "Source", "column", "nothing_more", "read", "write_file"]
 
@@ -80,7 +81,7 @@ class Shard:
     number: int
     stem: str
     made: dict[str, Any]
-    vocabulary: Vocabulary | None
+    vocabulary: AnyVocabulary | None
     batches: Iterator[pa.RecordBatch]
     tally: Tally
 
@@ -88,6 +89,12 @@ class Shard:
     def pieces(self) -> list[str]:
         """The vocabulary's pieces."""
         return self.vocabulary.pieces if self.vocabulary else []
+
+    @property
+    def special(self) -> Special:
+        """The vocabulary's special tokens."""
+        assert self.vocabulary is not None
+        return self.vocabulary.special
 
 
 def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:

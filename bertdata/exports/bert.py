@@ -33,7 +33,7 @@ def not_static(made: dict[str, Any]) -> str:
 def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Yield arrays of some rows: of length L ``input_ids``, ``input_mask``, ``segment_ids``; of P the masked ones; labels [N]."""
     length, predictions = shard.made["config"]["max_seq_length"], shard.made["statistics"]["max_predictions"]
-    pad = shard.pieces.index("[PAD]")
+    pad = shard.special.pad
     for batch in shard.batches:
         names = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")
         columns = {name: column(batch, name) for name in names}

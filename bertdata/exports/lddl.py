@@ -30,6 +30,12 @@ _MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string()
 _ROWS = 4096  # in a row group
 
 
+def _refusal(made: dict[str, Any]) -> str:
+    """Say why rows cannot be held: pieces have spaces between them, and LDDL's loader looks them up in a vocab.txt."""
+    other = "it has pieces of a BERT's vocab.txt, and these rows are of another tokenizer" if "special_tokens" in made else ""
+    return only_nsp(made) or other
+
+
 def _saved(positions: Any) -> bytes:
     file = io.BytesIO()
     np.save(file, positions.astype("<u2"))
@@ -37,7 +43,7 @@ def _saved(positions: Any) -> bytes:
 
 
 def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    pieces, separator = np.array(shard.pieces, object), shard.pieces.index("[SEP]")
+    pieces, separator = np.array(shard.pieces, object), shard.special.sep
     for whole in shard.batches:
         for start in range(0, whole.num_rows, _ROWS):
             batch = whole.slice(start, _ROWS)
@@ -70,4 +76,4 @@ def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
     return [_SIZES]
 
 
-LDDL = Format("pairs", _write, _finish, refusal=only_nsp)
+LDDL = Format("pairs", _write, _finish, refusal=_refusal)

@@ -16,7 +16,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..tokens.encoder import Encoder
 from .base import Format, Shard, write_file
 
 __all__ = ["MEGATRON"]
@@ -29,13 +28,13 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
     assert shard.vocabulary is not None
     size = len(shard.pieces)
     kind = np.dtype("<u2" if size < _TWO_BYTES else "<i4")
-    encoder = Encoder(shard.vocabulary.tokenizer(), size)
+    encoder = shard.vocabulary.document_encoder()
     lengths, bounds = array("i"), array("q", [0])
 
     def write_ids(file: IO[bytes]) -> None:
         for batch in shard.batches:
             sentences = batch.column("sentences")
-            ids, ends = encoder.encode(sentences.flatten())
+            ids, ends = encoder.encode_documents(sentences, batch.column("paragraph_starts"))
             file.write(ids.astype(kind).tobytes())
             own = np.diff(ends, prepend=0)
             starts = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()

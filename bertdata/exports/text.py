@@ -15,14 +15,13 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..dataset import shards
-from ..records import Document
+from ..records import PARAGRAPH, UNSPACED, Document
 from .base import Format, Shard, write_file
 
 __all__ = ["JSON_LINES", "PARQUET", "text_of"]
 
 _FIELDS = ("id", "source", "language", "title", "url")
 _SCHEMA = pa.schema([(name, pa.string()) for name in (*_FIELDS, "text")])
-_UNSPACED = ("。", "！", "？", "｡", "」", "』", "）")  # ends of sentences after which no space is written
 
 
 def text_of(document: Document) -> str:
@@ -31,11 +30,11 @@ def text_of(document: Document) -> str:
     >>> text_of(Document("1", "", "en", "", "", ["One.", "Two.", "三。", "四。"], [0, 2]))
     'One. Two.\\n\\n三。四。'
     """
-    return "\n\n".join(map(_join, document.paragraphs()))
+    return PARAGRAPH.join(map(_join, document.paragraphs()))
 
 
 def _join(sentences: list[str]) -> str:
-    spaced = (sentence if sentence.endswith(_UNSPACED) else f"{sentence} " for sentence in sentences[:-1])
+    spaced = (sentence if sentence.endswith(UNSPACED) else f"{sentence} " for sentence in sentences[:-1])
     return "".join([*spaced, *sentences[-1:]])
 
 

@@ -23,7 +23,7 @@ __all__ = ["ExportCommit", "ExportShard"]
 _ENTRY = ("name", "bytes", "sha256")
 
 
-def _given(vocabulary: Handed | None) -> vocab.Vocabulary | None:
+def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
 
 

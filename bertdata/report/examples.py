@@ -14,7 +14,9 @@ import numpy.typing as npt
 from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
+from ..pieces import BEGINS, piece_bytes
 from ..rows import masking
+from ..tokens.vocab import AnyVocabulary
 from ..wordpiece import IGNORED
 
 __all__ = ["document_lines", "join", "pair_lines", "pick", "row"]
@@ -66,7 +68,7 @@ def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[i
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, pieces: Sequence[str], *, objective: str, seed: int, epoch: int = 0
+    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, *, objective: str, seed: int, epoch: int = 0
 ) -> Iterator[tuple[int, str]]:
     """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this epoch has it."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
@@ -75,34 +77,34 @@ def pair_lines(
     ids[positions] = labels
     starts = pair.get("document_starts")
     if starts is None:
-        yield from _part_lines(f"row {number}", pair, ids, segments, pieces, OBJECTIVES[objective])
+        yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, OBJECTIVES[objective])
     else:
         yield 0, f"row {number}  {len(ids)} tokens in {len(starts)} parts"
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             own = {name: pair[name][nth] for name in _OF_PART if name in pair}
-            yield from _part_lines(f"part {nth}", own, ids[start:end], segments[start:end], pieces, OBJECTIVES[objective])
+            yield from _part_lines(f"part {nth}", own, ids[start:end], segments[start:end], vocabulary, OBJECTIVES[objective])
     yield 2, f"input_ids:      {_short(masked)}"
     yield 2, f"token_type_ids: {', '.join(f'{segment} x {size}' for segment, size in _runs(segments))}"
     if len(positions):
-        yield from _mask_lines("masked", masked, positions, labels, pieces)
+        yield from _mask_lines("masked", masked, positions, labels, vocabulary)
     elif objective != "causal":
-        yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, pieces, seed, epoch), pieces)
+        yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, vocabulary, seed, epoch), vocabulary)
 
 
 def _part_lines(
-    name: str, pair: dict[str, Any], ids: Ids, segments: Ids, pieces: Sequence[str], names: Sequence[str]
+    name: str, pair: dict[str, Any], ids: Ids, segments: Ids, vocabulary: AnyVocabulary, names: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a row, or of a part of a packed one: label, lengths and text; `names` are those of its labels."""
-    words = [pieces[i] for i in ids]
+    words, mark = [vocabulary.pieces[i] for i in ids], vocabulary.special.mark
     if not names:
         yield 0, f"{name}  {len(ids)} tokens"
-        yield 2, join(words)
+        yield 2, join(words, mark)
         return
     label, a = pair["next_sentence_label"], int((segments == 0).sum())
     yield 0, f"{name}  {names[label]} ({label})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
     for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
         origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
-        yield 2, f"{side}{origin}: {join(text)}"
+        yield 2, f"{side}{origin}: {join(text, mark)}"
 
 
 def _runs(values: Ids) -> Iterator[tuple[int, int]]:
@@ -110,26 +112,28 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
     return ((value, len(list(run))) for value, run in groupby(values.tolist()))
 
 
-def _masked(ids: Ids, number: int, pieces: Sequence[str], seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:
+def _masked(ids: Ids, number: int, vocabulary: AnyVocabulary, seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:
     """Mask a row as it would be in this epoch; return its ids, the masked positions and the ids that stood there."""
     most = max(1, round(0.15 * len(ids)))
     rows = np.array([number])
+    own = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special)
     masked, positions, labels = masking.mask(
-        ids[None].astype(np.int64), masking.mask_vocabulary(pieces), seed=seed, epoch=epoch, rows=rows, max_predictions=most
+        ids[None].astype(np.int64), own, seed=seed, epoch=epoch, rows=rows, max_predictions=most
     )
     used = labels[0] != IGNORED
     return masked[0], positions[0][used], labels[0][used]
 
 
-def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, pieces: Sequence[str]) -> Iterator[tuple[int, str]]:
-    yield 2, f"{name}: {join([pieces[i] for i in masked])}"
+def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:
+    pieces, mask = vocabulary.pieces, vocabulary.special.mask
+    yield 2, f"{name}: {join([pieces[i] for i in masked], vocabulary.special.mark)}"
     predictions = zip(positions.tolist(), labels.tolist(), strict=True)
-    told = [f"{at} {pieces[wanted]} ({_change(pieces[masked[at]], pieces[wanted])})" for at, wanted in predictions]
+    told = [f"{at} {pieces[wanted]} ({_change(pieces[masked[at]], pieces[wanted], pieces[mask])})" for at, wanted in predictions]
     yield 2, f"to predict ({len(told)}): {', '.join(told)}"
 
 
-def _change(shown: str, wanted: str) -> str:
-    return "kept" if shown == wanted else shown if shown == "[MASK]" else f"random: {shown}"
+def _change(shown: str, wanted: str, mask: str) -> str:
+    return "kept" if shown == wanted else shown if shown == mask else f"random: {shown}"
 
 
 def _short(ids: Ids, most: int = 12) -> str:
@@ -137,11 +141,15 @@ def _short(ids: Ids, most: int = 12) -> str:
     return f"{shown} … {ids[-1]}" if len(ids) > most else shown
 
 
-def join(pieces: Sequence[str]) -> str:
+def join(pieces: Sequence[str], mark: str = "##") -> str:
     """Put pieces together as text, without spaces between Chinese or Japanese characters.
 
     >>> join(["tea", "##s", "茶", "树"])
     'teas 茶树'
+    >>> join(["[CLS]", "tea", "s", "ĠcafÃ©", "Ċ", "two"], "Ġ")
+    '[CLS]teas café two'
     """
-    text = " ".join(pieces).replace(" ##", "")
+    if mark in BEGINS:
+        return " ".join(b"".join(piece_bytes(piece, mark) for piece in pieces).decode("utf-8", "replace").split())
+    text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig, mask_shares
-from ..wordpiece import IGNORED, continues_word
+from ..pieces import Special, goes_on, of_bert
+from ..wordpiece import IGNORED
 
 __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
 
@@ -57,12 +58,19 @@ class _Rows(NamedTuple):
     begins: Flags
 
 
-def mask_vocabulary(pieces: Sequence[str]) -> MaskVocabulary:
-    """Read a vocabulary's pieces: no special token is masked, and neither one nor ``[unusedN]`` replaces a piece."""
-    words = [i for i, p in enumerate(pieces) if not (p.startswith("[") and p.endswith("]") and len(p) > 2)]
-    maskable = np.array([piece not in ("[PAD]", "[CLS]", "[SEP]", "[MASK]") for piece in pieces])
-    continues = np.array([continues_word(piece) for piece in pieces])
-    return MaskVocabulary(pieces.index("[MASK]"), maskable, continues, np.array(words or [pieces.index("[MASK]")]))
+def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> MaskVocabulary:
+    """Read a vocabulary's pieces: no special token is masked, and none, nor an unknown word, replaces a piece.
+
+    `special` are those of a vocabulary that is not BERT's.
+    """
+    special = special or of_bert(pieces)
+    maskable = np.ones(len(pieces), bool)
+    maskable[sorted(special.never)] = False
+    words = maskable.copy()
+    words[[i for i in (special.unk,) if i >= 0]] = False
+    continues = np.array([goes_on(piece, special.mark) for piece in pieces])
+    drawn = np.flatnonzero(words)
+    return MaskVocabulary(special.mask, maskable, continues, drawn if len(drawn) else np.array([special.mask]))
 
 
 def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "piece") -> int:

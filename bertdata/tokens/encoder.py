@@ -80,6 +80,12 @@ class Encoder:
             total += len(ids)
         return np.concatenate(found), np.concatenate(ends)
 
+    def encode_documents(
+        self, sentences: pa.ListArray, paragraphs: pa.ListArray
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """Return all ids [T] end to end, and where each sentence ends [S]; what stands between sentences changes no id."""
+        return self.encode(sentences.flatten())
+
     def _encode(self, text: pa.LargeStringArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         parts, numbers, counts = _number(text)
         packed: list[Any] = list(map(self._memo.get, parts))

@@ -12,7 +12,7 @@ from typing import Any
 from ..config import read_small
 from ..errors import UsageError
 
-__all__ = ["read_tokenizer"]
+__all__ = ["is_bert", "read_tokenizer"]
 
 _MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 _BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; what a file does not name has this value
@@ -20,6 +20,28 @@ _BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; wh
     "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True},
     "pre_tokenizer": {"type": "BertPreTokenizer"},
 }
+
+
+def is_bert(text: str) -> bool:
+    """Tell whether a tokenizer.json cuts text as BERT does, and has its pieces in one vocabulary."""
+    try:
+        found = json.loads(text)
+        added = {entry["content"] for entry in found.get("added_tokens") or []}
+        return not _other(found) and added <= set(found["model"]["vocab"])
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return False
+
+
+def _other(found: dict[str, Any]) -> str:
+    """Say in what a tokenizer differs from BERT's; nothing where it does not."""
+    for part, wanted in _BERT.items():
+        own = found[part] if isinstance(found.get(part), dict) else {}
+        for key, value in wanted.items():
+            if (part == "model" or own) and own.get(key, value) == value:
+                continue
+            told = f"{key} {own[key]!r}" if key in own else "nothing"
+            return f"its {part} has {told}, BERT's {key} {value!r}"
+    return ""
 
 
 def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
@@ -35,13 +57,8 @@ def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
         ) from error
     if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
         raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
-    for part, wanted in _BERT.items():
-        own = found[part] if isinstance(found.get(part), dict) else {}
-        for key, value in wanted.items():
-            if (part == "model" or own) and own.get(key, value) == value:
-                continue
-            told = f"{key} {own[key]!r}" if key in own else "nothing"
-            raise UsageError(f"{file} cuts text in another way than BERT: its {part} has {told}, BERT's {key} {value!r}")
+    if other := _other(found):
+        raise UsageError(f"{file} cuts text in another way than BERT: {other}")
     normalizer = found["normalizer"]
     lowercase, strip = normalizer.get("lowercase", True), normalizer.get("strip_accents")
     if type(lowercase) is not bool or type(strip) not in (bool, type(None)):

@@ -6,12 +6,14 @@ equal ids.  An existing vocab.txt, Google's for instance, or tokenizer.json of a
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a worker is one process; threads would fight for its core
 
@@ -26,10 +28,27 @@ from ..config import VocabConfig, read_small
 from ..dataset.handed import Handed
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
+from ..pieces import Special, of_bert
 from ..wordpiece import continues_word
+from .encoder import Encoder
+from .tokenizer import TokenizerVocabulary
 from .tokenizer_json import read_tokenizer
 
-__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "of_run", "read", "says_accents", "special_tokens", "train", "write"]
+__all__ = [
+    "SPECIAL",
+    "AnyVocabulary",
+    "Vocabulary",
+    "alphabet_of",
+    "filled",
+    "is_sampled",
+    "of_run",
+    "read",
+    "repeated",
+    "says_accents",
+    "special_tokens",
+    "train",
+    "write",
+]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
@@ -49,6 +68,24 @@ class Vocabulary(NamedTuple):
     lowercase: bool
     strip_accents: bool
 
+    @property
+    def special(self) -> Special:
+        """The special tokens."""
+        return of_bert(self.pieces)
+
+    def document_encoder(self) -> Encoder:
+        """Return what turns documents into ids."""
+        return Encoder(self.tokenizer(), len(self.pieces))
+
+    def about(self) -> dict[str, Any]:
+        """Return what rows depend on of it."""
+        pieces = hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
+        return {"sha256": pieces, "lowercase": self.lowercase, "strip_accents": self.strip_accents}
+
+    def for_rows(self) -> Vocabulary:
+        """Return what is needed by those who have the ids."""
+        return self
+
     def continues(self) -> npt.NDArray[np.bool_]:
         """Tell of each piece [V] whether it continues a word (``##ing``)."""
         return np.array([continues_word(piece) for piece in self.pieces])
@@ -62,14 +99,22 @@ class Vocabulary(NamedTuple):
         )
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece(prefix="##")
-        tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
+        special = [*SPECIAL, *(piece for piece in map(self.pieces.__getitem__, self.special.others) if "unused" not in piece)]
+        tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
         return tokenizer
 
 
-def of_run(handed: Handed) -> Vocabulary:
+AnyVocabulary = Vocabulary | TokenizerVocabulary
+
+
+def of_run(handed: Handed) -> AnyVocabulary:
     """Return the vocabulary that the driver of a run has handed to its workers."""
-    return Vocabulary(*handed.read())
+    value = handed.read()
+    if "form" not in value:
+        return Vocabulary(**value)
+    *roles, others, mark = value["special"]
+    return TokenizerVocabulary(**{**value, "special": Special(*roles, tuple(others), mark)})
 
 
 def special_tokens(layout: str) -> list[str]:
@@ -93,9 +138,9 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     `tokenizers` gives ids to the alphabet and to ``##x`` in the order of a hash map, which differs from run to run and decides
     which of two equally frequent pairs is merged.  So both are chosen here and given to it in a fixed order.
     """
-    special = special_tokens(config.layout)
+    special = [*special_tokens(config.layout), *config.extra_tokens]
     most = max(1, (config.size - len(special)) // 2)  # characters: each may take two pieces, x and ##x
-    alphabet, inner = _alphabet(words, min(config.alphabet, most))
+    alphabet, inner = alphabet_of(words, min(config.alphabet, most))
     if not alphabet:
         raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
     tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
@@ -108,13 +153,21 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
         special_tokens=[*special, *inner],
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_repeated(words), trainer)
+    tokenizer.train_from_iterator(repeated(words), trainer)
     pieces = [piece for piece, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
     strip = config.lowercase if config.strip_accents is None else config.strip_accents
-    return Vocabulary(pieces, config.lowercase, strip)
+    return Vocabulary(filled(pieces, config), bool(config.lowercase), bool(strip))
 
 
-def _alphabet(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
+def filled(pieces: list[str], config: VocabConfig) -> list[str]:
+    """Return the pieces, and as many ``[unusedN]`` more as make a multiple of what was asked for."""
+    used = set(pieces)
+    missing = -len(pieces) % config.pad_to_multiple_of if config.pad_to_multiple_of else 0
+    unused = (name for number in itertools.count() if (name := f"[unused{number}]") not in used)
+    return [*pieces, *itertools.islice(unused, missing)]
+
+
+def alphabet_of(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
     """Return the most frequent characters, and ``##x`` for those of them that stand inside words."""
     counts: Counter[str] = Counter()
     inside: set[str] = set()
@@ -126,7 +179,7 @@ def _alphabet(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str
     return sorted(alphabet), [f"##{c}" for c in sorted(inside.intersection(alphabet))]
 
 
-def _repeated(words: Mapping[str, int]) -> Iterator[str]:
+def repeated(words: Mapping[str, int]) -> Iterator[str]:
     """Give every word as often as it was counted, in texts of bounded size."""
     for word, count in words.items():
         most = max(1, _TEXT // (len(word) + 1))
@@ -134,8 +187,10 @@ def _repeated(words: Mapping[str, int]) -> Iterator[str]:
             yield f"{word} " * min(most, count - start)
 
 
-def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
-    """Write the three files; return their names."""
+def write(directory: Path, vocabulary: AnyVocabulary) -> list[str]:
+    """Write the files of a vocabulary; return their names."""
+    if isinstance(vocabulary, TokenizerVocabulary):
+        return vocabulary.write(directory)
     write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in vocabulary.pieces))
     write_text(directory / "tokenizer.json", vocabulary.tokenizer().to_str(pretty=True) + "\n")
     names = ("pad", "unk", "cls", "sep", "mask")
@@ -151,7 +206,7 @@ def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
 
 
 def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None) -> Vocabulary:
-    """Read a vocabulary directory, a vocab.txt or a tokenizer.json.
+    """Read a vocabulary of BERT's kind: a directory, a vocab.txt or a tokenizer.json.
 
     `lowercase` and `strip_accents` are what tokenizer_config.json or tokenizer.json says; without either, a vocabulary with words
     in upper case is a cased one, and accents come off with lower case, as in BERT.  Raise UsageError for a file that can't be

@@ -165,7 +165,7 @@ class Batches(Dataset[Tensors]):
             parts=list(zip(shards.rows, shards.weights, strict=True)),
             whole=whole,
         )
-        self._vocabulary = masking.mask_vocabulary(shards.pieces)
+        self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _batches, self._arguments

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,11 +65,7 @@ class _Job:
     directory: str
     kind: str
     config: dict[str, Any]
-    pieces: list[str] | None
-
-    @cached_property
-    def _special(self) -> rows.SpecialPieces | None:
-        return rows.special_pieces(self.pieces) if self.pieces else None
+    special: rows.SpecialPieces | None
 
     def __call__(self, task: _Task) -> _Checked:
         try:
@@ -84,9 +79,9 @@ class _Job:
             return lists.check(path, task.entry, task.group)
         if self.kind == "documents":
             return documents.check(path, task.entry, self.config)
-        if self.kind == "export" or self._special is None:
+        if self.kind == "export" or self.special is None:
             return Counter()  # of an export, a broken vocabulary or configuration: its digest is all that can be checked
-        return pairs.check(path, task.entry, PairsConfig.of(self.config), self._special)
+        return pairs.check(path, task.entry, PairsConfig.of(self.config), self.special)
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -119,11 +114,11 @@ class _Whole:
         made = self.made
         self._check_text()
         known = self._check_options()
-        pieces = self._vocabulary() if known and made["kind"] in ("vocabulary", "pairs") else None
+        special = self._vocabulary() if known and made["kind"] in ("vocabulary", "pairs") else None
         if made["kind"] == "export":
             for file in made["files"]:
                 self._digest(file)
-        job = _Job(str(self.directory), made["kind"] if known else "", made["config"], pieces)
+        job = _Job(str(self.directory), made["kind"] if known else "", made["config"], special)
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in made.get(group, [])]
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]
         total, done = sum(task.entry["bytes"] for task in tasks), 0
@@ -168,12 +163,12 @@ class _Whole:
             )
         return not strange
 
-    def _vocabulary(self) -> list[str] | None:
-        """Check the files of the vocabulary; return its pieces, if they can be read."""
+    def _vocabulary(self) -> rows.SpecialPieces | None:
+        """Check the files of the vocabulary; return what rows need of it, if it can be read."""
         entries = {entry["name"]: entry for entry in self.made["files"]}
         found, problems = vocabulary.check(self.directory, {n for n, entry in entries.items() if self._digest(entry)}, self.made)
         self.problems |= problems
-        return found.pieces if found else None
+        return found
 
     def _check_sums(self, found: list[_Checked]) -> None:
         """Check what the manifest counts; a manifest of right digest may still not be one that a command writes."""

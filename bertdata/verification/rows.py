@@ -26,10 +26,11 @@ class SpecialPieces(NamedTuple):
     mask_id: int
     never: npt.NDArray[np.bool_]
     continues: npt.NDArray[np.bool_]
+    tells: bool = True  # of every token whether it goes on with a word; by Ġ and ▁ nothing tells it of a text's first one
 
 
 def special_pieces(pieces: list[str]) -> SpecialPieces:
-    """Find the ids in a vocabulary."""
+    """Find the ids in a vocabulary of BERT."""
     named = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
     never = np.array([piece in named or (piece.startswith("[unused") and piece.endswith("]")) for piece in pieces])
     # By a rule of its own, and not by `wordpiece.continues_word`: a check that shares a fault with what it checks finds nothing.

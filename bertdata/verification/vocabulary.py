@@ -7,19 +7,34 @@ from pathlib import Path
 from typing import Any
 
 from ..config import read_small
-from ..dataset.form import VOCABULARY
+from ..dataset.form import VOCABULARIES
 from ..errors import UsageError
 from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
+from . import tokenizer
 from .files import CheckFailed
+from .rows import SpecialPieces, special_pieces
 
 __all__ = ["check"]
 
-PIECES, TOKENIZER, SETTINGS = VOCABULARY
+PIECES, TOKENIZER, SETTINGS = VOCABULARIES[0]
 _MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 
 
-def check(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
-    """Check the files of a vocabulary, those that are `whole`; return it, if it can be read, and what is wrong, by file."""
+def check(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[SpecialPieces | None, dict[str, str]]:
+    """Check the files of a vocabulary, those that are `whole`; return what rows need of it, if it can be read, and what is wrong,
+    by file.
+    """
+    if not any(file["name"] == PIECES for file in made["files"]):
+        try:
+            return tokenizer.check(directory, made, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= whole else None, {}
+        except CheckFailed as broken:
+            return None, {TOKENIZER: str(broken)}
+    found, problems = _check_bert(directory, whole, made)
+    return special_pieces(found.pieces) if found else None, problems
+
+
+def _check_bert(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
+    """Check the three files of a BERT's vocabulary."""
     own, config = made["kind"] == "vocabulary", made["config"]
     found, name = None, SETTINGS
     try:
@@ -29,7 +44,8 @@ def check(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Vocab
         if {SETTINGS, PIECES} <= whole:
             found = _read_pieces(directory, made["size" if own else "vocab_size"])
             if own:
-                _check_layout(found, config["layout"], config["size"])
+                of = config.get("pad_to_multiple_of") or 1
+                _check_layout(found, config["layout"], -(-config["size"] // of) * of)
         name = TOKENIZER
         if found and TOKENIZER in whole:
             _check_tokenizer(directory / name, found)

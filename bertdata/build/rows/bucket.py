@@ -55,7 +55,7 @@ class BuildBucket:
         bodies = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, vocab.of_run(self.vocabulary), bucket, *self.layout.split_of(number))
+            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, *self.layout.split_of(number))
             bodies.append(perform(to_path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
@@ -71,6 +71,10 @@ class BuildBucket:
         words = b"".join(d.continues for d in documents)
         continues = np.frombuffer(words, bool) if words else vocabulary.continues()[tokens]
         sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
+        begin = sentences[sentences < len(tokens)]
+        if continues[begin].any():  # a sentence begins with a word, whatever its first piece looks like
+            continues = continues.copy()
+            continues[begin] = False
         return rows.Bucket(tokens, continues, sentences, starts, [d.id for d in documents])
 
 
@@ -79,7 +83,7 @@ class _Build:
     """Build one output's rows of a bucket, and write their shard."""
 
     output: Output
-    vocabulary: vocab.Vocabulary
+    vocabulary: vocab.AnyVocabulary
     bucket: rows.Bucket
     split: str
     number: int
@@ -99,8 +103,7 @@ class _Build:
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
-        pieces = self.vocabulary.pieces
-        special = rows.SpecialIds(pieces.index("[CLS]"), pieces.index("[SEP]"))
+        special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
         name = f"{self.split} bucket {self.number} of {self.count}"
         try:
             return rows.build(self.bucket, self.output.config, special, name)
@@ -131,7 +134,7 @@ class _Build:
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
         """Count rows, and of the documents their number, repeated ids, tokens, and how many of these are [UNK]."""
-        documents, unk = self.bucket.ids, self.vocabulary.pieces.index("[UNK]")
+        documents, unk = self.bucket.ids, self.vocabulary.special.unk
         return {
             **rows.statistics(built),
             "documents": len(documents),

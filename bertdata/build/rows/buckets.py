@@ -25,6 +25,7 @@ from ...io.files import to_path
 from ...records import Report, Task
 from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
+from ...tokens.documents import DocumentEncoder
 from ...tokens.encoder import Encoder
 from ..documents import Reader
 
@@ -104,13 +105,14 @@ class Tokenize:
     group: Callable[[int], int] = int  # of a bucket: what its documents are written under
 
     @cached_property
-    def _encoder(self) -> Encoder:
-        vocabulary = vocab.of_run(self.vocabulary)
-        return Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
+    def _encoder(self) -> Encoder | DocumentEncoder:
+        return vocab.of_run(self.vocabulary).document_encoder()
 
     @cached_property
     def _word_encoder(self) -> WordEncoder:
-        return WordEncoder(self._encoder, vocab.of_run(self.vocabulary))
+        vocabulary = vocab.of_run(self.vocabulary)
+        assert isinstance(vocabulary, vocab.Vocabulary)
+        return WordEncoder(vocabulary.document_encoder(), vocabulary)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.endswith("_encoder")}
@@ -120,9 +122,9 @@ class Tokenize:
         if task.number == 0:
             yield from ((n, Tokens("", b"", b"", b"", 0, -1)) for n in range(self.layout.total))
         row = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
+        for ids, languages, documents, paragraphs in self.reader.columns(task, "id", "language", "sentences", "paragraph_starts"):
             if self.chinese_words == "none":
-                tokens, ends = self._encoder.encode(documents.flatten())
+                tokens, ends = self._encoder.encode_documents(documents, paragraphs)
                 continues = np.zeros(0, bool)
             else:
                 tokens, ends, continues = self._word_encoder.encode(languages.to_pylist(), documents.to_pylist())

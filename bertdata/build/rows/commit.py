@@ -68,6 +68,7 @@ class PairsCommit:
             packages=config.packages,
             files=[file_entry(root, name) for name in names],
             vocab_size=len(vocabulary.pieces),
+            **_tokens(vocabulary),
             statistics=describe(sum(counts.values(), Counter[str]()), config),
             splits={own["split"]: {"shards": own["buckets"], **describe(counts[own["split"]], config)} for own in total},
         )
@@ -77,6 +78,13 @@ class PairsCommit:
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         manifest.write(root, made, card.write(made))
+
+
+def _tokens(vocabulary: vocab.AnyVocabulary) -> dict[str, Any]:
+    """Return the special tokens of a vocabulary that is not BERT's, and what tells where its words begin."""
+    if isinstance(vocabulary, vocab.Vocabulary):
+        return {}
+    return {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
 
 
 def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

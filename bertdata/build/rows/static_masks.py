@@ -18,7 +18,7 @@ from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
 from ...rows import Pairs, masking
-from ...tokens.vocab import Vocabulary
+from ...tokens.vocab import AnyVocabulary
 from ...wordpiece import IGNORED
 
 __all__ = ["mask_rows"]
@@ -27,10 +27,10 @@ _TOKENS = 1 << 17  # masked at a time, padding included: this takes some 100 byt
 
 
 def mask_rows(
-    built: Pairs, vocabulary: Vocabulary, config: PairsConfig, split: str, bucket: int
+    built: Pairs, vocabulary: AnyVocabulary, config: PairsConfig, split: str, bucket: int
 ) -> tuple[dict[str, Any], Counter[str]]:
     """Return the columns that differ from those of rows without masks, and how many tokens could be and are masked."""
-    mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces), vocabulary.pieces.index("[PAD]")
+    mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special), vocabulary.special.pad
     input_ids = np.empty_like(built.input_ids)
     all_positions, all_labels, counts = [np.zeros(0, np.uint16)], [input_ids[:0]], [np.zeros(1, np.int64)]
     maskable, width = 0, config.max_seq_length

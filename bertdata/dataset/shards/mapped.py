@@ -23,8 +23,10 @@ from ...config import LABEL_1
 from ...errors import UsageError, VerificationError
 from ...io.files import digest, is_local, to_path
 from ...io.storage import storage_errors
+from ...pieces import ROLES, Special, of_bert, of_tokenizer
 from ...wordpiece import IGNORED
 from .. import manifest
+from ..form import VOCABULARIES
 from ..staging import steady
 from .schema import pair_schema
 from .write import check_end, raise_for
@@ -36,7 +38,6 @@ _READ = (
     *("masked_lm_positions", "masked_lm_labels"),
 )
 
-_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _REMAKE = "build it again with `overwrite`"
 Array = npt.NDArray[Any]
 
@@ -66,6 +67,7 @@ class _Data(NamedTuple):
     manifest: dict[str, Any]
     shards: list[dict[str, Any]]
     pieces: list[str]
+    special: Special
 
 
 class Shards:
@@ -100,6 +102,8 @@ class Shards:
         """Read the manifests, and map all shards."""
         data = [_read(path, split) for path in self.paths]
         _agree(data, "vocabulary", [one.pieces for one in data])
+        _agree(data, "special tokens", [one.special for one in data])
+        self.special, self._files = data[0].special, tuple(file["name"] for file in data[0].manifest["files"])
         _agree(data, "objective", objectives := [one.manifest["config"]["objective"] for one in data])
         _agree(data, "packing", packs := [one.manifest["config"].get("pack", False) for one in data])
         _agree(data, "masking", maskings := [one.manifest["config"]["masking"] for one in data])
@@ -128,6 +132,11 @@ class Shards:
     def vocab_size(self) -> int:
         """The number of pieces of the vocabulary."""
         return len(self.pieces)
+
+    @property
+    def vocabulary_files(self) -> tuple[str, ...]:
+        """The names of the vocabulary's files, which each directory has."""
+        return self._files
 
     @cached_property
     def lengths(self) -> Array:
@@ -172,7 +181,7 @@ class Shards:
         batches = np.searchsorted(self._starts, rows, "right") - 1
         addresses = list(zip(batches.tolist(), (rows - self._starts[batches]).tolist(), strict=True))
         found = {"attention_mask": np.arange(width) < lengths[:, None]}
-        pad = self.pieces.index("[PAD]")
+        pad = max(self.special.pad, 0)
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
                 found[name] = np.array([self._batches[batch][name].values[row] for batch, row in addresses], np.int8)
@@ -226,7 +235,29 @@ def _read(path: Path, split: str) -> _Data:
         raise UsageError(f"{path} has no split {split!r}, but {told}: make-pairs `validation_fraction` makes one")
     own = [shard for shard in made["shards"] if shard["name"].startswith(f"data/{split}-")]
     manifest.check_files(path, {**made, "shards": own})
-    return _Data(path, made, own, _read_pieces(path / "vocab.txt", made))
+    if any(file["name"] == VOCABULARIES[0][0] for file in made["files"]):
+        pieces = _read_pieces(path / VOCABULARIES[0][0], made)
+        return _Data(path, made, own, pieces, of_bert(pieces))
+    return _Data(path, made, own, *_read_tokenizer(path, made))
+
+
+def _read_tokenizer(path: Path, made: dict[str, Any]) -> tuple[list[str], Special]:
+    """Read a vocabulary that is not BERT's; raise VerificationError unless it is the manifest's."""
+    tokenizer, settings = (json.loads(_told(path / name, made)) for name in VOCABULARIES[1])
+    pieces, special = of_tokenizer(tokenizer, settings)
+    if len(pieces) != made["vocab_size"]:
+        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {_REMAKE}")
+    return pieces, special
+
+
+def _told(path: Path, made: dict[str, Any]) -> bytes:
+    """Return the bytes of a file of the vocabulary; raise VerificationError unless they are those of the manifest."""
+    with storage_errors(f"cannot read {path}"):
+        told = path.read_bytes()
+    digests = {file["name"]: file["sha256"] for file in made["files"]}
+    if hashlib.sha256(told).hexdigest() != digests[path.name]:
+        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
+    return told
 
 
 def _read_pieces(path: Path, made: dict[str, Any]) -> list[str]:
@@ -240,7 +271,7 @@ def _read_pieces(path: Path, made: dict[str, Any]) -> list[str]:
         raise VerificationError(f"{path} is damaged ({error}): {_REMAKE}") from error
     if hashlib.sha256(told).hexdigest() != digests["vocab.txt"] or len(pieces) != made["vocab_size"]:
         raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
-    if missing := [piece for piece in _SPECIAL if piece not in pieces]:
+    if missing := [f"[{role.upper()}]" for role in ROLES if f"[{role.upper()}]" not in pieces]:
         raise VerificationError(f"{path} lacks {', '.join(missing)}: {_REMAKE}")
     return pieces
 

@@ -25,8 +25,6 @@ from .learner import Learner
 
 __all__ = ["checkpoints", "restore", "save"]
 
-_TOKENIZER = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
-
 
 def checkpoints(output: Path) -> list[Path]:
     """List the checkpoints of a run by step."""
@@ -42,9 +40,9 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) 
     with replacing_directory(output / f"checkpoint-{state['step']}") as path:
         (path / "model.safetensors").write_bytes(packed(learner.model.state_dict(), {"format": "pt"}))
         (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
-        for name in _TOKENIZER:
+        for name in first.vocabulary_files:
             shutil.copyfile(first.paths[0] / name, path / name)
-        write_json(path / "config.json", {**about, "pad_token_id": first.pieces.index("[PAD]"), **recipe.model.identity()})
+        write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
         write_json(path / "state.json", {**counts, **state})
     for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint
         remove(old.rename(old.with_name(f"{TEMPORARY}{old.name}")))

@@ -1,0 +1,145 @@
+"""What is known of a vocabulary's pieces: which ids are special tokens, and which pieces go on with a word.
+
+    ##    "tea ##s"    a piece that begins with the mark goes on with a word                     WordPiece
+    Ġ     "Ġtea s"     one that does not begin with it goes on; Ġ stands for a space             byte-level BPE
+    ▁     "▁tea s"     the same, ▁ standing for a space                                          SentencePiece's BPE and Unigram
+    ""    "tea"        nothing tells: each token is a word                                       WordLevel and others
+
+Text without spaces between words would be one word by Ġ and ▁.  So a piece that begins with a character of such a script
+(Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) begins a word, and so does white space.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .wordpiece import continues_word
+
+__all__ = ["BEGINS", "ROLES", "Special", "goes_on", "of_bert", "of_tokenizer", "piece_bytes"]
+
+ROLES = ("pad", "unk", "cls", "sep", "mask")
+BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it goes on with one
+_UNSPACED = (  # ranges of scripts without spaces between words
+    *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
+    (0x20000, 0x3FFFF),
+)
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # a byte of a character that is no piece, of SentencePiece
+
+
+class Special(NamedTuple):
+    """The ids of special tokens, -1 where there is none.
+
+    `others` are further ones that text never gives.  `mark` tells which pieces go on with a word.
+    """
+
+    pad: int
+    unk: int
+    cls: int
+    sep: int
+    mask: int
+    others: tuple[int, ...]
+    mark: str
+
+    @property
+    def never(self) -> frozenset[int]:
+        """The ids that text never gives."""
+        return frozenset((self.pad, self.cls, self.sep, self.mask, *self.others)) - {-1}
+
+
+def of_bert(pieces: Sequence[str]) -> Special:
+    """Find the special tokens of a BERT: in square brackets.
+
+    >>> of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "tea"])
+    Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(5,), mark='##')
+    """
+    found = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
+    named = {role: found.pop(f"[{role.upper()}]", -1) for role in ROLES}
+    return Special(**named, others=tuple(found.values()), mark="##")
+
+
+def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list[str], Special]:
+    """Return the pieces by id, "" where an id has none, and the special tokens of a tokenizer.json.
+
+    `named` has the tokens of roles by the keys of a tokenizer_config.json, such as ``cls_token``.
+    """
+    vocabulary = tokenizer["model"]["vocab"]
+    ids = {piece: i for i, (piece, *_) in enumerate(vocabulary)} if isinstance(vocabulary, list) else dict(vocabulary)
+    added = tokenizer.get("added_tokens") or []
+    ids |= {entry["content"]: entry["id"] for entry in added}
+    pieces = [""] * (1 + max(ids.values(), default=-1))
+    for piece, i in ids.items():
+        pieces[i] = piece
+    roles = {role: int(ids.get(named.get(f"{role}_token", ""), -1)) for role in ROLES}
+    others = {entry["id"] for entry in added if entry["special"]}.union(i for i, piece in enumerate(pieces) if not piece)
+    return pieces, Special(**roles, others=tuple(sorted(others.difference(roles.values()))), mark=_mark(tokenizer))
+
+
+def _mark(tokenizer: dict[str, Any]) -> str:
+    """Tell which mark the pieces of a tokenizer.json have."""
+    model = tokenizer["model"]
+    if prefix := model.get("continuing_subword_prefix"):
+        return str(prefix)
+    before = json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")], ensure_ascii=False)
+    return "Ġ" if '"ByteLevel"' in before else "▁" if "▁" in before or model["type"] == "Unigram" else ""
+
+
+def goes_on(piece: str, mark: str) -> bool:
+    """Tell whether a piece goes on with a word.
+
+    >>> [goes_on(piece, "Ġ") for piece in ("Ġtea", "s", "èĮ¶", "Ċ")]
+    [False, True, False, False]
+    >>> [goes_on(piece, "▁") for piece in ("▁tea", "s", "茶", "<0xE8>", "<0x8C>")]
+    [False, True, False, False, True]
+    """
+    if mark not in BEGINS:
+        return bool(mark) and (continues_word(piece) if mark == "##" else piece.startswith(mark) and piece != mark)
+    return not piece.startswith(mark) and not _begins(piece_bytes(piece, mark))
+
+
+def piece_bytes(piece: str, mark: str) -> bytes:
+    """Return the UTF-8 that a piece stands for, which may begin or end inside a character; without its mark's meaning.
+
+    >>> piece_bytes("ĠtÃ©", "Ġ"), piece_bytes("<0xC3>", "▁")
+    (b' t\\xc3\\xa9', b'\\xc3')
+    """
+    if mark == "Ġ" and all(character in _BYTES for character in piece):
+        return bytes(_BYTES[character] for character in piece)
+    if found := _BYTE.fullmatch(piece):
+        return bytes([int(found[1], 16)])
+    return piece.replace("▁", " ").encode("utf-8", "replace")
+
+
+def _byte_table() -> dict[str, int]:
+    """Return which byte each character of byte-level pieces stands for: printable ones for themselves, others from U+0100 on.
+
+    Source: openai/gpt-2, src/encoder.py.
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + nth): byte for nth, byte in enumerate(others)}
+
+
+_BYTES = _byte_table()
+
+
+def _begins(data: bytes) -> bool:
+    """Tell whether bytes begin with white space, or with a character of a script without spaces, as far as they tell."""
+    if not data or data[:1].isspace():
+        return bool(data)
+    width = next((n for n, least in ((4, 0xF0), (3, 0xE0), (2, 0xC0)) if data[0] >= least), 1)
+    if width == 1 or data[0] > 0xF4:
+        return False
+    low, high = (_code((data + fill * 3)[:width], width) for fill in (b"\x80", b"\xbf"))
+    known = low == high and unicodedata.category(chr(min(low, 0x10FFFF))).startswith("M")
+    return not known and any(first <= low and high <= last for first, last in _UNSPACED)
+
+
+def _code(data: bytes, width: int) -> int:
+    code = data[0] & (0x7F >> width)
+    for byte in data[1:]:
+        code = code << 6 | byte & 0x3F
+    return code

@@ -1,0 +1,65 @@
+"""Read a vocabulary of any kind: BERT's, a tokenizer.json of `tokenizers`, or a directory that `transformers` has saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..config import read_small
+from ..errors import UsageError
+from ..io.files import to_path
+from . import auto, vocab
+from .tokenizer import MOST, read_named, vocabulary_of
+from .tokenizer_json import is_bert
+
+__all__ = ["read_any"]
+
+_SAVED = (  # files of a directory that `transformers` may read
+    *("config.json", "tokenizer_config.json", "vocab.json", "tokenizer.model", "spiece.model", "spm.model"),
+    *("sentencepiece.bpe.model", "bpe.codes"),
+)
+
+
+def read_any(
+    path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None, special_tokens: str = ""
+) -> vocab.AnyVocabulary:
+    """Read a vocabulary of any kind: what `vocab.read` does, any other tokenizer.json, a directory of `transformers`.
+
+    `special_tokens` names those of a kind that is not BERT's, as `tokenizer.roles_of` reads it.  Raise UsageError as
+    `vocab.read`, and where an option is given that does nothing.
+    """
+    path = to_path(path)
+    found = _of_another_kind(path)
+    if found is None:
+        if special_tokens:
+            raise UsageError(f"`special_tokens` does nothing: {path} is of BERT's kind, with {', '.join(vocab.SPECIAL)}: omit it")
+        return vocab.read(path, lowercase, strip_accents)
+    for name, asked in (("lowercase", lowercase), ("strip_accents", strip_accents)):
+        if asked is not None:
+            raise UsageError(
+                f"`{name}={asked}` is for a bare vocab.txt: the tokenizer in {path} says itself what it does: omit it"
+            )
+    return vocabulary_of(*found, special_tokens)
+
+
+def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:
+    """Return the name and text of a tokenizer.json that is not BERT's, and what stands beside it; None for a BERT's."""
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if path.is_dir() and not file.exists() and not (path / "vocab.txt").exists():
+        return (str(path), *auto.read_directory(path)) if any((path / name).exists() for name in _SAVED) else None
+    if file.suffix != ".json" or not file.exists():
+        return None
+    try:
+        text = read_small(file, MOST).decode("utf-8")
+    except (OSError, ValueError):
+        return None  # `vocab.read` says what is wrong with it
+    if is_bert(text) or (path.is_dir() and _is_bert_txt(path / "vocab.txt")):
+        return None
+    return str(file), text, read_named(file.parent)
+
+
+def _is_bert_txt(file: Path) -> bool:
+    """Tell whether a vocab.txt has all special pieces of BERT."""
+    try:
+        return set(vocab.SPECIAL) <= {line.strip() for line in read_small(file, MOST).decode("utf-8-sig").split("\n")}
+    except (OSError, ValueError):
+        return file.exists()  # `vocab.read` says what is wrong with it

@@ -1,0 +1,202 @@
+"""Vocabularies of any kind: a tokenizer.json of `tokenizers`, and what rows need to know of it.
+
+What the special tokens are is said by an option, by tokenizer_config.json or special_tokens_map.json beside the file, or by what
+the tokenizer itself puts around a text; a sequence's first and last token, ``<s>`` and ``</s>`` for instance, are [CLS] and [SEP]
+where no token has that name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import AddedToken, Tokenizer
+
+from ..config import read_small
+from ..errors import UsageError
+from ..io.files import write_json, write_text
+from ..pieces import ROLES, Special, goes_on, of_tokenizer
+from .documents import DocumentEncoder
+from .local import cuts_at_marks, is_local
+
+__all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
+
+MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
+_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
+_NEEDED = {  # objective -> the roles that its rows need; other objectives: all but unk
+    "causal": ("pad", "sep"),
+}
+_INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # what stands for [CLS] and [SEP] where those have no name
+
+
+class TokenizerVocabulary(NamedTuple):
+    """A vocabulary of any kind: pieces by id, special tokens, their names as tokenizer_config.json has them, tokenizer.json."""
+
+    pieces: list[str]
+    special: Special
+    named: dict[str, str]
+    form: str
+
+    def continues(self) -> npt.NDArray[np.bool_]:
+        """Tell of each piece [V] whether it goes on with a word."""
+        return np.array([goes_on(piece, self.special.mark) for piece in self.pieces])
+
+    def tokenizer(self) -> Tokenizer:
+        """Return the `tokenizers` form."""
+        return Tokenizer.from_str(self.form)
+
+    def document_encoder(self) -> DocumentEncoder:
+        """Return what turns documents into ids."""
+        told = json.loads(self.form)
+        local = is_local(told)
+        return DocumentEncoder(self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(told))
+
+    def about(self) -> dict[str, Any]:
+        """Return what rows depend on of it."""
+        return {
+            "sha256": hashlib.sha256(self.form.encode()).hexdigest(),
+            "special": self.special_tokens(),
+            "mark": self.special.mark,
+        }
+
+    def special_tokens(self) -> dict[str, str]:
+        """Return the special tokens that there are, by their roles."""
+        return {role: self.pieces[i] for role, i in self.special._asdict().items() if role in ROLES and i >= 0}
+
+    def for_rows(self) -> TokenizerVocabulary:
+        """Return it without its tokenizer, for those who have the ids."""
+        return self._replace(form="")
+
+    def write(self, directory: Path) -> list[str]:
+        """Write tokenizer.json and tokenizer_config.json, with which `transformers` loads it; return their names."""
+        write_text(directory / "tokenizer.json", self.tokenizer().to_str(pretty=True) + "\n")
+        write_json(directory / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", **self.named})
+        return ["tokenizer.json", "tokenizer_config.json"]
+
+
+def read_named(directory: Path) -> dict[str, str]:
+    """Read which tokens have which role, by keys such as ``cls_token``, from the files beside a tokenizer.json."""
+    named: dict[str, str] = {}
+    for path in (directory / name for name in reversed(_SETTINGS)):
+        if not path.exists():
+            continue
+        try:
+            found = json.loads(read_small(path, MOST).decode("utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise UsageError(f"cannot read {path}: {error}") from error
+        for key, value in found.items() if isinstance(found, dict) else ():
+            token = value.get("content") if isinstance(value, dict) else value
+            if key.endswith("_token") and isinstance(token, str) and token:
+                named[key] = token
+    return named
+
+
+def roles_of(told: str) -> dict[str, str]:
+    """Read the option that names special tokens.
+
+    >>> roles_of("cls=<s>, sep=</s>")
+    {'cls_token': '<s>', 'sep_token': '</s>'}
+    """
+    found = {}
+    for part in filter(None, (part.strip() for part in told.split(","))):
+        role, equals, token = part.partition("=")
+        if role not in ROLES or not equals or not token:
+            raise UsageError(f"`special_tokens` {part}: write ROLE=TOKEN, with commas between; the roles are {', '.join(ROLES)}")
+        found[f"{role}_token"] = token
+    return found
+
+
+def vocabulary_of(where: str, text: str, beside: Mapping[str, str], told: str) -> TokenizerVocabulary:
+    """Return the vocabulary of a tokenizer.json.
+
+    where: what messages call it.  beside: what `read_named` found.  told: the option, whose tokens are added where the tokenizer
+    has not got them.  Raise UsageError for a tokenizer that can't be used.
+    """
+    found = _parsed(where, text)
+    try:
+        tokenizer = Tokenizer.from_str(text)
+    except Exception as error:  # of no narrower class
+        raise UsageError(f"`tokenizers` cannot read {where} ({error}): save it with this release of `tokenizers`") from error
+    if found["model"].get("dropout"):
+        raise UsageError(f"{where} drops merges by chance, so ids would differ from run to run: set its model's dropout to null")
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    asked = roles_of(told)
+    named = {**_of_model(found), **_around(found), **beside}
+    named |= {f"{role}_token": named[key] for role, key in _INSTEAD.items() if f"{role}_token" not in named and key in named}
+    named = {key: token for key, token in {**named, **asked}.items() if key in asked or tokenizer.token_to_id(token) is not None}
+    tokens = {named[key] for key in (f"{role}_token" for role in ROLES) if key in named and key != "unk_token"}
+    absent = [token for token in sorted(tokens) if tokenizer.token_to_id(token) is None]
+    known = {entry["content"] for entry in found.get("added_tokens") or [] if entry.get("special")}
+    tokenizer.add_special_tokens(
+        [AddedToken(token, normalized=False, special=True) for token in [*sorted(tokens - known - {*absent}), *absent]]
+    )
+    form = tokenizer.to_str()
+    pieces, special = of_tokenizer(json.loads(form), named)
+    if len(pieces) > 1 << 24:
+        raise UsageError(f"{where} has an id of {len(pieces) - 1:,}: ids would be unsure")
+    return TokenizerVocabulary(pieces, special, dict(sorted(named.items())), form)
+
+
+def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
+    """Say which special tokens rows need and a vocabulary has not got, and what to do; nothing where all is there.
+
+    Two roles may share a token, but [MASK] and padding must differ from all others that stand in rows.
+    """
+    roles = _NEEDED.get(objective, ("pad", "cls", "sep", "mask"))
+    ids = vocabulary.special._asdict()
+    absent = [role for role in roles if ids[role] < 0]
+    if not absent:
+        alike = [role for role in roles if role != "mask" and "mask" in roles and ids[role] == ids["mask"]]
+        return f"has one token for mask and {alike[0]}: name another with `special_tokens`" if alike else ""
+    shown = ",".join(f"{role}=[{role.upper()}]" for role in absent)
+    others = [vocabulary.pieces[i] for i in vocabulary.special.others if vocabulary.pieces[i]][:8]
+    has = f"it has {', '.join(others)}; " if others else ""
+    return (
+        f"names no token for {', '.join(absent)}: {has}name one each with `special_tokens`, {shown} for instance, which adds it"
+    )
+
+
+def _parsed(where: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"cannot read the vocabulary {where} ({error}): give a tokenizer.json or a vocab.txt") from error
+    if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
+        raise UsageError(f"{where} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
+    return found
+
+
+def _of_model(found: dict[str, Any]) -> dict[str, str]:
+    """Return the token of unknown words, as the model has it."""
+    model = found["model"]
+    if isinstance(unknown := model.get("unk_id"), int) and isinstance(model.get("vocab"), list) and unknown < len(model["vocab"]):
+        return {"unk_token": str(model["vocab"][unknown][0])}
+    return {"unk_token": model["unk_token"]} if isinstance(model.get("unk_token"), str) else {}
+
+
+def _around(found: dict[str, Any]) -> dict[str, str]:
+    """Return what a tokenizer puts around a text."""
+    for part in _post_processors(found.get("post_processor")):
+        if part["type"] in ("BertProcessing", "RobertaProcessing"):
+            return {"bos_token": part["cls"][0], "eos_token": part["sep"][0]}
+        if part["type"] == "TemplateProcessing":
+            names = [next(iter(step.items())) for step in part["single"]]
+            text = [kind for kind, _ in names].index("Sequence")
+            first, last = names[:text], names[text + 1 :]
+            return {
+                **({"bos_token": first[0][1]["id"]} if first else {}),
+                **({"eos_token": last[-1][1]["id"]} if last else {}),
+            }
+    return {}
+
+
+def _post_processors(part: dict[str, Any] | None) -> list[dict[str, Any]]:
+    if part is None:
+        return []
+    return part["processors"] if part["type"] == "Sequence" else [part]

@@ -1,0 +1,118 @@
+"""Train a BPE or Unigram vocabulary on counted words: a byte-level one, or one of characters as SentencePiece makes them.
+
+    bpe                  NFC, GPT-2's pattern, bytes                    every text has ids
+    bpe, byte_fallback   NFKC, spaces as ▁, characters, bytes of those that are rare
+    unigram              NFKC, spaces as ▁, characters; with byte_fallback bytes of those that are rare
+
+A word is what stands between spaces, with the space before it.  `tokenizers` gets words and alphabet in a fixed order; that makes
+its BPE the same in each run.  Its Unigram adds up in the order of a hash map, so Unigram is trained by `unigram`, here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers.models import BPE, Unigram
+from tokenizers.trainers import BpeTrainer
+
+from ..config import VocabConfig
+from ..errors import EmptyResultError
+from ..pieces import of_tokenizer
+from . import unigram
+from .tokenizer import TokenizerVocabulary
+from .vocab import SPECIAL, alphabet_of, filled, repeated
+
+__all__ = ["blank", "count_words", "train"]
+
+_LEAST_PIECES = 16  # left beside the alphabet
+
+
+def blank(config: VocabConfig) -> Tokenizer:
+    """Return a tokenizer without pieces, which cuts text into words as the trained one does."""
+    tokenizer = Tokenizer(Unigram() if config.model == "unigram" else BPE())
+    lower = [normalizers.Lowercase()] if config.lowercase else []
+    if config.model == "bpe" and not config.byte_fallback:
+        tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *lower])
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        return tokenizer
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), *lower, spaces])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
+    return tokenizer
+
+
+def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
+    """Count the words of sentences, as the tokenizer's normalizer and pre-tokenizer make them, each with a space before it.
+
+    >>> sorted(count_words(["Tea, tea"], blank(VocabConfig(model="bpe"))).items())
+    [(',', 1), ('ĠTea', 1), ('Ġtea', 1)]
+    """
+    found: Counter[str] = Counter()
+    for word, count in Counter(word for sentence in sentences for word in sentence.split()).items():
+        normal = tokenizer.normalizer.normalize_str(f" {word}")
+        for part, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
+            found[part] += count
+    return found
+
+
+def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
+    """Train on counted words; raise EmptyResultError where there are none."""
+    special = [*SPECIAL, *config.extra_tokens]
+    bytes_of = [f"<0x{byte:02X}>" for byte in range(256)] if config.byte_fallback else []
+    level = pre_tokenizers.ByteLevel.alphabet() if config.model == "bpe" and not config.byte_fallback else []
+    most = max(1, config.size - len(special) - len(bytes_of) - _LEAST_PIECES)
+    alphabet = sorted(level) or alphabet_of(words, min(config.alphabet, most))[0]
+    if not words or not alphabet:
+        raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
+    tokenizer = blank(config)
+    room = config.size - len(special) - len(bytes_of)
+    if config.model == "unigram":
+        scored = unigram.train(words, alphabet, room)
+        lowest = min(score for _, score in scored)
+        pieces = [(piece, 0.0) for piece in special] + [(piece, lowest - 10) for piece in bytes_of] + scored
+        pieces += [(piece, 0.0) for piece in filled([piece for piece, _ in pieces], config)[len(pieces) :]]
+        tokenizer.model = Unigram(pieces, unk_id=1, byte_fallback=config.byte_fallback)
+    else:
+        found = _bpe(words, alphabet, [*special, *bytes_of], config)
+        ids = sorted(found["vocab"], key=found["vocab"].get)
+        vocabulary = {piece: i for i, piece in enumerate(filled(ids, config))}
+        merges = [tuple(merge) for merge in found["merges"]]
+        unknown = "[UNK]" if not level else None
+        tokenizer.model = BPE(vocabulary, merges, unk_token=unknown, byte_fallback=config.byte_fallback)
+    return _finished(tokenizer, special)
+
+
+def _bpe(words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig) -> dict[str, Any]:
+    """Return the pieces with their ids, and the merges, of a BPE."""
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = BpeTrainer(
+        vocab_size=config.size,
+        min_frequency=config.min_frequency,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        special_tokens=first,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(repeated(dict(sorted(words.items()))), trainer)
+    found: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return found
+
+
+def _finished(tokenizer: Tokenizer, special: list[str]) -> TokenizerVocabulary:
+    """Return the vocabulary of a trained tokenizer, with [CLS] and [SEP] around a text."""
+    names = [piece for piece in sorted(tokenizer.get_vocab()) if piece.startswith("[unused")]
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *names]])
+    around = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=around
+    )
+    named = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
+    form = tokenizer.to_str()
+    return TokenizerVocabulary(*of_tokenizer(json.loads(form), named), dict(sorted(named.items())), form)

@@ -1,0 +1,178 @@
+"""Train a Unigram vocabulary (Kudo 2018, "Subword regularization", section 3.2): all words at once, by NumPy, in a fixed order.
+
+Pieces have probabilities; a word's is the sum over all ways to cut it.  It begins with the frequent strings inside words; then
+expectation maximization fits the probabilities, and the quarter of the pieces goes without which words lose least, over and over,
+until there are as few as asked for.  Characters of the alphabet always stay.
+
+Differences from SentencePiece: words are cut at spaces and punctuation first, the frequent strings are counted by length, and a
+probability is a plain share of the expected counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["train"]
+
+_MOST_WORDS = 300_000  # distinct words looked at, the frequent first: they and their strings are in memory together
+_LONGEST_WORD = 32  # characters; longer ones are cut there: products of so many probabilities are numbers of 64 bits
+_LONGEST = 16  # characters of a piece, as SentencePiece has it
+_SEEDS = 10  # strings to begin with, for each piece asked for
+_SHRINK = 0.75  # of the pieces are kept at a time
+_STEPS = 2  # of expectation maximization between
+_SPARE = 1.1  # times the pieces asked for are chosen by loss, and of these the most probable
+_FEWEST = 0.5  # expected occurrences of a piece that stays, as SentencePiece has it
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a string; odd
+Array = npt.NDArray[Any]
+
+
+def train(words: Mapping[str, int], alphabet: Sequence[str], size: int) -> list[tuple[str, float]]:
+    """Return `size` pieces at most, those of the alphabet among them, with the logarithms of their probabilities."""
+    known = {character: i for i, character in enumerate(alphabet)}
+    runs: dict[str, int] = {}
+    for word, count in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_MOST_WORDS]:
+        for run in _known_runs(word, known):
+            runs[run] = runs.get(run, 0) + count
+    told = sorted(runs)
+    counts = np.array([runs[run] for run in told], np.float64)
+    texts = _Strings(told, known)
+    pieces = [*alphabet, *_seeds(texts, told, counts, max(size, 1) * _SEEDS)]
+    lattice = _Lattice(texts, pieces, known)
+    share = np.full(len(pieces), 1.0 / len(pieces))
+    while True:
+        for _ in range(_STEPS):
+            expected = lattice.expected(share, counts)
+            share = _shares(expected, len(alphabet))
+        if len(pieces) <= size * _SPARE:
+            break
+        loss = _losses(pieces, known, share, expected)
+        kept = max(int(size * _SPARE), int(len(pieces) * _SHRINK))
+        chosen = _best(loss, pieces, kept, len(alphabet))
+        pieces, share = [pieces[i] for i in chosen], share[chosen]
+        lattice = _Lattice(texts, pieces, known)
+    chosen = _best(share, pieces, size, len(alphabet))
+    found = [(pieces[i], round(math.log(share[i]), 6)) for i in chosen]
+    return sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+def _known_runs(word: str, known: Mapping[str, int]) -> list[str]:
+    """Cut a word where a character is unknown, and where it is too long."""
+    runs = "".join(c if c in known else "\0" for c in word).split("\0")
+    return [run[start : start + _LONGEST_WORD] for run in runs for start in range(0, len(run), _LONGEST_WORD)]
+
+
+class _Strings:
+    """Strings end to end: the hash of each substring by its length, and where its characters stand."""
+
+    def __init__(self, strings: Sequence[str], known: Mapping[str, int]) -> None:
+        self.sizes = np.array([len(string) for string in strings], np.int64)
+        self.codes = np.array([known[c] + 1 for string in strings for c in string], np.uint64)
+        self.of = np.repeat(np.arange(len(strings)), self.sizes)
+        self.offset = np.arange(len(self.codes)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        self.left = self.sizes[self.of] - self.offset  # characters from here to the end of the string
+
+    def hashes(self, longest: int) -> Any:
+        """Yield each length with the places where a string of it begins, and their hashes."""
+        found = np.zeros(len(self.codes), np.uint64)
+        for length in range(1, longest + 1):
+            places = np.flatnonzero(self.left >= length)
+            found[places] = (found[places] + self.codes[places + length - 1]) * _FACTOR
+            found[places] ^= found[places] >> np.uint64(29)
+            yield length, places, found[places]
+
+
+def _seeds(texts: _Strings, told: Sequence[str], counts: Array, most: int) -> list[str]:
+    """Return the strings of two characters and more that cover most text, of those that occur twice."""
+    found: list[tuple[float, str]] = []
+    for length, places, hashes in texts.hashes(_LONGEST):
+        if length < 2 or not len(places):
+            continue
+        _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        covered = np.bincount(inverse, counts[texts.of[places]]) * length
+        kept = np.flatnonzero(covered >= 2 * length)
+        kept = kept[np.argsort(-covered[kept], kind="stable")[:most]]
+        for value, place in zip(covered[kept].tolist(), places[first[kept]].tolist(), strict=True):
+            start = int(texts.offset[place])
+            found.append((-value, told[texts.of[place]][start : start + length]))
+    return [piece for _, piece in sorted(found)[:most]]
+
+
+class _Lattice:
+    """All ways to cut strings into pieces: a node before each character and at each end, and an edge for each piece that fits."""
+
+    def __init__(self, texts: _Strings, pieces: Sequence[str], known: Mapping[str, int], *, whole: bool = True) -> None:
+        tables = {n: (own, ids[places]) for (n, places, own), ids in _tables(pieces, known)}
+        starts, ends, ids = [], [], []
+        for length, places, hashes in texts.hashes(max(tables)):
+            own, numbers = tables.get(length, (np.zeros(0, np.uint64), np.zeros(0, np.int64)))
+            if not len(own):
+                continue
+            order = np.argsort(own, kind="stable")
+            at = order[np.minimum(np.searchsorted(own[order], hashes), len(own) - 1)]
+            fits = own[at] == hashes
+            if not whole:
+                fits &= texts.sizes[texts.of[places]] != length
+            starts.append(places[fits])
+            ends.append(places[fits] + length)
+            ids.append(numbers[at[fits]])
+        start, end, self.ids = (np.concatenate(part) for part in (starts, ends, ids))
+        self.of = texts.of[start]
+        self.start, self.end = start + self.of, end + self.of
+        self.first = np.cumsum(texts.sizes + 1) - texts.sizes - 1
+        self.last = self.first + texts.sizes
+        self.nodes = int(self.last[-1]) + 1 if len(self.last) else 0
+        order = np.argsort(texts.offset[start], kind="stable")
+        bounds = np.searchsorted(texts.offset[start][order], np.arange(_LONGEST_WORD + 1))
+        self.by_offset = [order[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
+
+    def expected(self, share: Array, counts: Array) -> Array:
+        """Return how often each piece is expected, of strings that occur so often."""
+        forward, backward = np.zeros(self.nodes), np.zeros(self.nodes)
+        forward[self.first] = backward[self.last] = 1
+        weight = share[self.ids]
+        for edges in self.by_offset:
+            np.add.at(forward, self.end[edges], forward[self.start[edges]] * weight[edges])
+        for edges in reversed(self.by_offset):
+            np.add.at(backward, self.start[edges], backward[self.end[edges]] * weight[edges])
+        per_string = counts / np.maximum(forward[self.last], 1e-300)
+        return np.bincount(self.ids, forward[self.start] * weight * backward[self.end] * per_string[self.of], len(share))
+
+    def best(self, share: Array) -> Array:
+        """Return the probability of the most probable way through each string."""
+        forward = np.zeros(self.nodes)
+        forward[self.first] = 1
+        for edges in self.by_offset:
+            np.maximum.at(forward, self.end[edges], forward[self.start[edges]] * share[self.ids[edges]])
+        return np.asarray(forward[self.last])
+
+
+def _tables(pieces: Sequence[str], known: Mapping[str, int]) -> Any:
+    """Yield for each length the pieces of it: (length, places, hashes), and the number of the piece at a place."""
+    own = _Strings(pieces, known)
+    for length, places, hashes in own.hashes(_LONGEST):
+        whole = own.sizes[own.of[places]] == length
+        yield (length, places[whole], hashes[whole]), own.of
+
+
+def _shares(expected: Array, alphabet: int) -> Array:
+    """Return probabilities by expected counts; a piece that is hardly expected has next to none, a character some."""
+    found = np.where(expected < _FEWEST, 1e-12, expected)
+    found[:alphabet] = np.maximum(found[:alphabet], _FEWEST)
+    return np.asarray(found / found.sum())
+
+
+def _losses(pieces: Sequence[str], known: Mapping[str, int], share: Array, expected: Array) -> Array:
+    """Return how much less probable all words become without each piece, as the logarithm."""
+    without = _Lattice(_Strings(pieces, known), pieces, known, whole=False).best(share)
+    return np.asarray(expected * (np.log(share) - np.log(np.maximum(without, 1e-300))))
+
+
+def _best(values: Array, pieces: Sequence[str], most: int, alphabet: int) -> list[int]:
+    """Return the alphabet, and the pieces of the greatest values, in their order."""
+    others = sorted(range(alphabet, len(pieces)), key=lambda i: (-values[i], pieces[i]))
+    return [*range(alphabet), *sorted(others[: max(0, most - alphabet)])]
