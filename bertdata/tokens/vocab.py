@@ -113,8 +113,8 @@ def of_run(handed: Handed) -> AnyVocabulary:
     value = handed.read()
     if "form" not in value:
         return Vocabulary(**value)
-    *roles, others, mark = value["special"]
-    return TokenizerVocabulary(**{**value, "special": Special(*roles, tuple(others), mark)})
+    special = Special(*value["special"])
+    return TokenizerVocabulary(**{**value, "special": special._replace(others=tuple(special.others))})
 
 
 def special_tokens(layout: str) -> list[str]:
