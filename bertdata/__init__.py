@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .dataset.data_set import DataSet
     from .dataset.shards import Shards
     from .errors import BertDataError
+    from .report.page.write import report
     from .sources.books import read_book
     from .text.sentences import split_sentences
     from .text.wikitext import extract_paragraphs, load_templates
@@ -42,6 +43,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
+    "report": "report.page.write",
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -82,6 +84,7 @@ __all__ = [
     "load_templates",
     "make_pairs",
     "read_book",
+    "report",
     "split_sentences",
     "train",
     "train_vocab",

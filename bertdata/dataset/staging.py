@@ -33,6 +33,7 @@ from ..io.storage import storage_errors
 __all__ = [
     "DATA",
     "MANIFEST",
+    "REPORT",
     "STATE",
     "begin",
     "builds",
@@ -47,8 +48,11 @@ __all__ = [
     "steady",
 ]
 
-STATE, MANIFEST = ".bertdata", "manifest.json"
-DATA = ("README.md", "data", "rejects", "dropped", "vocab.txt", "tokenizer.json", "tokenizer_config.json")  # beside the manifest
+STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
+DATA = (  # beside the manifest
+    *("README.md", REPORT, "data", "rejects", "dropped"),
+    *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
+)
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"
 _PATIENCE = 600  # tenths of a second that a reader waits for a commit, which is some renames
 

@@ -16,6 +16,7 @@ from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
+from ...report.page import write_beside
 from ...tally import Tally
 from ..amounts import Amounts
 from ..selection.rewrite import put_in_place
@@ -68,6 +69,7 @@ class CorpusCommit:
             formulas=_formulas(reports),
         )
         manifest.check_rows(made, sum(tally.left for tally in counted))
+        write_beside(root, made)
         manifest.write(root, made, card.write(made))
 
     def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
