@@ -86,8 +86,11 @@ class Column(NamedTuple):
     numbers: bool = False
 
 
-def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> Html:
-    """Return a table whose first column names its rows; nothing where there is no row."""
+def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence[object]], *, wide: bool = False) -> Html:
+    """Return a table whose first column names its rows; nothing where there is no row.
+
+    A `wide` one may be wider than a telephone: it then moves from side to side, by the keyboard too.
+    """
     known = [Column(each) if isinstance(each, str) else each for each in columns]
     body = [
         tag("tr", *(_cell(column, value, not at) for at, (column, value) in enumerate(zip(known, row, strict=True))))
@@ -97,7 +100,12 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
         return Html("")
     head = tag("tr", *(tag("th", column.name, scope="col", class_="n" if column.numbers else None) for column in known))
     told = tag("caption", caption) if caption else ""
-    return tag("div", tag("table", told, tag("thead", head), tag("tbody", *body)), class_="scroll")
+    return tag(
+        "div",
+        tag("table", told, tag("thead", head), tag("tbody", *body)),
+        class_="scroll",
+        **({"tabindex": 0, "role": "region", "aria_label": caption} if wide else {}),
+    )
 
 
 def _cell(column: Column, value: object, first: bool) -> Html:

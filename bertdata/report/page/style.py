@@ -42,7 +42,7 @@ section + section { border-top: 1px solid var(--rule); margin-top: 1.5rem; }
 .part > h2 { font-size: 1.55rem; } .part > div > h3:first-child { font-size: 1.2rem; margin-top: 2.25rem; }
 dl.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1px; background: var(--rule);
   border: 1px solid var(--rule); margin: 1.5rem 0 0; }
-.tile { background: var(--paper); padding: .8rem 1rem; display: flex; flex-direction: column-reverse; }
+.tile { background: var(--paper); padding: .8rem 1rem; display: flex; flex-direction: column-reverse; justify-content: flex-end; }
 .tile dt { color: var(--faint); font-size: .88rem; }
 .tile dd { margin: 0; font-size: 1.4rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.25; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); gap: 1.5rem 2.5rem;
@@ -60,10 +60,11 @@ svg .out { fill: var(--drop); } svg .b { font-weight: 600; }
 .scroll { overflow-x: auto; margin: .75rem 0 1.25rem; }
 table { border-collapse: collapse; min-width: min(100%, 26rem); font-size: .93rem; }
 caption { text-align: left; padding-bottom: .4rem; }
-th, td { text-align: left; vertical-align: baseline; overflow-wrap: break-word; padding: .34rem .9rem .34rem 0; border-bottom: 1px solid var(--rule); }
+th, td { text-align: left; vertical-align: baseline; overflow-wrap: break-word; padding: .34rem .9rem .34rem 0;
+  border-bottom: 1px solid var(--rule); }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--faint); font-weight: 500; font-size: .87rem; vertical-align: bottom; }
-tbody th { font-weight: 400; } bdi { overflow-wrap: anywhere; }
+thead .n { white-space: normal; } tbody th { font-weight: 400; } bdi { overflow-wrap: anywhere; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; overflow-wrap: normal; }
 td .bar { display: block; width: 9rem; } .pair td .bar { width: 6rem; }
 .bar > span { display: block; height: .6rem; background: var(--keep); min-width: 1px; }

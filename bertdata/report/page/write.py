@@ -128,7 +128,8 @@ def _part_of(path: Path, name: str) -> _Part:
 def _part(made: Made) -> _Part:
     kind, manifest = _KINDS[made.manifest["kind"]], made.manifest
     note = f"{kind.title}; " if made.name else ""
-    note += f"made with bertdata {manifest['versions']['bertdata']}; {count(len(manifest['shards']), 'shard')}"
+    note += f"made with bertdata {manifest['versions']['bertdata']}"
+    note += f"; {count(len(manifest['shards']), 'shard')}" if manifest["shards"] else ""
     if manifest["kind"] == "pairs":
         note += f"; objective {manifest['config']['objective']}, {manifest['config']['max_seq_length']:,} tokens a row"
     return _Part(
