@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .build.trace import trace
     from .commands.build_corpus import build_corpus
     from .commands.export import export
     from .commands.make_pairs import make_pairs
@@ -44,6 +45,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
     "report": "report.page.write",
+    "trace": "build.trace",
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -86,6 +88,7 @@ __all__ = [
     "read_book",
     "report",
     "split_sentences",
+    "trace",
     "train",
     "train_vocab",
     "verify",

@@ -76,7 +76,7 @@ def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, 
     every = -(-len(edges) // _MOST_LABELS)
     for at in range(0, len(edges), every):
         anchor = "end" if at == len(edges) - 1 else "middle"
-        parts.append(label(_LEFT + step * at, bottom + 15, _brief(int(edges[at])), kind="f", anchor=anchor))
+        parts.append(label(_LEFT + step * at, bottom + 18, _brief(int(edges[at])), kind="f", anchor=anchor))
     parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
     told = "; ".join(f"{name}{': ' if name else ''}{_spread(values)}" for name, values in series if len(values))
     return figure(title, svg(_HEIGHT, f"{title}: {told}", *parts), told)
@@ -125,7 +125,7 @@ def lines(panel: Panel, axis: str) -> Html:
     parts = _scale(high, bottom, percent_of=panel.percent)
     for value in (value for value in ticks(0, last, 4) if value <= last):
         anchor = "end" if value > 0.95 * last else "middle"
-        parts.append(label(_LEFT + across * value / max(last, 1e-9), bottom + 15, _brief(int(value)), kind="f", anchor=anchor))
+        parts.append(label(_LEFT + across * value / max(last, 1e-9), bottom + 18, _brief(int(value)), kind="f", anchor=anchor))
     if panel.across:
         parts.append(_line(place([(0, panel.across[1]), (last, panel.across[1])]), "l2"))
     for at, line in enumerate(panel.lines):

@@ -90,8 +90,8 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     return found
 
 
-def masks_of(rows: Rows, config: PairsConfig, pieces: list[str], seed: int) -> Masks | None:
-    """Return the masks of rows: those they were stored with, or those of epoch 0; None for an objective without any."""
+def masks_of(rows: Rows, config: PairsConfig, pieces: list[str], seed: int, epoch: int = 0) -> Masks | None:
+    """Return the masks of rows: those they were stored with, or those of an epoch; None for an objective without any."""
     if config.objective == "causal":
         return None
     ids, ends = rows.flat("input_ids")
@@ -111,7 +111,7 @@ def masks_of(rows: Rows, config: PairsConfig, pieces: list[str], seed: int) -> M
         padded[number, : ends[number + 1] - ends[number]] = ids[ends[number] : ends[number + 1]]
     most = masking.predictions_per_row(config.max_seq_length)
     masked, positions, labels = masking.mask(
-        padded, vocabulary, seed=seed, epoch=0, rows=rows.numbers[:count], max_predictions=most
+        padded, vocabulary, seed=seed, epoch=epoch, rows=rows.numbers[:count], max_predictions=most
     )
     row, column = np.nonzero(labels != IGNORED)
     places = positions[row, column]

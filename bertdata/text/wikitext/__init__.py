@@ -1,8 +1,8 @@
 """Wikitext to paragraphs of running prose, as MediaWiki would show them."""
 
 from .disambiguation import is_disambiguation
-from .extract import extract_paragraphs
+from .extract import extract_paragraphs, resolution_steps
 from .redirects import is_redirect
 from .templates import Templates, load_templates
 
-__all__ = ["Templates", "extract_paragraphs", "is_disambiguation", "is_redirect", "load_templates"]
+__all__ = ["Templates", "extract_paragraphs", "is_disambiguation", "is_redirect", "load_templates", "resolution_steps"]
