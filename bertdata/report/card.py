@@ -128,7 +128,7 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
         ]
         lines += [
             "",
-            "Words are counted as `str.split` does: what stands between white space.  Shares of languages are of characters.",
+            "Words are what stands between white space; shares of languages are of characters.",
         ]
     if "corpus" in manifest:
         return lines

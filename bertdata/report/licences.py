@@ -16,8 +16,8 @@ _NAMED = 20  # dumps that are named
 _WIKI = (
     "The text of wikis is by the contributors of their pages.  CC BY-SA (4.0 for Wikipedia, "
     "https://creativecommons.org/licenses/by-sa/4.0/) asks that who passes it on names them, links to the licence, says what was "
-    "changed, and gives what is made of the text the same licence.  {named}{where}  What was changed: markup, tables, lists, notes "
-    "and headings were removed, templates and formulas written out, and paragraphs cut into sentences."
+    "changed, and gives what is made of the text the same licence.  {named}{where}  What was changed: markup, tables, lists, "
+    "notes and headings were removed, templates and formulas written out, and paragraphs cut into sentences."
 )
 
 
@@ -42,7 +42,7 @@ def told(manifest: dict[str, Any]) -> Iterator[str]:
     if "books" in (source for source, _ in licences):
         yield from (
             "",
-            "Books have the rights that each states; of those in the public domain, that may be so in some countries only.",
+            "Books have the rights that each states, which may differ by country.",
         )
 
 
@@ -51,7 +51,7 @@ def citation(manifest: dict[str, Any], digest: str) -> Iterator[str]:
     inputs = manifest.get("corpus", manifest)["inputs"]
     sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry["source"] for entry in inputs if entry["source"] != "wikipedia")]
     kind = {"documents": "Documents", "pairs": "Rows"}[manifest["kind"]]
-    title = f"{kind} for pretraining from {', '.join(map(cell, sources)) or 'text'}"
+    title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
     made = f"made with bertdata {manifest['versions']['bertdata']}, {count(manifest['rows'], 'row')}"
     yield from (f"  note = {{{made}; SHA-256 of the shards: {digest}}}", "}", "```")
