@@ -27,8 +27,8 @@ duckdb.sql("SELECT count(*) FROM rows").show()""",
     "parquet": """import duckdb
 duckdb.sql("SELECT count(*) FROM 'data/train-*.parquet'").show()""",
 }
-_DATASETS = """import datasets
-print(datasets.load_dataset(".", split="train")[0])"""
+_DATASETS = """import datasets, os  # which takes no "." for a directory
+print(datasets.load_dataset(os.getcwd(), split="train")[0])"""
 _TORCH = """import bertdata
 for batch in bertdata.batches(bertdata.Shards("."), 8, workers=0):
     print(batch["input_ids"].shape)

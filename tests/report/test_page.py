@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        return " ".join("".join(self.words).split())
+        return " ".join(" ".join(self.words).split())
 
 
 def page_of(path: Path) -> Page:
