@@ -57,7 +57,11 @@ def timings(directory: Path) -> Section | None:
     stages = told.get("stages") if isinstance(told, dict) else None
     if not isinstance(told, dict) or not isinstance(stages, list):
         return None
-    known = [(str(each.get("name")), _seconds(each.get("wall_s")), _seconds(each.get("cpu_s"))) for each in stages if each]
+    known = [
+        (str(each.get("name")), _seconds(each.get("wall_s")), _seconds(each.get("cpu_s")))
+        for each in stages
+        if isinstance(each, dict)
+    ]
     most = max((wall for _, wall, _ in known), default=0.0) or 1.0
     rows = [(name, number(round(wall, 1)), number(round(cpu, 1)), bar(wall / most)) for name, wall, cpu in known]
     columns = (Column("Stage"), Column("Seconds", numbers=True), Column("Of processors", numbers=True), Column(""))
