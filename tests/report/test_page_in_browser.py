@@ -31,7 +31,7 @@ window.addEventListener('load', async () => {
     }
   }
   for (const cell of document.querySelectorAll('.tile dd, td, th'))
-    if (!cell.closest('[role=region]') && cell.scrollWidth > cell.clientWidth + 1) told.outside.push(cell.textContent);
+    if (!cell.closest('[role=group]') && cell.scrollWidth > cell.clientWidth + 1) told.outside.push(cell.textContent);
   if (window.axe) for (const v of (await axe.run()).violations) told.axe.push(v.id + ': ' + v.nodes[0].html.slice(0, 200));
   parent.postMessage(JSON.stringify(told), '*');
 });

@@ -29,8 +29,8 @@ def compare(sets: list[Made]) -> Section:
         for name in dict.fromkeys(name for own in options for name in own)
         if len({own.get(name) for own in options}) > 1
     ]
-    settings = table("Options that differ", [Column("Option"), *(Column(made.name) for made in sets)], differing, wide=True)
-    return Section("compare", "Compared", join(table("Figures", columns, rows, wide=True), settings))
+    settings = table("Options that differ", [Column("Option"), *(Column(made.name) for made in sets)], differing)
+    return Section("compare", "Compared", join(table("Figures", columns, rows), settings))
 
 
 def _figures(manifest: dict[str, Any]) -> Iterator[tuple[str, float]]:

@@ -15,6 +15,7 @@ from ...io.terminal import clean
 __all__ = ["Column", "Html", "bar", "foreign", "join", "number", "percent", "short", "table", "tag", "text"]
 
 _VOID = frozenset(("meta", "br", "hr"))
+_NARROW = 3  # columns that fit a telephone
 
 
 class Html(str):
@@ -86,10 +87,10 @@ class Column(NamedTuple):
     numbers: bool = False
 
 
-def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence[object]], *, wide: bool = False) -> Html:
+def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> Html:
     """Return a table whose first column names its rows; nothing where there is no row.
 
-    A `wide` one may be wider than a telephone: it then moves from side to side, by the keyboard too.
+    One of several columns may be wider than a telephone: it then moves from side to side, by the keyboard too.
     """
     known = [Column(each) if isinstance(each, str) else each for each in columns]
     body = [
@@ -100,12 +101,11 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
         return Html("")
     head = tag("tr", *map(_head, known))
     told = tag("caption", caption) if caption else ""
-    return tag(
-        "div",
-        tag("table", told, tag("thead", head), tag("tbody", *body)),
-        class_="scroll",
-        **({"tabindex": 0, "role": "region", "aria_label": caption} if wide else {}),
-    )
+    reached: dict[str, object] = {}
+    if len(known) > _NARROW:
+        names = ", ".join(column.name for column in known if column.name)
+        reached = {"tabindex": 0, "role": "group", "aria_label": caption or names}
+    return tag("div", tag("table", told, tag("thead", head), tag("tbody", *body)), class_="scroll", **reached)
 
 
 def _head(column: Column) -> Html:

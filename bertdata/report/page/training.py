@@ -75,7 +75,7 @@ def _evaluations(records: list[Record]) -> Html:
     known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
     columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
     rows = [[f"{r['step']:,}", *(_told(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
-    return table("On documents held out", columns, rows, wide=True)
+    return table("On documents held out", columns, rows)
 
 
 def _speed(records: list[Record]) -> Html:
