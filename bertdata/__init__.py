@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .build.trace import trace
     from .commands.build_corpus import build_corpus
     from .commands.export import export
     from .commands.make_pairs import make_pairs
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .dataset.data_set import DataSet
     from .dataset.shards import Shards
     from .errors import BertDataError
+    from .report.page.write import report
     from .sources.books import read_book
     from .text.sentences import split_sentences
     from .text.wikitext import extract_paragraphs, load_templates
@@ -42,6 +44,8 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
+    "report": "report.page.write",
+    "trace": "build.trace",
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -82,7 +86,9 @@ __all__ = [
     "load_templates",
     "make_pairs",
     "read_book",
+    "report",
     "split_sentences",
+    "trace",
     "train",
     "train_vocab",
     "verify",

@@ -20,6 +20,7 @@ from ..records import FileRange, Task, pack, unpack
 __all__ = ["BATCHES", "Corpus", "Reader", "read", "refuse_to_replace"]
 
 _SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
+_NAMED = 1000  # inputs of a corpus that what is made from it names
 BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
 
@@ -68,6 +69,13 @@ class Reader(NamedTuple):
         licences = ", ".join(sorted({entry["licence"] for entry in made["inputs"]}))
         keys = ("name", "bytes", "sha256")
         return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in made["shards"]]
+
+    def about(self) -> dict[str, Any]:
+        """Return what a manifest tells of the corpus that its rows were made from: counts, sources, and what licences ask for."""
+        made = self.manifest()
+        inputs = [{key: entry[key] for key in ("name", "source", "licence")} for entry in made["inputs"][:_NAMED]]
+        told = {key: made[key] for key in ("rows", "counts", "sources")}
+        return {**told, "inputs": inputs, "further_inputs": len(made["inputs"]) - len(inputs)}
 
 
 def _check(path: Path, sha256: str) -> None:

@@ -25,6 +25,7 @@ from ..dataset.run import STATE
 from ..io.files import file_entry, to_path
 from ..records import Task
 from ..report.coverage import Coverage
+from ..report.page import write_beside
 from ..tally import Tally
 from ..text.language import among
 from ..tokens import train, vocab
@@ -137,6 +138,7 @@ class Train:
             },
             coverage=_coverage(files, config, vocabulary),
         )
+        write_beside(root, made)
         manifest.write(root, made)
 
 

@@ -24,6 +24,8 @@ _COMMANDS = {
     "export": "Write a corpus or rows in the format that another trainer reads.",
     "train": "Train BERT on the pairs.",
     "inspect": "Show what a data set holds, in words and examples.",
+    "report": "Write a page about data sets or a training run, with pictures; compare them.",
+    "trace": "Show what became of one document, from its wikitext to its rows.",
     "verify": "Read data sets again, and tell what is damaged or can't be right.",
     "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
     "demo": "Run all of it on the sample that comes with bertdata.",

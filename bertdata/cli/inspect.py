@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,26 @@ from .options import Command
 from .paths import to_path
 from .run import echo
 
-__all__ = ["command", "show"]
+__all__ = ["command", "show", "show_row"]
+
+_RANDOM = r"\(random: [^)]{1,100}\)"
 
 
 @click.command("inspect", cls=Command)
 @click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
+@click.option("--language", default="", help="Show documents in this language, such as zh.")
+@click.option("--title", default="", help="Show documents whose title has these words in it.")
+@click.option("--id", "document", default="", help="Show the document, or the rows of the document, with this id.")
+@click.option("--search", default="", help="Show documents, or rows, whose text has these words in it.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
 @click.option(
     "--explain",
     metavar="NAME",
     help="Say what became of the documents of a corpus with this id, title or file name: kept, dropped or rejected, and why.",
 )
-def command(directory: Path, count: int, row: int | None, epoch: int, explain: str | None) -> None:
+def command(directory: Path, count: int, row: int | None, epoch: int, explain: str | None, **wanted: str) -> None:
     """Show what DIRECTORY holds: its manifest in words, and decoded examples.
 
     Documents are shown with their sentences (¶ marks a paragraph's first), pairs with A, B, label, segment ids, lengths, and
@@ -40,6 +47,8 @@ def command(directory: Path, count: int, row: int | None, epoch: int, explain: s
     with steady(directory):
         if explain is not None:
             _explain(directory, explain)
+        elif any(wanted.values()):
+            _select(directory, count, epoch, wanted)
         else:
             show(directory, count=count, number=row, epoch=epoch)
 
@@ -53,6 +62,34 @@ def _explain(directory: Path, id: str) -> None:
 
     for line in explain(directory, manifest, id):
         echo(line)
+
+
+def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> None:
+    """Print the first documents or rows that were asked for, and say where there are none."""
+    from ..report.select import select
+
+    made = read(directory)
+    check_files(directory, made)
+    found = list(islice(select(directory, made, wanted), count))
+    for number in found:
+        show_row(directory, number, epoch)
+        echo()
+    if not found:
+        raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}")
+
+
+def show_row(directory: Path, number: int, epoch: int = 0) -> None:
+    """Print a document or a row, its masks in colour."""
+    from ..report import examples
+    from ..tokens.read import read_any
+
+    made = read(directory)
+    row = examples.row(directory, made, number)
+    if made["kind"] == "documents":
+        _print(examples.document_lines(row))
+        return
+    config, vocabulary = made["config"], read_any(directory)
+    _print(examples.pair_lines(row, number, vocabulary, objective=config["objective"], seed=config["seed"], epoch=epoch))
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
@@ -82,13 +119,8 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
             echo(table(manifest["coverage"]))
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
-        row = examples.row(directory, manifest, each)
         echo()
-        if vocabulary:
-            config = manifest["config"]
-            _print(examples.pair_lines(row, each, vocabulary, objective=config["objective"], seed=config["seed"], epoch=epoch))
-        else:
-            _print(examples.document_lines(row))
+        show_row(directory, each, epoch)
 
 
 def _config(config: dict[str, Any]) -> str:
@@ -104,4 +136,8 @@ def _print(lines: Iterable[tuple[int, str]]) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False)
     for indent, line in lines:
-        console.print(Padding(Text(clean(line)), (0, 0, 0, indent), expand=False))
+        text = Text(clean(line))
+        text.highlight_words(["[MASK]"], "bold cyan")
+        text.highlight_regex(_RANDOM, "magenta")
+        text.highlight_words(["(kept)"], "green")
+        console.print(Padding(text, (0, 0, 0, indent), expand=False))

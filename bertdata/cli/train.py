@@ -40,7 +40,8 @@ _GO_ON = "continue with the same command and --resume"
 def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry_run: bool, verbose: bool) -> None:
     """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
 
-    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg.  A signal
+    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg and
+    report.html.  A signal
     (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a second Ctrl-C ends it at once.  For several GPUs:
 
     \b

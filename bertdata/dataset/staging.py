@@ -34,6 +34,7 @@ from .lists import FOLDER
 __all__ = [
     "DATA",
     "MANIFEST",
+    "REPORT",
     "STATE",
     "begin",
     "builds",
@@ -48,9 +49,9 @@ __all__ = [
     "steady",
 ]
 
-STATE, MANIFEST = ".bertdata", "manifest.json"
+STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
 DATA = (  # beside the manifest
-    *("README.md", "data", FOLDER, "rejects", "dropped"),
+    *("README.md", REPORT, "data", FOLDER, "rejects", "dropped"),
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
 )
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"

@@ -1,1 +1,27 @@
-"""Say what a data set holds: data cards and decoded examples."""
+"""What a data set holds, in words, pictures and pages.
+
+`bertdata.report` is this package and, as every command, a function: a call writes the page of `bertdata report`.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Callable(ModuleType):
+    """The package under the name of the function that it holds."""
+
+    @property
+    def __wrapped__(self) -> Any:
+        from .page.write import report
+
+        return report
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Write the report of data sets, as `page.write.report` tells."""
+        return self.__wrapped__(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -6,7 +6,9 @@ import hashlib
 import json
 from typing import Any
 
-from .words import count
+from . import licences
+from .reading import snippets
+from .words import cell, count
 
 __all__ = ["reading_line", "write"]
 
@@ -50,16 +52,17 @@ def write(manifest: dict[str, Any]) -> str:
         "",
         f"Rows: {manifest['rows']:,} in {count(len(manifest['shards']), 'shard')}.",
         "",
-        "```python",
-        "import datasets",
-        reading_line("."),
-        "```",
+        "## How to read it",
+        "",
+        "Each of these runs in the data set's directory.",
+        *(line for code in snippets(manifest["kind"], config["format"]).values() for line in ("", "```python", code, "```")),
         "",
         "## Where the text comes from",
         "",
         "| input | source | bytes | licence |",
         "|---|---|---|---|",
-        *(f"| {_cell(i['name'])} | {i['source']} | {i['bytes']:,} | {_cell(i['licence'])} |" for i in manifest["inputs"][:1000]),
+        *(f"| {cell(i['name'])} | {i['source']} | {i['bytes']:,} | {cell(i['licence'])} |" for i in manifest["inputs"][:1000]),
+        *licences.told(manifest),
         "",
         "## What became of it",
         "",
@@ -68,6 +71,7 @@ def write(manifest: dict[str, Any]) -> str:
         *(_stage(stage) for stage in manifest["counts"]),
         *_shares(manifest),
         *_bounds(config),
+        *licences.citation(manifest, _digest(manifest["shards"])),
     ]
     return "\n".join(lines) + "\n"
 
@@ -105,17 +109,29 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
 
 
 def _shares(manifest: dict[str, Any]) -> list[str]:
-    """Say how much text each source has given to a corpus, and what was taken out of its documents."""
-    sources = manifest.get("sources", {})
+    """Say how much text each source and language has given, and what was taken out of a corpus' documents."""
+    sources = manifest.get("sources") or manifest.get("corpus", {}).get("sources")
     if not sources:
         return []
-    lines = ["", "| source | documents | bytes of text | share |", "|---|---|---|---|"]
-    lines += [f"| {name} | {s['documents']:,} | {s['text_bytes']:,} | {s['share']:.4f} |" for name, s in sources.items()]
+    lines = ["", "The rows are of this corpus."] if "corpus" in manifest else []
+    lines += ["", "| source | documents | words | bytes of text | share |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {name} | {s['documents']:,} | {_words(s)} | {s['text_bytes']:,} | {s['share']:.4f} |" for name, s in sources.items()
+    ]
     spoken = [(name, code, n) for name, s in sources.items() for code, n in s.get("languages", {}).items()]
     if spoken:
-        lines += ["", "| source | language | documents | words | characters |", "|---|---|---|---|---|"]
-        lines += [f"| {a} | {_cell(c)} | {n['documents']:,} | {n['words']:,} | {n['characters']:,} |" for a, c, n in spoken]
-        lines += ["", "Words are counted as `str.split` does: what stands between white space."]
+        total = sum(n["characters"] for _, _, n in spoken) or 1
+        lines += ["", "| source | language | documents | words | characters | share |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"| {a} | {cell(c)} | {n['documents']:,} | {n['words']:,} | {n['characters']:,} | {n['characters'] / total:.4f} |"
+            for a, c, n in spoken
+        ]
+        lines += [
+            "",
+            "Words are what stands between white space; shares of languages are of characters.",
+        ]
+    if "corpus" in manifest:
+        return lines
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
         lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]
@@ -123,10 +139,10 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
         cut = sum(source.get("removed_words", 0) for source in sources.values())
         lines += [
             "",
-            f"Documents were drawn up to so many words: {_cell(limit)}; {cut:,} words went where a document was cut for it.",
+            f"Documents were drawn up to so many words: {cell(limit)}; {cut:,} words went where a document was cut for it.",
         ]
     if mix := manifest["config"]["choice"]["mix"]:
-        lines += ["", f"Sources were thinned to the shares that were asked for: {_cell(mix)}."]
+        lines += ["", f"Sources were thinned to the shares that were asked for: {cell(mix)}."]
     return lines
 
 
@@ -136,20 +152,19 @@ def _bounds(config: dict[str, Any]) -> list[str]:
         return []
     bounds = "; ".join(f"`{name}` {_value(value)}" for name, value in config["filters"].items() if value)
     lines = ["", f"Documents keep these bounds: {bounds or 'none'}."]
-    if names := ", ".join(_cell(file["name"]) for file in config["exclude"]):
+    if names := ", ".join(cell(file["name"]) for file in config["exclude"]):
         lines += ["", f"Documents that share 13 words in a row with {names} are left out."]
     return lines
 
 
 def _value(value: Any) -> str:
-    return _cell(", ".join(value)) if isinstance(value, list) else str(value)
+    return cell(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+def _words(source: dict[str, Any]) -> str:
+    return f"{source['words']:,}" if "words" in source else "–"
 
 
 def _stage(stage: dict[str, Any]) -> str:
-    gone = ["; ".join(f"{_cell(reason)} {n:,}" for reason, n in stage[key].items()) or "–" for key in ("dropped", "rejected")]
+    gone = ["; ".join(f"{cell(reason)} {n:,}" for reason, n in stage[key].items()) or "–" for key in ("dropped", "rejected")]
     return f"| {stage['stage']} | {stage['in']:,} | {stage['out']:,} | {gone[0]} | {gone[1]} |"
-
-
-def _cell(text: str) -> str:
-    """Keep a file's name from ending a table's cell or starting markup."""
-    return "".join(f"&#{ord(c)};" if c in "|<>&`[]*_\\" else c for c in text if c.isprintable())

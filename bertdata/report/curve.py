@@ -11,7 +11,7 @@ from .drawing import Line, Panel, Points, figure
 from .metrics import NAME as METRICS
 from .metrics import Record, read_metrics
 
-__all__ = ["NAME", "draw", "picture"]
+__all__ = ["NAME", "draw", "panels", "picture"]
 
 NAME = "curve.svg"
 _TRAIN, _EVALUATION = "#8db4de", "#c2410c"
@@ -29,15 +29,20 @@ def draw(output: Path) -> bool:
 
 def picture(records: Sequence[Record], name: str) -> str:
     """Return the SVG of a run's records."""
-    panels = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
+    last = max(record["step"] for record in records)
+    return figure(f"Training of {name}", f"{last:,} steps", "step", panels(records))
+
+
+def panels(records: Sequence[Record]) -> list[Panel]:
+    """Return the panels of a run: the loss of words and, where there are pairs, how many are told right."""
+    found = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
     entropies = [record["unigram_entropy"] for record in records if record.get("unigram_entropy")]
     if entropies:
-        panels[0] = panels[0]._replace(across=("entropy of the words by frequency alone", entropies[-1]))
+        found[0] = found[0]._replace(across=("entropy of the words by frequency alone", entropies[-1]))
     if any("nsp_accuracy" in record for record in records):
         pairs = _panel(records, "nsp_accuracy", "Pairs told right")
-        panels.append(pairs._replace(across=("chance", 0.5), percent=True))
-    last = max(record["step"] for record in records)
-    return figure(f"Training of {name}", f"{last:,} steps", "step", panels)
+        found.append(pairs._replace(across=("chance", 0.5), percent=True))
+    return found
 
 
 def _panel(records: Sequence[Record], field: str, title: str) -> Panel:

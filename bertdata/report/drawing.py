@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..io.terminal import clean
 
-__all__ = ["Line", "Panel", "Points", "figure"]
+__all__ = ["Line", "Panel", "Points", "figure", "ticks"]
 
 _WIDTH, _PANEL, _LEFT, _RIGHT, _TOP, _GAP = 880, 260, 70, 24, 64, 62  # in pixels; a panel is as high as _PANEL
 _LINE, _GRID, _TEXT, _FAINT = "#6b7280", "#e5e7eb", "#1f2937", "#6b7280"
@@ -61,10 +61,10 @@ def _words(text: str) -> str:
     return escape(clean(text))
 
 
-def _ticks(low: float, high: float, about: int = 5) -> list[float]:
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Return round numbers that span a range.
 
-    >>> _ticks(0.43, 0.58), _ticks(0, 1000)
+    >>> ticks(0.43, 0.58), ticks(0, 1000)
     ([0.4, 0.45, 0.5, 0.55, 0.6], [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0])
     """
     rough = max(high - low, 1e-9) / about
@@ -77,21 +77,21 @@ def _ticks(low: float, high: float, about: int = 5) -> list[float]:
 def _drawn(panel: Panel, top: int, last: float, axis: str) -> list[str]:
     """Draw axes, grid, lines and legend of a panel whose upper edge is at `top`."""
     values = [y for line in panel.lines for _, y in line.points] + ([panel.across[1]] if panel.across else [])
-    ticks = _ticks(0.0 if panel.zero else min(values), max(values)) if values else [0.0, 1.0]
+    heights = ticks(0.0 if panel.zero else min(values), max(values)) if values else [0.0, 1.0]
     across, right, bottom = _WIDTH - _LEFT - _RIGHT, _WIDTH - _RIGHT, top + _PANEL
 
     def x(value: float) -> float:
         return _LEFT + across * value / max(last, 1e-9)
 
     def y(value: float) -> float:
-        return bottom - _PANEL * (value - ticks[0]) / (ticks[-1] - ticks[0])
+        return bottom - _PANEL * (value - heights[0]) / (heights[-1] - heights[0])
 
     parts = [f'<text x="{_LEFT}" y="{top - 10}" font-weight="bold">{_words(panel.title)}</text>']
-    for tick in ticks:
-        label = f"{tick:.0%}" if panel.percent and all(round(100 * t, 6).is_integer() for t in ticks) else f"{tick:g}"
+    for tick in heights:
+        label = f"{tick:.0%}" if panel.percent and all(round(100 * t, 6).is_integer() for t in heights) else f"{tick:g}"
         parts.append(f'<path d="M{_LEFT} {y(tick):.1f}H{right}" stroke="{_GRID}"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end" fill="{_FAINT}">{label}</text>')
-    for tick in (tick for tick in _ticks(0, last) if tick <= last):
+    for tick in (tick for tick in ticks(0, last) if tick <= last):
         parts.append(f'<path d="M{x(tick):.1f} {bottom}v5" stroke="{_LINE}"/>')
         parts.append(f'<text x="{x(tick):.1f}" y="{bottom + 19}" text-anchor="middle" fill="{_FAINT}">{tick:,.0f}</text>')
     parts.append(f'<path d="M{_LEFT} {bottom}H{right}" stroke="{_LINE}"/>')

@@ -19,12 +19,13 @@ from ..rows import masking
 from ..tokens.vocab import AnyVocabulary
 from ..wordpiece import IGNORED
 
-__all__ = ["document_lines", "join", "pair_lines", "pick", "row"]
+__all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row"]
 
 Ids = npt.NDArray[Any]
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 _OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document")
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
+_BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 
 
 def pick(rows: int, count: int) -> list[int]:
@@ -153,3 +154,12 @@ def join(pieces: Sequence[str], mark: str = "##") -> str:
         return " ".join(b"".join(piece_bytes(piece, mark) for piece in pieces).decode("utf-8", "replace").split())
     text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)
+
+
+def is_close(before: str, piece: str) -> bool:
+    """Tell whether no space stands between two words: those of Chinese or Japanese characters.
+
+    >>> is_close("茶", "树"), is_close("tea", "茶")
+    (True, False)
+    """
+    return _BEFORE.search(before) is not None and _BEHIND.match(piece) is not None

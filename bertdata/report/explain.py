@@ -15,7 +15,7 @@ from ..dataset import shards
 from ..errors import UsageError, VerificationError
 from ..io.files import open_file
 
-__all__ = ["explain"]
+__all__ = ["explain", "named_rows"]
 
 _SOURCES = ("text:", "books:")  # whose ids name their file
 _MOST = 20  # documents of one title or file that are shown; the others are counted
@@ -84,7 +84,7 @@ def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator
     for shard in manifest["shards"]:
         row = 0
         for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
-            for at in _rows(batch, name):
+            for at in named_rows(batch, name):
                 told = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
                 yield f"{told}; see it with: bertdata inspect {directory} --row {before + row + at}"
             row += batch.num_rows
@@ -92,7 +92,7 @@ def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator
         before += shard["rows"]
 
 
-def _rows(batch: pa.RecordBatch, name: str) -> list[int]:
+def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:
     """Return the rows of a batch whose id, title, in whatever case, or file is this one."""
     ids, titles = batch.column("id"), batch.column("title")
     named = pc.or_(pc.equal(ids, name), pc.equal(pc.utf8_lower(titles), name.lower()))

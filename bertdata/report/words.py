@@ -7,7 +7,7 @@ from typing import Any
 
 from ..config import LABEL_1, OBJECTIVES
 
-__all__ = ["count", "describe", "size"]
+__all__ = ["cell", "count", "describe", "size"]
 
 
 def size(count: int) -> str:
@@ -31,6 +31,15 @@ def count(number: int, what: str) -> str:
     ('1 shard', '1,200 shards')
     """
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def cell(text: str) -> str:
+    """Keep a name from ending a cell of a Markdown table, or from starting markup.
+
+    >>> cell("a|b_c")
+    'a&#124;b&#95;c'
+    """
+    return "".join(f"&#{ord(c)};" if c in "|<>&`[]*_\\" else c for c in text if c.isprintable())
 
 
 def describe(manifest: dict[str, Any], directory: Path) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from ..dataset.lists import names, split
 from ..dataset.manifest import CARD, NAME, check_inside, listed
 from ..dataset.run import STATE
+from ..dataset.staging import REPORT
 from ..errors import VerificationError
 from ..io.files import TEMPORARY, is_local, open_file, to_path
 from ..io.storage import storage_errors
@@ -40,7 +41,7 @@ def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], 
     for entry in entries:
         if problem := _misplaced(directory, entry, found):
             problems[entry["name"]] = problem
-    known = {entry["name"] for entry in entries} | {NAME, CARD, *names(split(manifest)[0])}
+    known = {entry["name"] for entry in entries} | {NAME, CARD, REPORT, *names(split(manifest)[0])}
     notes: dict[str, None] = {}
     for name in sorted(found.keys() - known):
         if found[name] == _FOLDER:

@@ -18,6 +18,7 @@ from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
+from ...report.page import write_beside
 from ...tally import Tally
 from ..selection import facts
 from ..selection.rewrite import put_in_place
@@ -72,6 +73,7 @@ class CorpusCommit:
             formulas=_formulas(added),
         )
         manifest.check_rows(made, sum(tally.left for tally in counted))
+        write_beside(root, made)
         manifest.write(root, made, card.write(made))
 
     def _count_missing(self, tally: Tally, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from ...dataset.handed import Handed
 from ...errors import EmptyResultError, VerificationError
 from ...io.files import file_entry, to_path
 from ...report import card
+from ...report.page import write_beside
 from ...rows.masking import max_predictions_of
 from ...tally import Tally
 from ...tokens import vocab
@@ -63,6 +64,7 @@ class PairsCommit:
             "pairs",
             config=config.identity(),
             inputs=self.source.inputs(),
+            corpus=self.source.about(),
             shards=files,
             tallies=tallies,
             packages=config.packages,
@@ -77,6 +79,7 @@ class PairsCommit:
         chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
+        write_beside(root, made)
         manifest.write(root, made, card.write(made))
 
 

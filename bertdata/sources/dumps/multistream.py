@@ -20,7 +20,7 @@ from ...errors import VerificationError
 from ...io.files import open_file, size, to_path
 from ..compressed import Damage, blocks
 
-__all__ = ["Index", "find_index", "read_index"]
+__all__ = ["Index", "find_index", "find_stream", "read_index"]
 
 _DUMP = re.compile(r"(.*-multistream)(\d*)\.xml((?:-p\d+p\d+)?)\.bz2", re.IGNORECASE)
 _LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
@@ -67,6 +67,25 @@ def read_index(index: str, dump: str) -> Index:
             elif file.seek(offset) != offset or not _STREAM.match(file.read(_START)):
                 astray += count
     return Index(pages, beyond, first_beyond, astray)
+
+
+def find_stream(index: str, number: str, title: str) -> int | None:
+    """Return the offset of the stream with the page of this number, or of this title; None where the index names neither."""
+    wanted = f":{number}:".encode() if number else f":{title}\n".encode()
+    rest = b""
+    for block in blocks(index):
+        if isinstance(block, Damage):
+            return None
+        text = rest + block.data
+        at = text.find(wanted)
+        while at >= 0:
+            start = text.rfind(b"\n", 0, at) + 1
+            offset, *fields = text[start : text.find(b"\n", at + 1)].split(b":", 2)
+            if fields == ([number.encode(), *fields[1:]] if number else [fields[0], title.encode()]):
+                return int(offset)
+            at = text.find(wanted, at + 1)
+        rest = text[text.rfind(b"\n") + 1 :]
+    return None
 
 
 def _offsets(index: str) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ..sentences import split_sentences
 from .blocks import paragraphs
@@ -14,7 +14,7 @@ from .extensions import resolve_extensions
 from .formulas import Formulas, drop_sentences, figures_of_tags
 from .inline import finish
 from .links import resolve_links
-from .marks import HOLE, clean_input
+from .marks import HOLE, clean_input, unshield
 from .namespaces import Namespaces
 from .redirects import is_redirect
 from .switches import drop_switches
@@ -22,9 +22,10 @@ from .tables import drop_tables
 from .templates import PageContext, Templates, expand_templates
 from .variants import resolve_variants
 
-__all__ = ["extract_paragraphs"]
+__all__ = ["extract_paragraphs", "resolution_steps"]
 
 _WORD = re.compile(r"\w")
+_MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
 def extract_paragraphs(
@@ -71,13 +72,34 @@ def extract_paragraphs(
     return [paragraph for paragraph in found if _WORD.search(paragraph)]
 
 
+_STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left
+    ("comments, references and tags", lambda text, page, _: resolve_extensions(clean_input(text), page.formulas)),
+    ("templates", lambda text, page, _: expand_templates(text, page)),
+    ("language variants", lambda text, page, _: resolve_variants(text, page.language, page.variant)),
+    ("tables and switches", lambda text, _, __: drop_switches(drop_tables(text))),
+    ("links", lambda text, _, namespaces: resolve_links(text, Namespaces.build(namespaces))),
+)
+
+
 def _resolved(text: str, page: PageContext, namespaces: Mapping[str, int] | None) -> str:
     """Return wikitext in which tags, templates, tables and links are what they show."""
-    text = resolve_extensions(clean_input(text), page.formulas)
-    text = expand_templates(text, page)
-    text = resolve_variants(text, page.language, page.variant)
-    text = drop_switches(drop_tables(text))
-    return resolve_links(text, Namespaces.build(namespaces))
+    for _, step in _STEPS:
+        text = step(text, page, namespaces)
+    return text
+
+
+def resolution_steps(
+    wikitext: str, *, title: str, language: str, namespaces: Mapping[str, int] | None, variant: str, templates: Templates | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of each step of `extract_paragraphs` before lines become paragraphs, and the text that it leaves.
+
+    Marks of what has left the text are blank in it.
+    """
+    page = PageContext(title, language, variant, templates, Counter(), Formulas("text", Counter()))
+    text = wikitext
+    for name, step in _STEPS:
+        text = step(text, page, namespaces)
+        yield name, _MARKS.sub("", unshield(text))
 
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:

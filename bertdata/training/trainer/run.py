@@ -17,6 +17,7 @@ from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
 from ...report.metrics import NAME, Metrics, Record, Window, describe, read_metrics
+from ...report.page import REPORT, write_report
 from ..loader import batches
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
@@ -45,7 +46,7 @@ def train(
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
-    """Train as `config`, or a TOML file, tells; write checkpoints, metrics.jsonl and curve.svg into `output`.
+    """Train as `config`, or a TOML file, tells; write checkpoints, metrics.jsonl, curve.svg and report.html into `output`.
 
     `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is asked as a step begins
     and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a loss that is not finite.
@@ -57,7 +58,7 @@ def train(
     with joined() as world, contextlib.ExitStack() as stack:
         recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
         if world.rank == 0:
-            ours = (NAME, curve.NAME, "tensorboard", "checkpoint-")
+            ours = (NAME, curve.NAME, REPORT, "tensorboard", "checkpoint-")
             stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
         world.wait()
         return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
@@ -85,6 +86,7 @@ class _Run:
         last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
         if self.metrics:
             curve.draw(self.output)
+            write_report(self.output)
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
 
     def _train(self, part: Part) -> bool:

@@ -1,0 +1,198 @@
+"""Follow one document from its wikitext to the rows it is in: what each step removed, sentences, pieces, rows and masks."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..config import CorpusConfig
+from ..dataset import manifest, shards
+from ..dataset.staging import steady
+from ..errors import UsageError
+from ..io import files
+from ..records import FileRange, Page
+from ..report.explain import explain, named_rows
+from ..report.rows_with import rows_with
+from ..report.trace import Change, Row, Step, Trace
+from ..sources import SUFFIXES, dumps, inputs
+from ..sources.dumps import multistream
+from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
+from ..tokens import vocab
+from ..tokens.encoder import Encoder
+
+__all__ = ["trace"]
+
+_LINES = 4_000  # lines of a page that are compared; a longer one is told of as a whole
+_AROUND = 30  # characters shown on each side of what differs
+_PROBE = 6  # pieces of a sentence, at the least, by which a row is found
+_SENTENCES, _ROWS = 400, 20  # sentences that are looked for, and rows that are told of
+
+
+def trace(
+    corpus: str | Path,
+    name: str,
+    *,
+    wikipedia: str | Path | Sequence[str | Path] = (),
+    vocab: str | Path | None = None,
+    pairs: str | Path | None = None,
+) -> Trace:
+    """Follow a document from where it came from to the rows that it is in.
+
+    Args:
+        corpus: Directory that `build_corpus` has written.
+        name: The document's id, such as ``enwiki:12``, or its title.
+        wikipedia: The dumps that the corpus was made from, to see the page's wikitext and what was removed of it.
+        vocab: Directory of a vocabulary, to see the pieces of its sentences; that of `pairs` if not given.
+        pairs: Directory that `make_pairs` has written, to see the rows it is in.
+
+    Returns:
+        What became of it, as a `Trace`.
+
+    Raises:
+        UsageError: Nothing of this name is known.
+        NoInputError: A directory holds no data set.
+
+    Example:
+        >>> from bertdata import build_corpus
+        >>> from bertdata.sample import sample
+        >>> corpus = build_corpus(wikipedia=sample(), output=here / "corpus", workers=1)
+        >>> found = trace(corpus.path, "sampleenwiki:107", wikipedia=sample())
+        >>> found.title, found.steps[1].name, found.paragraphs[0][0][:32]
+        ('River Ellyn', 'templates', 'The River Ellyn rises on Cold Mo')
+    """
+    directory = files.to_path(str(corpus))
+    with steady(directory):
+        made = manifest.read(directory, "documents")
+        config = CorpusConfig.of(made["config"])
+        document = _document(directory, made, name)
+        page = _page(wikipedia, document["id"] if document else name, document["title"] if document else name)
+        fate: list[str] = []
+        try:
+            for line in explain(directory, made, document["id"] if document else page[0].id if page else name):
+                fate.append(line)
+        except UsageError:
+            if page is None:
+                raise
+    steps, lost = _steps(page, config) if page else ([], [])
+    known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
+    paragraphs = _paragraphs(document) if document else []
+    sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
+    pieces, rows = _tokens(sentences, vocab, pairs)
+    text = page[0].text if page else ""
+    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows)
+
+
+def _document(directory: Path, made: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """Return the first document of this id or title."""
+    for shard in made["shards"]:
+        for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
+            for at in named_rows(batch, name):
+                found: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+                return found
+    return None
+
+
+def _paragraphs(document: dict[str, Any]) -> list[list[str]]:
+    starts = document["paragraph_starts"]
+    ends = [*starts[1:], len(document["sentences"])]
+    return [document["sentences"][start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str) -> tuple[Page, dumps.Site] | None:
+    """Find a page in dumps, by their indexes where these lie beside them."""
+    patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
+    if not patterns:
+        return None
+    wiki, _, number = id.rpartition(":")
+    for name, path in inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`"):
+        site = dumps.read_site(path)
+        if number.isdigit() and wiki != site.dbname:
+            continue
+        index = multistream.find_index(path)
+        start = multistream.find_stream(index, number if number.isdigit() else "", title) if index else 0
+        if start is not None:
+            end = start + 1 if index else files.size(path)  # a stream that begins before the end of its part is read whole
+            for page in dumps.read_pages(FileRange(name, path, start, end), site, CorpusConfig().max_page_bytes):
+                if isinstance(page, Page) and (page.id == id or page.title == title):
+                    return page, site
+    raise UsageError(f"{id}: the dumps that were given hold no such page: give those that the corpus was made from")
+
+
+def _steps(found: tuple[Page, dumps.Site], config: CorpusConfig) -> tuple[list[Step], list[tuple[str, int]]]:
+    """Return what each step of extraction did to a page, and the templates that gave no words."""
+    page, site = found
+    table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
+    about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
+    about |= {"variant": config.variant, "templates": table}
+    lost: Counter[str] = Counter()
+    options: dict[str, Any] = {"definition_lists": config.definition_lists, "math": config.math, "dropped": lost}
+    paragraphs = extract_paragraphs(page.text, **about, **options)
+    texts = [("", page.text), *resolution_steps(page.text, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
+    steps = [
+        Step(name, len(before) - len(after), list(_changes(before, after)))
+        for (_, before), (name, after) in zip(texts, texts[1:], strict=False)
+    ]
+    return steps, sorted(lost.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _changes(before: str, after: str) -> Iterator[Change]:
+    """Yield the lines that differ, those that stand together as one."""
+    old, new = ([line for line in text.split("\n") if line.strip()] for text in (before, after))
+    if max(len(old), len(new)) > _LINES:
+        yield Change(before, after)
+        return
+    for kind, start, end, at, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and end - start == to - at:
+            yield from map(_focused, old[start:end], new[at:to])
+        elif kind != "equal":
+            yield Change("\n".join(old[start:end]), "\n".join(new[at:to]))
+
+
+def _focused(before: str, after: str) -> Change:
+    """Leave out the parts of two lines that are alike, but for what stands right beside the difference.
+
+    >>> _focused("x" * 100 + "<!-- a --> b", "x" * 100 + " b").before[-24:]
+    'xxxxxxxxxxxx<!-- a --> b'
+    """
+    first = len(os.path.commonprefix([before, after]))
+    last = len(os.path.commonprefix([before[first:][::-1], after[first:][::-1]]))
+    start, rest = max(0, first - _AROUND), max(0, last - _AROUND)
+
+    def shown(line: str) -> str:
+        return f"{'…' if start else ''}{line[start : len(line) - rest]}{'…' if rest else ''}"
+
+    return Change(shown(before), shown(after))
+
+
+def _tokens(sentences: list[str], vocabulary: str | Path | None, pairs: str | Path | None) -> tuple[list[list[str]], list[Row]]:
+    """Return the pieces of sentences, and the rows in which one of them stands."""
+    where = vocabulary if vocabulary is not None else pairs
+    if where is None or not sentences:
+        return [], []
+    known = vocab.read(files.to_path(str(where)))
+    ids, ends = Encoder(known.tokenizer(), len(known.pieces)).encode(sentences)
+    cut = np.split(ids, ends[:-1])
+    pieces = [[known.pieces[i] for i in own] for own in cut]
+    return pieces, [] if pairs is None else list(_rows(files.to_path(str(pairs)), cut))
+
+
+def _rows(directory: Path, sentences: list[Any]) -> Iterator[Row]:
+    """Yield the rows that hold a sentence's pieces one behind the other, in masked rows what stood there."""
+    probes = {own.tobytes() for own in sentences[:_SENTENCES] if len(own) >= _PROBE}
+    made = manifest.read(directory, "pairs")
+    before, told = 0, 0
+    for shard in made["shards"]:
+        for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
+            for row in rows_with(batch, probes):
+                yield Row(before + row, batch.slice(row, 1).to_pylist()[0])
+                told += 1
+                if told == _ROWS:
+                    return
+            before += batch.num_rows
+            del batch

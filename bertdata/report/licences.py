@@ -1,0 +1,67 @@
+"""What a data card says of rights: the licence of each source, whom to name, and how to cite the data set."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from .words import cell, count
+
+__all__ = ["citation", "told"]
+
+_DUMP = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # of a wiki, of a day
+_NAMED = 20  # dumps that are named
+_WIKI = (
+    "The text of wikis is by the contributors of their pages.  CC BY-SA (4.0 for Wikipedia, "
+    "https://creativecommons.org/licenses/by-sa/4.0/) asks that who passes it on names them, links to the licence, says what was "
+    "changed, and gives what is made of the text the same licence.  {named}{where}  What was changed: markup, tables, lists, "
+    "notes and headings were removed, templates and formulas written out, and paragraphs cut into sentences."
+)
+
+
+def told(manifest: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines on the licence of each source, with what it asks for."""
+    inputs = manifest.get("corpus", manifest)["inputs"]
+    licences = Counter((entry["source"], entry["licence"]) for entry in inputs)
+    if not licences:
+        return
+    yield from ("", "## Licences", "", "| source | licence | inputs |", "|---|---|---|")
+    yield from (f"| {cell(source)} | {cell(licence)} | {number:,} |" for (source, licence), number in licences.items())
+    if further := manifest.get("corpus", {}).get("further_inputs", 0):
+        yield from ("", f"These are of {len(inputs):,} inputs; {further:,} more are in the manifest of the corpus.")
+    if "wikipedia" in (source for source, _ in licences):
+        dumps = _dumps(inputs)
+        more = f" and {len(dumps) - _NAMED} more" if len(dumps) > _NAMED else ""
+        named = f"Dumps: {', '.join(dumps[:_NAMED])}{more}.  " if dumps else ""
+        where = "Each document's `url` leads to its page, whose history names its authors."
+        if manifest["kind"] == "pairs":
+            where = "The corpus has the address of each page, whose history names its authors."
+        yield from ("", _WIKI.format(named=named, where=where))
+    if "books" in (source for source, _ in licences):
+        yield from (
+            "",
+            "Books have the rights that each states, which may differ by country.",
+        )
+
+
+def citation(manifest: dict[str, Any], digest: str) -> Iterator[str]:
+    """Yield how to cite a data set, which its shards' digest tells from every other one."""
+    inputs = manifest.get("corpus", manifest)["inputs"]
+    sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry["source"] for entry in inputs if entry["source"] != "wikipedia")]
+    kind = {"documents": "Documents", "pairs": "Rows"}[manifest["kind"]]
+    title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
+    yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
+    made = f"made with bertdata {manifest['versions']['bertdata']}, {count(manifest['rows'], 'row')}"
+    yield from (f"  note = {{{made}; SHA-256 of the shards: {digest}}}", "}", "```")
+
+
+def _dumps(inputs: list[dict[str, Any]]) -> list[str]:
+    """Name the wikis of dumps, with their days.
+
+    >>> _dumps([{"name": "enwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia"}])
+    ['enwiki 2026-11-01']
+    """
+    found = (match for entry in inputs if entry["source"] == "wikipedia" and (match := _DUMP.match(entry["name"].split("/")[-1])))
+    return list(dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in found))

@@ -1,0 +1,149 @@
+"""Charts of a report, as SVG whose colours are the page's: distributions, and lines over steps.
+
+Each is 400 units wide, so its letters are as large as the page's on a telephone and a little larger on a desk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..drawing import Panel, Points, ticks
+from .markup import Html, join, number, percent, tag
+
+__all__ = ["WIDTH", "by_doubling", "figure", "histogram", "label", "lines", "svg", "up_to"]
+
+WIDTH = 400
+_HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 44, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
+_MOST_LABELS = 7
+Values = npt.NDArray[Any]
+
+
+def figure(title: str, drawing: Html, note: object = "") -> Html:
+    """Return a chart with its title, and a line of figures below it."""
+    return tag("figure", tag("h3", title) if title else "", drawing, tag("figcaption", note) if note else "")
+
+
+def label(x: float, y: float, *words: object, kind: str = "", anchor: str = "") -> Html:
+    """Return a text in a chart."""
+    return tag("text", *words, x=f"{x:.1f}", y=f"{y:.1f}", class_=kind or None, text_anchor=anchor or None)
+
+
+def svg(height: float, told: str, *parts: Html) -> Html:
+    """Return a drawing; `told` is what a reader of screens says of it."""
+    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {height:.0f}", role="img", aria_label=told)
+
+
+def by_doubling(values: Sequence[Values], most: int = 18) -> Values:
+    """Return edges of bins that double, from the least value to the largest.
+
+    >>> by_doubling([np.array([3, 9])]).tolist()
+    [2, 4, 8, 16]
+    """
+    known = [each for each in values if len(each)]
+    low = max(0, int(np.log2(max(1, min(int(each.min()) for each in known))))) if known else 0
+    high = int(np.log2(max(1, max(int(each.max()) for each in known)))) + 1 if known else 1
+    return 1 << np.arange(max(low, high - most), max(high, low + 1) + 1)
+
+
+def up_to(most: int, bins: int = 16) -> Values:
+    """Return edges of equal bins from 1 to a length.
+
+    >>> up_to(128, 4).tolist()
+    [1, 33, 65, 97, 129]
+    """
+    return 1 + np.unique(np.round(np.linspace(0, most, min(bins, most) + 1)).astype(int))
+
+
+def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, Values]]) -> Html:
+    """Return the distribution of whole numbers over bins, of one or two series, with medians and largest values below."""
+    shares = [np.histogram(np.clip(values, edges[0], edges[-1] - 1), edges)[0] / max(1, len(values)) for _, values in series]
+    bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
+    high = ticks(0.0, max((float(share.max(initial=0)) for share in shares), default=0.0) or 1.0, 3)
+    parts = _scale(high, bottom, percent_of=True)
+    step = across / (len(edges) - 1)
+    wide = step * 0.86 / max(1, len(series))
+    for place, share in enumerate(shares):
+        for at, value in enumerate(share.tolist()):
+            if value:
+                tall = max(0.8, (bottom - _TOP) * value / high[-1])
+                x = _LEFT + step * at + step * 0.07 + wide * place
+                size = {"x": f"{x:.1f}", "y": f"{bottom - tall:.1f}", "width": f"{wide:.1f}", "height": f"{tall:.1f}"}
+                parts.append(tag("rect", **size, class_=f"s{place}"))
+    every = -(-len(edges) // _MOST_LABELS)
+    for at in range(0, len(edges), every):
+        anchor = "end" if at == len(edges) - 1 else "middle"
+        parts.append(label(_LEFT + step * at, bottom + 18, _brief(int(edges[at])), kind="f", anchor=anchor))
+    parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
+    told = "; ".join(f"{name}{': ' if name else ''}{_spread(values)}" for name, values in series if len(values))
+    return figure(title, svg(_HEIGHT, f"{title}: {told}", *parts), told)
+
+
+def _spread(values: Values) -> str:
+    half, most = np.percentile(values, [50, 95])
+    return f"median {number(round(float(half)))}, 95 % up to {number(round(float(most)))}, longest {number(int(values.max()))}"
+
+
+def _brief(value: int) -> str:
+    """Write a number in few characters.
+
+    >>> [_brief(value) for value in (512, 4096, 65536, 2097152)]
+    ['512', '4k', '66k', '2.1M']
+    """
+    if value < 1000:
+        return str(value)
+    return f"{value / 1000:.0f}k" if value < 1_000_000 else f"{value / 1_000_000:.2g}M"
+
+
+def _scale(high: Sequence[float], bottom: float, *, percent_of: bool) -> list[Html]:
+    """Draw the lines of a grid from `high[0]`, at the bottom, up to the last, with their values."""
+    parts = []
+    for value in high:
+        y = bottom - (bottom - _TOP) * (value - high[0]) / (high[-1] - high[0])
+        parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}", class_="axis" if value == high[0] else "grid"))
+        written = f"{100 * value:g} %" if percent_of else f"{value:g}"
+        parts.append(label(_LEFT - 6, y + 4, written, kind="f", anchor="end"))
+    return parts
+
+
+def lines(panel: Panel, axis: str) -> Html:
+    """Return the lines of a panel, whose first is drawn thin, over steps from 0."""
+    values = [y for line in panel.lines for _, y in line.points] + ([panel.across[1]] if panel.across else [])
+    if not values:
+        return Html("")
+    high = ticks(0.0 if panel.zero else min(values), max(values), 4)
+    last = max(x for line in panel.lines for x, _ in line.points)
+    bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
+
+    def place(points: Points) -> list[tuple[float, float]]:
+        rise = (bottom - _TOP) / (high[-1] - high[0])
+        return [(_LEFT + across * x / max(last, 1e-9), bottom - rise * (y - high[0])) for x, y in points]
+
+    parts = _scale(high, bottom, percent_of=panel.percent)
+    for value in (value for value in ticks(0, last, 4) if value <= last):
+        anchor = "end" if value > 0.95 * last else "middle"
+        parts.append(label(_LEFT + across * value / max(last, 1e-9), bottom + 18, _brief(int(value)), kind="f", anchor=anchor))
+    if panel.across:
+        parts.append(_line(place([(0, panel.across[1]), (last, panel.across[1])]), "l2"))
+    for at, line in enumerate(panel.lines):
+        parts.append(_line(place(line.points), f"l{min(at, 1)}"))
+        if line.marked:
+            parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{min(at, 1)}") for x, y in place(line.points)]
+    parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
+    ends = [f"{line.name} ends at {_end(line.points[-1][1], panel)}" for line in panel.lines if line.points]
+    ends += [f"{panel.across[0]} {_end(panel.across[1], panel)}"] if panel.across else []
+    colours = ("blue", "orange")
+    told = [f"{each}, {colours[at]}" if at < len(panel.lines[:2]) else f"{each}, dashed" for at, each in enumerate(ends)]
+    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {'; '.join(ends)}", *parts), join("; ".join(told)))
+
+
+def _line(points: Points, kind: str) -> Html:
+    return tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_=kind)
+
+
+def _end(value: float, panel: Panel) -> str:
+    tell: Callable[[float], str] = percent if panel.percent else number
+    return tell(value)

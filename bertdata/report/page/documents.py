@@ -1,0 +1,147 @@
+"""The report of a corpus: what became of pages, sources and languages, lengths, what was lost, and documents to read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ..words import size
+from .charts import by_doubling, histogram
+from .flow import flow, stages_of
+from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
+from .sample import Documents, entries, read_documents
+from .section import Made, Section, counted, figures
+
+__all__ = ["key_figures", "sections", "sources_and_languages"]
+
+_SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
+
+
+def key_figures(made: Made) -> Html:
+    """Return the figures that come first."""
+    manifest = made.manifest
+    sources = manifest["sources"].values()
+    known = [
+        ("documents", f"{manifest['rows']:,}"),
+        ("text", size(sum(shard["text_bytes"] for shard in manifest["shards"]))),
+        ("words", f"{sum(source.get('words', 0) for source in sources):,}"),
+        ("languages", f"{len({code for source in sources for code in source.get('languages', {})}):,}"),
+    ]
+    return figures(known)
+
+
+def sections(made: Made) -> Iterator[Section]:
+    """Yield the sections of a corpus."""
+    manifest = made.manifest
+    yield Section("flow", "What became of it", flow(stages_of("", manifest["counts"])))
+    if manifest["sources"]:
+        yield Section("sources", "Sources and languages", sources_and_languages(manifest["sources"]))
+    found = read_documents(made.directory, manifest)
+    if found is not None and len(found.per_document):
+        yield Section("lengths", "Lengths", _lengths(found, manifest))
+    if body := _lost(made):
+        yield Section("lost", "What was lost", body)
+    if found is not None and len(found.per_document):
+        yield Section("samples", "Documents", join(*map(_document, _varied(found))))
+
+
+def sources_and_languages(sources: dict[str, Any]) -> Html:
+    """Return the tables of what each source and each language gave."""
+    columns = (Column("Source"), *(Column(name, numbers=True) for name in ("Documents", "Text", "Share")), Column(""))
+    rows = [
+        (name, f"{s['documents']:,}", size(s["text_bytes"]), percent(s["share"]), bar(s["share"])) for name, s in sources.items()
+    ]
+    spoken: dict[str, Counter[str]] = {}
+    for source in sources.values():
+        for code, counts in source.get("languages", {}).items():
+            spoken.setdefault(code, Counter()).update(counts)
+    order = sorted(spoken, key=lambda code: (-spoken[code]["characters"], code))
+    total = sum(spoken[code]["characters"] for code in order) or 1
+    told = [
+        (code or "unknown", *(f"{spoken[code][key]:,}" for key in ("documents", "words", "characters")))
+        + (bar(spoken[code]["characters"] / total),)
+        for code in order[:_LANGUAGES]
+    ]
+    heads = (Column("Language"), *(Column(name, numbers=True) for name in ("Documents", "Words", "Characters")), Column(""))
+    more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
+    note = f"Words are what stands between white space, so Chinese and Japanese have few; bars are shares of characters.{more}"
+    return join(table("By source", columns, rows), table("By language", heads, told), tag("p", note, class_="faint"))
+
+
+def _lengths(found: Documents, manifest: dict[str, Any]) -> Html:
+    read = len(found.per_document)
+    what = "all documents" if read == manifest["rows"] else f"{read:,} of {manifest['rows']:,} documents, spread over the shards"
+    pictures = (
+        histogram("Sentences in a document", "sentences", by_doubling([found.per_document]), [("", found.per_document)]),
+        histogram("Characters in a document", "characters", by_doubling([found.characters]), [("", found.characters)]),
+        histogram("Characters in a sentence", "characters", by_doubling([found.sentences]), [("", found.sentences)]),
+    )
+    return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"))
+
+
+def _lost(made: Made) -> Html:
+    """Return what templates and formulas lost, and examples of what was rejected or dropped."""
+    manifest, parts = made.manifest, []
+    templates = manifest["dropped_templates"]
+    if templates["calls"]:
+        told = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
+        told += "The most frequent are below; bertdata templates DUMP shows a line in which each stands."
+        names = [(foreign(name, most=60), count) for name, count in templates["most_frequent"][:_NAMES]]
+        parts += [tag("h3", "Templates"), tag("p", told), counted("", "Template", names, "Calls")]
+    formulas = manifest["formulas"]
+    if found := sum(formulas["found"].values()):
+        written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]
+        told = f"{found:,} formulas were found and {written:,} written; {sentences:,} sentences went with the others."
+        parts += [tag("h3", "Formulas"), tag("p", told)]
+    for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
+        rows = [
+            (
+                reason,
+                foreign(str(each.get("id", "")), most=80),
+                foreign(str(each.get("where") or each.get("detail") or "–"), most=120),
+            )
+            for reason, own in sorted(entries(made.directory, manifest, kind).items())
+            for each in own
+        ]
+        if rows:
+            total = sum(file["rows"] for file in manifest[kind])
+            caption = f"{len(rows):,} of {total:,}; all are listed in {'rejects' if kind == 'rejects' else 'dropped'}/"
+            parts += [tag("h3", title), table(caption, ("Reason", "Record", "Where or why"), rows)]
+    return join(*parts)
+
+
+def _varied(found: Documents) -> list[dict[str, Any]]:
+    """Choose documents to show: of each source and language one, and others spread evenly."""
+    table = found.table
+    first: dict[tuple[str, str], int] = {}
+    kinds = zip(table.column("source").to_pylist(), table.column("language").to_pylist(), strict=True)
+    for place, kind in enumerate(kinds):
+        first.setdefault(kind, place)
+    spread = [place * table.num_rows // _SHOWN for place in range(_SHOWN)]
+    chosen = list(dict.fromkeys([*list(first.values())[:_SHOWN], *spread]))[: min(_SHOWN, table.num_rows)]
+    return [_head(table.slice(place, 1)) for place in sorted(chosen)]
+
+
+def _head(row: Any) -> dict[str, Any]:
+    """Read a document with its first sentences only: a book has a million."""
+    told = {name: row.column(name)[0].as_py() for name in ("id", "source", "language", "title", "url", "paragraph_starts")}
+    sentences = row.column("sentences")[0].values
+    return told | {"sentences": sentences[:_SENTENCES].to_pylist(), "of": len(sentences)}
+
+
+def _document(document: dict[str, Any]) -> Html:
+    language, starts = document["language"], set(document["paragraph_starts"])
+    told = f"{document['id']} · {language or 'language unknown'} · {number(document['of'])} sentences"
+    paragraphs: list[list[str]] = []
+    for place, sentence in enumerate(document["sentences"]):
+        if place in starts or not paragraphs:
+            paragraphs.append([])
+        paragraphs[-1].append(sentence)
+    gap = "" if language in ("zh", "ja") else " "
+    body = [tag("p", foreign(gap.join(short(each, 400) for each in own), language, 1200)) for own in paragraphs]
+    more = document["of"] - len(document["sentences"])
+    rest = tag("p", f"… {more:,} more", class_="faint") if more else ""
+    return tag(
+        "article", tag("h3", foreign(document["title"], language, 200)), tag("p", foreign(told), class_="faint"), *body, rest
+    )

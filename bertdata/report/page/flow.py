@@ -1,0 +1,127 @@
+"""The picture of what became of everything that went in: bands as wide as counts, each loss with its name.
+
+A stage is a bar of what came in; what it kept goes on down, and each reason for which something was left out turns aside.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from .charts import WIDTH, figure, label, svg
+from .markup import Column, Html, bar, join, number, percent, short, table, tag
+
+__all__ = ["Stage", "flow", "losses", "stages_of"]
+
+_ACROSS, _EDGE, _ROW = 120, 9, 19  # of the bars; _ROW is the height of a name
+_NAMES = WIDTH - _ACROSS - 30  # where names are written
+_MOST = 9  # reasons named in the picture; the table has all
+_LETTER = 6.6  # units; a Chinese character has twice as many
+
+
+class Stage(NamedTuple):
+    """A stage: whose it is, its name, what went in and what came out, and (name, count, whether it was broken) of each loss."""
+
+    group: str
+    name: str
+    entered: int
+    left: int
+    lost: list[tuple[str, int, bool]]
+
+
+def stages_of(group: str, counts: Sequence[dict[str, Any]]) -> list[Stage]:
+    """Return the stages of a manifest, the largest losses first."""
+    found = []
+    for stage in counts:
+        lost = [(name, count, key == "rejected") for key in ("dropped", "rejected") for name, count in stage[key].items()]
+        lost.sort(key=lambda each: (-each[1], each[0]))
+        found.append(Stage(group, stage["stage"], stage["in"], stage["out"], lost))
+    return found
+
+
+def flow(stages: Sequence[Stage]) -> Html:
+    """Return the picture of stages, those of a group one below the other, and the table of their losses."""
+    parts: list[Html] = []
+    y = 4.0
+    for group, own in groupby(stages, key=lambda stage: stage.group):
+        if group:
+            parts.append(label(0, y + 12, group, kind="f"))
+            y += 22
+        for stage in own:
+            drawn, y = _stage(stage, y)
+            parts += drawn
+    told = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
+    picture = svg(y, f"What became of everything: {told}", *parts)
+    return tag("div", figure("", picture), losses(stages), class_="pair")
+
+
+def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
+    """Draw a stage whose upper edge is at `y`; return it and where it ends."""
+    shown = stage.lost if len(stage.lost) <= _MOST else stage.lost[: _MOST - 1]
+    if rest := stage.lost[len(shown) :]:
+        shown = [*shown, (f"{len(rest)} other reasons", sum(count for _, count, _ in rest), False)]
+    scale = _ACROSS / max(1, stage.entered)
+    kept = stage.left * scale
+    top = y + 20
+    bottom = top + _EDGE + (_ROW * len(shown) + 10 if shown else 14)
+    entered = join(tag("tspan", stage.name, class_="b"), f"  {stage.entered:,} in")
+    parts = [label(0, y + 13, entered)]
+    if stage.left:
+        parts.append(tag("path", d=f"M0 {top + _EDGE}H{max(kept, 0.8):.1f}V{bottom:.1f}H0Z", class_="keep"))
+    right = float(_ACROSS)
+    for place, (name, count, broken) in enumerate(shown):
+        left = max(kept, right - count * scale)
+        middle = top + _EDGE + _ROW * (place + 0.5) + 2
+        parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle))
+        told = f"{number(count)} ({percent(count / max(1, stage.entered))})"
+        room = int((_NAMES - _LETTER * (len(told) + 1)) / _LETTER)
+        parts.append(label(_ACROSS + 26, middle + 4, f"{_fitting(name, room)} {told}", kind="r" if broken else "d"))
+        right = left
+    parts.append(_rect(0, top, _ACROSS, "edge"))
+    parts.append(_rect(0, bottom, max(kept, 0.8) if stage.left else 0, "edge"))
+    share = "all" if stage.left == stage.entered else percent(stage.left / max(1, stage.entered))
+    parts.append(label(0, bottom + _EDGE + 15, f"{stage.left:,} kept ({share})"))
+    return parts, bottom + _EDGE + 38
+
+
+def _rect(x: float, y: float, width: float, kind: str) -> Html:
+    return tag("rect", x=x, y=f"{y:.1f}", width=f"{width:.1f}", height=_EDGE, class_=kind)
+
+
+def _turn(left: float, right: float, top: float, middle: float) -> Html:
+    """Draw a band that goes down and turns to the right, and gets no wider there than a line of text."""
+    half = max(1.0, min(13.0, right - left) / 2)
+    low, high, end = middle + half, middle - half, _ACROSS + 20
+    path = f"M{left:.1f} {top:.1f}C{left:.1f} {low:.1f} {left:.1f} {low:.1f} {end} {low:.1f}V{high:.1f}"
+    return tag("path", d=f"{path}C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z", class_="lost")
+
+
+def _fitting(name: str, room: int) -> str:
+    """Cut a name to a width, of which a wide character takes two.
+
+    >>> _fitting("redirect", 20), _fitting("青山县行政区划", 8)
+    ('redirect', '青山县…')
+    """
+    widths = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in name]
+    if sum(widths) <= room:
+        return name
+    taken = 0
+    for place, width in enumerate(widths):
+        taken += width
+        if taken >= room:
+            return short(name, max(2, place + 1)) if place else "…"
+    return name
+
+
+def losses(stages: Sequence[Stage]) -> Html:
+    """Return a table of what was left out, by stage and reason."""
+    columns = (Column("Stage"), Column("Left out for"), Column("Number", numbers=True), Column("Share", numbers=True), Column(""))
+    rows = []
+    for stage in stages:
+        for name, count, broken in stage.lost:
+            share = count / max(1, stage.entered)
+            why = join(name, " (broken)" if broken else "")
+            rows.append((stage.name, why, f"{count:,}", percent(share), bar(share, "broken" if broken else "drop")))
+    return table("Everything that was left out", columns, rows)

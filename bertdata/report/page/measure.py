@@ -1,0 +1,120 @@
+"""Figures of rows that were read: what tells a label that should not, how masks are shared out, how full rows are."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...config import LABEL_1, PairsConfig
+from ...rows import masking
+from ...wordpiece import IGNORED
+from .sample import Rows
+
+__all__ = ["Masks", "Pairs", "auc", "masks_of", "padding_by_width", "pairs_of"]
+
+_MASKED = 2_048  # rows that are masked to see how
+Array = npt.NDArray[Any]
+
+
+class Pairs(NamedTuple):
+    """Pairs that were read, parts of packed rows each by itself: labels [P], lengths of A and B [P], places in the shard [P]."""
+
+    labels: Array
+    a: Array
+    b: Array
+    places: Array
+
+
+class Masks(NamedTuple):
+    """Masks of rows: all ids, unmasked; ids that are shown and those that stood there, with their rows and places."""
+
+    ids: Array
+    rows: Array
+    places: Array
+    shown: Array
+    wanted: Array
+    maskable: int
+
+
+def auc(values: Array, labels: Array) -> tuple[float, float]:
+    """Return how well values tell label 1 from 0, as the area under the curve, and its standard error under chance.
+
+    0.5 is chance.  The area is U over the number of pairs of rows, and the error that of U (Mann and Whitney 1947).
+
+    >>> auc(np.array([1, 2, 3, 4]), np.array([0, 0, 1, 1]))[0], auc(np.array([5, 5]), np.array([0, 1]))[0]
+    (1.0, 0.5)
+    """
+    ones = int(labels.sum())
+    zeros = len(labels) - ones
+    if not ones or not zeros:
+        return 0.5, 0.5
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    area = (ranks[inverse][labels == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros)
+    return float(area), float(np.sqrt((ones + zeros + 1) / (12 * ones * zeros)))
+
+
+def pairs_of(rows: Rows, config: PairsConfig) -> Pairs | None:
+    """Return the pairs in rows; None where rows are none."""
+    if config.objective not in LABEL_1:
+        return None
+    types, ends = rows.flat("token_type_ids")
+    if config.pack:
+        starts, of_row = rows.flat("document_starts")
+        begins = starts + np.repeat(ends[:-1], np.diff(of_row))
+        labels, places = rows.flat("next_sentence_label")[0], np.repeat(rows.places, np.diff(of_row))
+    else:
+        begins, places = ends[:-1], rows.places
+        labels = rows.table.column("next_sentence_label").to_numpy()
+    edges = np.append(begins, ends[-1]).astype(np.int64)
+    ones = np.concatenate([[0], np.cumsum(types == 1)])
+    b = ones[edges[1:]] - ones[edges[:-1]]
+    return Pairs(labels, np.diff(edges) - b, b, places)
+
+
+def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[int, float, float]]:
+    """Return (width, share of rows, share of padding) where a row is padded to the least of so many widths that holds it.
+
+    >>> padding_by_width(np.array([2, 4, 8, 8]), 8, 2)
+    [(4, 0.5, 0.25), (8, 0.5, 0.0)]
+    """
+    widths = np.unique(np.ceil(np.arange(1, steps + 1) * most / steps).astype(int))
+    of = np.searchsorted(widths, lengths)
+    found = []
+    for place, width in enumerate(widths.tolist()):
+        own = lengths[of == place]
+        if len(own):
+            found.append((width, len(own) / len(lengths), 1 - float(own.sum()) / (len(own) * width)))
+    return found
+
+
+def masks_of(rows: Rows, config: PairsConfig, pieces: list[str], seed: int, epoch: int = 0) -> Masks | None:
+    """Return the masks of rows: those they were stored with, or those of an epoch; None for an objective without any."""
+    if config.objective == "causal":
+        return None
+    ids, ends = rows.flat("input_ids")
+    vocabulary = masking.mask_vocabulary(pieces)
+    if config.masking == "static":
+        places, of_row = rows.flat("masked_lm_positions")
+        wanted = rows.flat("masked_lm_labels")[0].astype(np.int64)
+        at = places.astype(np.int64) + np.repeat(ends[:-1], np.diff(of_row))
+        whole = ids.astype(np.int64)
+        whole[at] = wanted
+        row = np.repeat(np.arange(len(ends) - 1), np.diff(of_row))
+        return Masks(whole, row, places, ids[at], wanted, int(vocabulary.maskable[whole].sum()))
+    count = min(_MASKED, len(ends) - 1)
+    width = int(np.diff(ends[: count + 1]).max(initial=1))
+    padded = np.full((count, width), pieces.index("[PAD]"), np.int64)
+    for number in range(count):
+        padded[number, : ends[number + 1] - ends[number]] = ids[ends[number] : ends[number + 1]]
+    most = masking.predictions_per_row(config.max_seq_length)
+    masked, positions, labels = masking.mask(
+        padded, vocabulary, seed=seed, epoch=epoch, rows=rows.numbers[:count], max_predictions=most
+    )
+    row, column = np.nonzero(labels != IGNORED)
+    places = positions[row, column]
+    return Masks(
+        ids[: ends[count]], row, places, masked[row, places], labels[row, column], int(vocabulary.maskable[padded].sum())
+    )

@@ -1,0 +1,76 @@
+"""What the parts of a report have in common: a section of the page, and the data set that it tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...dataset.staging import STATE
+from ...io.files import is_local, read_json
+from ...tokens import vocab
+from .markup import Column, Html, bar, join, number, table, tag
+
+__all__ = ["Made", "Section", "counted", "figures", "timings"]
+
+
+class Section(NamedTuple):
+    """A section of the page: its short name, its title and what it holds."""
+
+    name: str
+    title: str
+    body: Html
+
+
+@dataclass(frozen=True)
+class Made:
+    """A data set that a report tells of: where it is, its manifest, and under which name it is told of."""
+
+    directory: Path
+    manifest: dict[str, Any]
+    name: str = ""
+
+    @cached_property
+    def vocabulary(self) -> vocab.Vocabulary:
+        """The vocabulary that lies in it."""
+        return vocab.read(self.directory)
+
+
+def figures(known: Sequence[tuple[str, str]]) -> Html:
+    """Return a few figures, large, each with what it is."""
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value), class_="tile") for name, value in known), class_="tiles")
+
+
+def counted(caption: str, what: str, counts: Sequence[tuple[object, float]], unit: str = "Number") -> Html:
+    """Return a table of names and counts, with bars as long as the share of the largest."""
+    most = max((count for _, count in counts), default=1) or 1
+    rows = [(name, number(count), bar(count / most)) for name, count in counts]
+    return table(caption, (Column(what), Column(unit, numbers=True), Column("")), rows)
+
+
+def timings(directory: Path) -> Section | None:
+    """Tell how long the stages of a run took, where its state says so; it is no part of a data set's bytes."""
+    path = directory / STATE / "timings.json"
+    told = read_json(path) if is_local(path) else None
+    stages = told.get("stages") if isinstance(told, dict) else None
+    if not isinstance(told, dict) or not isinstance(stages, list):
+        return None
+    known = [
+        (str(each.get("name")), _seconds(each.get("wall_s")), _seconds(each.get("cpu_s")))
+        for each in stages
+        if isinstance(each, dict)
+    ]
+    most = max((wall for _, wall, _ in known), default=0.0) or 1.0
+    rows = [(name, number(round(wall, 1)), number(round(cpu, 1)), bar(wall / most)) for name, wall, cpu in known]
+    columns = (Column("Stage"), Column("Seconds", numbers=True), Column("Of processors", numbers=True), Column(""))
+    memory, workers = _seconds(told.get("peak_memory_bytes")), told.get("workers")
+    note = [f"{workers} workers"] if isinstance(workers, int) else []
+    note += [f"at most {memory / 1e6:,.0f} MB of memory"] if memory else []
+    note += [f"begun {told['started']}"] if told.get("started") else []
+    return Section("time", "Time", join(tag("p", ", ".join(note), class_="faint"), table("", columns, rows)))
+
+
+def _seconds(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

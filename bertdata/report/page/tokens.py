@@ -1,0 +1,65 @@
+"""Rows as a person reads them: A and B with the words that a model is to predict marked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...config import OBJECTIVES, PairsConfig
+from ...wordpiece import continues_word
+from ..examples import is_close
+from .markup import Html, foreign, join, tag, text
+from .measure import Masks
+from .sample import Rows
+
+__all__ = ["marked", "row_article"]
+
+_MOST = 256  # tokens of a row that are shown
+
+
+def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, pieces: list[str]) -> Html:
+    """Return a row with its label, its parts and its masks."""
+    row = found.table.slice(place, 1).to_pylist()[0]
+    ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
+    changes: dict[int, str] = {}
+    if masks is not None:
+        own = np.flatnonzero(masks.rows == place)
+        for at, shown, wanted in zip(masks.places[own], masks.shown[own], masks.wanted[own], strict=True):
+            ids[at] = wanted
+            changes[int(at)] = "kept" if shown == wanted else pieces[shown]
+    starts = row.get("document_starts") or [0]
+    label = row.get("next_sentence_label")
+    labels = label if isinstance(label, list) else [label] * len(starts)
+    names, body = OBJECTIVES[config.objective], []
+    for start, end, told in zip(starts, [*starts[1:], len(ids)], labels, strict=True):
+        if names:
+            body.append(tag("p", names[told], class_="label"))
+        for side, name in ((0, "A"), (1, "B")) if names else ((0, ""),):
+            at = start + np.flatnonzero(types[start:end] == side)
+            words = marked(
+                [pieces[ids[i]] for i in at[:_MOST]], {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
+            )
+            body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
+    number = int(found.numbers[place])
+    padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
+    return tag("article", tag("p", f"row {number:,} · {len(ids)} tokens{padding}", class_="faint"), *body)
+
+
+def marked(words: list[str], changes: dict[int, str]) -> Html:
+    """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown in their place.
+
+    >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
+    'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
+    """
+    parts: list[Html] = []
+    for place, piece in enumerate(words):
+        joined = place > 0 and (continues_word(piece) or is_close(words[place - 1], piece))
+        parts.append(text("" if joined or not place else " "))
+        bare = piece[2:] if continues_word(piece) and place > 0 else piece
+        change = changes.get(place, "")
+        if not change:
+            parts.append(text(bare))
+        elif change in ("[MASK]", "kept"):
+            parts.append(tag("mark", foreign(bare), class_="kept" if change == "kept" else None))
+        else:
+            parts.append(tag("mark", foreign(bare), " → ", foreign(change), class_="random"))
+    return join(*parts)

@@ -1,0 +1,85 @@
+"""The page of one document: its wikitext, what each step removed of it, its sentences and pieces, and the rows it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ...config import PairsConfig
+from ...dataset import manifest
+from ...io.files import write_text
+from ...tokens import vocab
+from ..trace import Trace
+from .frame import frame, section_of
+from .markup import Html, foreign, join, short, tag
+from .measure import masks_of
+from .sample import Rows
+from .section import Section, counted
+from .tokens import row_article
+
+__all__ = ["write_trace"]
+
+_CHANGES, _CHARACTERS, _SENTENCES = 200, 2_000, 1_000
+
+
+def write_trace(found: Trace, output: Path, pairs: Path | None = None, epoch: int = 0) -> None:
+    """Write the page of a trace; its rows are of `pairs`, and have the masks of this epoch."""
+    sections = [section for section in _sections(found, pairs, epoch) if section.body]
+    links = [(section.name, section.title) for section in sections]
+    title = found.title or found.id
+    write_text(output, frame(title, found.id, Html(""), links, [section_of(section) for section in sections]))
+
+
+def _sections(found: Trace, pairs: Path | None, epoch: int) -> Iterator[Section]:
+    yield Section("fate", "What became of it", join(*(tag("p", foreign(line)) for line in found.fate)))
+    if found.steps:
+        yield Section("steps", "What was removed", _steps(found))
+    if found.paragraphs:
+        yield Section("sentences", "Sentences", _sentences(found))
+    if pairs is not None and found.rows:
+        yield Section("rows", "Rows", _rows(found, pairs, epoch))
+    if found.wikitext:
+        source = tag("pre", foreign(found.wikitext, found.language, len(found.wikitext)), tabindex=0, aria_label="Wikitext")
+        yield Section("wikitext", "Wikitext", source)
+
+
+def _steps(found: Trace) -> Html:
+    parts: list[Html] = []
+    for step in (step for step in found.steps if step.changes):
+        told = f"{max(0, step.removed):,} characters, {len(step.changes):,} changes"
+        parts.append(tag("h3", step.name[:1].upper() + step.name[1:]))
+        parts.append(tag("p", told, class_="faint"))
+        for change in step.changes[:_CHANGES]:
+            before = tag("del", foreign(short(change.before, _CHARACTERS), most=_CHARACTERS)) if change.before else ""
+            after = tag("p", foreign(short(change.after, _CHARACTERS), most=_CHARACTERS)) if change.after else ""
+            parts.append(tag("article", tag("p", before) if before else "", after))
+    lost = counted(
+        "Templates without words", "Template", [(foreign(name, most=60), times) for name, times in found.lost], "Calls"
+    )
+    return join(*parts, lost)
+
+
+def _sentences(found: Trace) -> Html:
+    parts, number = [], 0
+    for paragraph in found.paragraphs:
+        own = []
+        for sentence in paragraph:
+            if number < _SENTENCES:
+                own.append(tag("p", foreign(sentence, found.language, _CHARACTERS)))
+                if found.pieces:
+                    own.append(tag("p", foreign(" ".join(found.pieces[number]), most=_CHARACTERS), class_="faint"))
+            number += 1
+        parts.append(tag("article", *own) if own else "")
+    more = tag("p", f"… {number - _SENTENCES:,} more sentences") if number > _SENTENCES else ""
+    return join(*parts, more)
+
+
+def _rows(found: Trace, pairs: Path, epoch: int) -> Html:
+    config, pieces = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), vocab.read(pairs).pieces
+    table = pa.Table.from_pylist([row.columns for row in found.rows])
+    rows = Rows(table, np.array([row.number for row in found.rows]), np.zeros(len(found.rows)))
+    masks = masks_of(rows, config, pieces, config.seed, epoch)
+    return join(*(row_article(rows, masks, place, config, pieces) for place in range(len(found.rows))))

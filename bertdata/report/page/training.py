@@ -1,0 +1,97 @@
+"""The report of a training run: its curve, its rates, and how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..curve import panels
+from ..metrics import NAME, Record, read_metrics
+from .charts import lines
+from .markup import Column, Html, join, number, percent, table, tag
+from .section import Section, figures
+
+__all__ = ["is_run", "key_figures", "records_of", "sections"]
+
+_FIGURES = (  # of an evaluation: what it is called in metrics.jsonl, what it is, whether it is a share
+    ("mlm_loss", "loss of masked words (nats)", False),
+    ("perplexity", "perplexity", False),
+    ("mlm_accuracy", "masked words told right", True),
+    ("nsp_loss", "loss of pairs (nats)", False),
+    ("nsp_accuracy", "pairs told right", True),
+    ("unigram_entropy", "entropy of the words by frequency alone (nats)", False),
+)
+_SHOWN = 12  # evaluations in the table
+
+
+def is_run(directory: Path) -> bool:
+    """Tell whether a directory is of a training run."""
+    return (directory / NAME).is_file()
+
+
+def records_of(directory: Path) -> list[Record]:
+    """Read the metrics of a run."""
+    return read_metrics(directory / NAME)
+
+
+def key_figures(records: list[Record]) -> Html:
+    """Return the figures that come first."""
+    last = max((record["step"] for record in records), default=0)
+    known = [("steps", f"{last:,}")]
+    for kind in ("evaluation", "train"):
+        own = [record for record in records if record["kind"] == kind]
+        if own:
+            known += [(f"{name}, {kind}", _told(own[-1][key], share)) for key, name, share in _FIGURES[:5:2] if key in own[-1]]
+            break
+    rates = _rates(records, "tokens_per_second")
+    known += [("tokens a second", f"{np.median(rates):,.0f}")] if rates else []
+    return figures(known)
+
+
+def sections(records: list[Record]) -> Iterator[Section]:
+    """Yield the sections of a run."""
+    measured = [record for record in records if record["kind"] in ("train", "evaluation")]
+    if measured:
+        pictures = [lines(panel, "step") for panel in panels(measured)]
+        yield Section("curve", "Curve", tag("div", *pictures, class_="pair"))
+    if own := [record for record in records if record["kind"] == "evaluation"]:
+        yield Section("evaluations", "Evaluations", _evaluations(own))
+    if body := _speed(records):
+        yield Section("rates", "Rates", body)
+    if errors := [record for record in records if record["kind"] == "error"]:
+        yield Section(
+            "errors", "Errors", tag("ul", *(tag("li", f"step {e['step']:,}: {e.get('message', 'failed')}") for e in errors))
+        )
+
+
+def _evaluations(records: list[Record]) -> Html:
+    """Return a table of evaluations, some from everywhere and the last."""
+    every = -(-len(records) // _SHOWN)
+    shown = records[::-1][::every][::-1]
+    known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
+    columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
+    rows = [[f"{r['step']:,}", *(_told(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
+    return table("On documents held out", columns, rows)
+
+
+def _speed(records: list[Record]) -> Html:
+    rows = []
+    for key, name in (("sequences_per_second", "Rows a second"), ("tokens_per_second", "Tokens a second")):
+        if values := _rates(records, key):
+            rows.append((name, *(f"{value:,.0f}" for value in (np.median(values), min(values), max(values)))))
+    columns = (Column("Rate"), *(Column(name, numbers=True) for name in ("Median", "Least", "Most")))
+    return join(table("", columns, rows))
+
+
+def _rates(records: list[Record], key: str) -> list[float]:
+    return [float(record[key]) for record in records if record["kind"] == "train" and key in record]
+
+
+def _told(value: Any, share: bool) -> str:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return "–"
+    return percent(value) if share else number(round(value, 3))

@@ -1,0 +1,166 @@
+"""Write the report of a data set, or of several: one HTML file without scripts, that asks no network for anything.
+
+bertdata.report("corpus")                          # corpus/report.html
+bertdata.report("pairs-a", "pairs-b", output="compared.html")
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...dataset import manifest as manifests
+from ...dataset.staging import REPORT, steady
+from ...errors import BertDataError, NoInputError
+from ...io.files import to_path, write_text
+from ..words import count
+from . import documents, rows, training, vocabulary
+from .compare import compare
+from .flow import flow, stages_of
+from .frame import chapter, frame, section_of
+from .markup import Html, tag
+from .section import Made, Section, figures, timings
+
+__all__ = ["report", "write_beside"]
+
+_FOOT = "Figures are from manifest.json; those that were measured are from rows spread evenly over the shards."
+
+
+class _Kind(NamedTuple):
+    title: str
+    figures: Callable[[Made], Html]
+    sections: Callable[[Made], Iterator[Section]]
+
+
+def _of_export(made: Made) -> Iterator[Section]:
+    yield Section("flow", "What became of it", flow(stages_of("", made.manifest["counts"])))
+
+
+_KINDS = {
+    "documents": _Kind("Corpus", documents.key_figures, documents.sections),
+    "vocabulary": _Kind("Vocabulary", vocabulary.key_figures, vocabulary.sections),
+    "pairs": _Kind("Rows", rows.key_figures, rows.sections),
+    "export": _Kind("Export", lambda made: figures([("rows", f"{made.manifest['rows']:,}")]), _of_export),
+}
+
+
+class _Part(NamedTuple):
+    """A data set on the page: its title, where that came from, its figures and its sections."""
+
+    title: str
+    note: str
+    figures: Html
+    sections: list[Section]
+
+
+def report(directory: str | Path, *others: str | Path, output: str | Path | None = None) -> Path:
+    """Write one HTML file that tells what data sets or training runs hold and what became of all that went in.
+
+    It is made of the manifest and of a bounded part of the shards, so it takes seconds for a data set of any size.  Each data set
+    gets one when it is made; of several that are given, those of one kind are compared.
+
+    Args:
+        directory: Directory that a command has written: a corpus, a vocabulary, rows, an export or a training run.
+        others: More of them, to be compared with it, or to be told of on the same page.
+        output: The file; report.html in `directory` if not given, which several need.
+
+    Returns:
+        The file that was written.
+
+    Raises:
+        NoInputError: There is no data set, and no run.
+        VerificationError: A manifest or a shard is damaged.
+        StorageError: A disk or a store fails.
+
+    Example:
+        >>> from bertdata import build_corpus
+        >>> from bertdata.sample import sample
+        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> report(corpus.path, output=here / "corpus.html").name
+        'corpus.html'
+    """
+    paths = [to_path(str(path)) for path in (directory, *others)]
+    if len(paths) > 1 and output is None:
+        raise NoInputError("`output`: give a file for the report of several data sets")
+    target = paths[0] / REPORT if output is None else to_path(str(output))
+    names = _names(paths)
+    with steady(*paths):
+        parts = [_part_of(path, name) for path, name in zip(paths, names, strict=True)]
+        compared = _compared(paths, names)
+    write_text(target, _page(parts, compared))
+    return target
+
+
+def write_beside(root: Path, manifest: dict[str, Any]) -> None:
+    """Write the report of a data set that is being committed, before its manifest.
+
+    It holds nothing of the machine or the time.  What is wrong with it must not end a run of hours: the page then says so.
+    """
+    try:
+        part = _part(Made(root, manifest))
+    except BertDataError:
+        raise
+    except Exception as error:
+        told = f"This report could not be made ({type(error).__name__}: {error}): please report that. The data set is whole."
+        part = _Part(_KINDS[manifest["kind"]].title, "", Html(""), [Section("failed", "No report", tag("p", told))])
+    write_text(root / REPORT, _page([part], []))
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Name directories by their last parts, or wholly where these are not distinct."""
+    last = [path.name or str(path) for path in (Path(str(path)) for path in paths)]
+    return [name if Counter(last)[name] == 1 else str(path) for name, path in zip(last, paths, strict=True)]
+
+
+def _part_of(path: Path, name: str) -> _Part:
+    if not (path / manifests.NAME).exists() and training.is_run(path):
+        records = training.records_of(path)
+        made = [*training.sections(records), *([told] if (told := timings(path)) else [])]
+        return _Part(name, "Training run", training.key_figures(records), made)
+    manifest = manifests.read(path)
+    manifests.check_files(path, manifest)
+    part = _part(Made(path, manifest, name))
+    return part._replace(sections=[*part.sections, told]) if (told := timings(path)) else part
+
+
+def _part(made: Made) -> _Part:
+    kind, manifest = _KINDS[made.manifest["kind"]], made.manifest
+    note = f"{kind.title}; " if made.name else ""
+    note += f"made with bertdata {manifest['versions']['bertdata']}"
+    note += f"; {count(len(manifest['shards']), 'shard')}" if manifest["shards"] else ""
+    if manifest["kind"] == "pairs":
+        note += f"; objective {manifest['config']['objective']}, {manifest['config']['max_seq_length']:,} tokens a row"
+    return _Part(
+        made.name or kind.title,
+        note[0].upper() + note[1:],
+        kind.figures(made),
+        [each for each in kind.sections(made) if each.body],
+    )
+
+
+def _compared(paths: list[Path], names: list[str]) -> list[Section]:
+    """Compare the data sets of each kind of which there are several."""
+    kinds: dict[str, list[Made]] = {}
+    for path, name in zip(paths, names, strict=True):
+        if (path / manifests.NAME).exists():
+            made = Made(path, manifests.read(path), name)
+            kinds.setdefault(made.manifest["kind"], []).append(made)
+    several = [(kind, own) for kind, own in kinds.items() if len(own) > 1]
+    return [compare(own)._replace(name=f"compare-{kind}", title=f"{_KINDS[kind].title}: compared") for kind, own in several]
+
+
+def _page(parts: list[_Part], compared: list[Section]) -> str:
+    """Put a page together: of one data set its sections, of several a chapter each, after what compares them."""
+    first = parts[0]
+    if len(parts) == 1:
+        links = [(section.name, section.title) for section in first.sections]
+        return frame(first.title, first.note, first.figures, links, [section_of(each) for each in first.sections], _FOOT)
+    links = [(section.name, section.title) for section in compared]
+    body = [section_of(section) for section in compared]
+    for place, part in enumerate(parts, 1):
+        links.append((f"part-{place}", part.title))
+        body.append(chapter(f"part-{place}", part.title, part.note, part.figures, part.sections))
+    title = ", ".join(part.title for part in parts)
+    return frame(title, "Several data sets on one page", Html(""), links, body, _FOOT)

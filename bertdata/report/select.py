@@ -1,0 +1,82 @@
+"""Find documents and rows: by language, words of the title, id, or words of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..dataset import shards
+from ..errors import UsageError
+from ..tokens import vocab
+from ..tokens.encoder import Encoder
+from .rows_with import rows_with
+
+__all__ = ["select"]
+
+_DOCUMENTS = ("language", "title")
+
+
+def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str]) -> Iterator[int]:
+    """Yield the numbers of documents or rows that have all that is `wanted`.
+
+    That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``document`` (an id); an
+    empty one asks for nothing.
+
+    Raise UsageError for what the data set cannot tell: rows have no language, and ids of documents only with `provenance`.
+    """
+    asked = {name: text for name, text in wanted.items() if text}
+    pairs = manifest["kind"] == "pairs"
+    if manifest["kind"] not in ("documents", "pairs"):
+        raise UsageError(f"{directory} holds {manifest['kind']}, of which nothing is looked for: give a corpus or rows")
+    if pairs and (strange := next((name for name in _DOCUMENTS if name in asked), "")):
+        raise UsageError(
+            f"--{strange}: {directory} holds rows, which do not tell it: look in the corpus that they were made from"
+        )
+    if pairs and "document" in asked and not manifest["config"].get("provenance"):
+        raise UsageError(f"--id: the rows in {directory} do not tell their documents: make-pairs does with `provenance`")
+    ids = None
+    if pairs and "search" in asked:
+        known = vocab.read(directory)
+        ids = Encoder(known.tokenizer(), len(known.pieces)).encode([asked["search"]])[0]
+    before = 0
+    for shard in manifest["shards"]:
+        for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+            yield from (before + row for row in (_rows(batch, asked, ids) if pairs else _documents(batch, asked)))
+            before += batch.num_rows
+            del batch
+
+
+def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
+    keep = pa.array(np.ones(batch.num_rows, bool))
+    for name, column in (("language", "language"), ("document", "id")):
+        if name in asked:
+            keep = pc.and_(keep, pc.equal(batch.column(column), asked[name]))
+    if "title" in asked:
+        keep = pc.and_(keep, pc.match_substring(batch.column("title"), asked["title"], ignore_case=True))
+    found = np.flatnonzero(keep.to_numpy(zero_copy_only=False))
+    if "search" in asked:
+        sentences = batch.column("sentences")
+        hits = np.flatnonzero(
+            pc.match_substring(sentences.flatten(), asked["search"], ignore_case=True).to_numpy(zero_copy_only=False)
+        )
+        ends = sentences.offsets.to_numpy()
+        found = np.intersect1d(found, np.searchsorted(ends - ends[0], hits, "right") - 1)
+    rows: list[int] = found.tolist()
+    return rows
+
+
+def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], ids: Any) -> list[int]:
+    found = set(range(batch.num_rows)) if ids is None else set(rows_with(batch, {ids.tobytes()}))
+    if "document" in asked:
+        found &= {row for row in found for side in ("a", "b") if _names(batch.column(f"{side}_document")[row], asked["document"])}
+    return sorted(found)
+
+
+def _names(value: pa.Scalar, id: str) -> bool:
+    told = value.as_py()
+    return id in told if isinstance(told, list) else bool(told == id)

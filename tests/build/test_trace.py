@@ -1,0 +1,61 @@
+"""One document is followed from its wikitext to its rows: what was removed, its sentences and pieces, and where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import SAMPLE, read_rows
+
+import bertdata
+from bertdata.cli import cli
+from bertdata.errors import UsageError
+from bertdata.sources.dumps.multistream import find_stream
+
+ELLYN = "sampleenwiki:107"
+
+
+def test_a_page_is_followed_to_its_rows(sample_corpus: Path, sample_pairs: Path) -> None:
+    found = bertdata.trace(sample_corpus, "river ellyn", wikipedia=SAMPLE, pairs=sample_pairs)
+    (document,) = [row for row in read_rows(sample_corpus) if row["id"] == ELLYN]
+    assert (found.id, found.title, found.language) == (ELLYN, "River Ellyn", "en")
+    assert [sentence for paragraph in found.paragraphs for sentence in paragraph] == document["sentences"]
+    assert len(found.pieces) == len(document["sentences"])
+    removed = {step.name: " ".join(change.before for change in step.changes) for step in found.steps}
+    assert "<!--" in removed["comments, references and tags"]
+    assert "{{Infobox river" in removed["templates"]
+    assert "[[File:" in removed["links"]
+    assert found.lost == [("rivers of the marrick hills", 1)]
+    own = [n for n, row in enumerate(read_rows(sample_pairs)) if ELLYN in (row["a_document"], row["b_document"])]
+    assert found.rows
+    assert {row.number for row in found.rows} <= set(own)
+
+
+def test_a_name_that_nothing_has_is_an_error(sample_corpus: Path) -> None:
+    with pytest.raises(UsageError, match="nothing of this id"):
+        bertdata.trace(sample_corpus, "sampleenwiki:999999")
+    with pytest.raises(UsageError, match="no such page"):
+        bertdata.trace(sample_corpus, "sampleenwiki:999999", wikipedia=SAMPLE)
+
+
+def test_an_index_tells_where_a_page_is() -> None:
+    (index,) = SAMPLE.glob("sampleenwiki*index*")
+    by_number, by_title = find_stream(str(index), "107", ""), find_stream(str(index), "", "River Ellyn")
+    assert by_number == by_title is not None
+    assert find_stream(str(index), "", "Ellyn") is None
+    assert find_stream(str(index), "10", "") != by_number
+
+
+def test_the_command_prints_and_writes_a_page(
+    sample_corpus: Path, sample_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["trace", str(sample_corpus), ELLYN, "--wikipedia", str(SAMPLE), "--pairs", str(sample_pairs)]
+    cli.main(arguments, standalone_mode=False)
+    told = capsys.readouterr().out
+    assert "templates: " in told
+    assert "to predict" in told
+    cli.main([*arguments, "--html", str(tmp_path / "page.html")], standalone_mode=False)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<mark>" in page
+    assert "{{Infobox river" in page
+    assert "<script" not in page

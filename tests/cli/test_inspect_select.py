@@ -1,0 +1,35 @@
+"""`bertdata inspect` finds documents and rows by language, title, id and words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bertdata.cli import cli
+from bertdata.errors import UsageError
+
+
+def inspect(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    cli.main(["inspect", *map(str, arguments)], standalone_mode=False)
+    return capsys.readouterr().out
+
+
+def test_documents_are_found(sample_corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = inspect(capsys, sample_corpus, "--language", "zh", "--search", "茶", "--n", 50)
+    assert "samplezhwiki:107" in told
+    assert "sampleenwiki" not in told
+    assert "River Ellyn" in inspect(capsys, sample_corpus, "--title", "river ell")
+    assert inspect(capsys, sample_corpus, "--id", "sampleenwiki:107").startswith("sampleenwiki:107  River Ellyn")
+    assert inspect(capsys, sample_corpus, "--search", "COLD MOSS", "--n", 1).count("paragraphs") == 1
+    with pytest.raises(UsageError, match="nothing with --title no such title"):
+        inspect(capsys, sample_corpus, "--title", "no such title")
+
+
+def test_rows_are_found(sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = inspect(capsys, sample_pairs, "--search", "cold moss", "--n", 3)
+    assert "cold moss" in " ".join(told.split())
+    told = inspect(capsys, sample_pairs, "--id", "sampleenwiki:107", "--n", 3)
+    assert told.count("[sampleenwiki:107]") >= 3
+    with pytest.raises(UsageError, match="--language: .* rows, which do not tell it"):
+        inspect(capsys, sample_pairs, "--language", "zh")

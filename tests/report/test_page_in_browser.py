@@ -1,0 +1,98 @@
+"""The pages of reports in a real browser, wide and narrow, light and dark: nothing overflows or overlaps, all can be read."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bertdata
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), "")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
+WIDTHS = (1200, 390)
+LOOK = """
+function boxes(svg) { return [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]); }
+function overlaps(a, b) { return a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3; }
+window.addEventListener('load', async () => {
+  const told = {width: innerWidth, page: document.documentElement.scrollWidth, overlap: [], outside: [], axe: [],
+    dark: matchMedia('(prefers-color-scheme: dark)').matches, paper: getComputedStyle(document.body).backgroundColor};
+  for (const svg of document.querySelectorAll('svg')) {
+    const own = boxes(svg), frame = svg.getBoundingClientRect();
+    for (const [i, [text, box]] of own.entries()) {
+      if (box.right > frame.right + 2 || box.left < frame.left - 2) told.outside.push(text);
+      for (const [other, at] of own.slice(i + 1)) if (overlaps(box, at)) told.overlap.push(text + ' / ' + other);
+    }
+  }
+  for (const cell of document.querySelectorAll('.tile dd, td, th'))
+    if (!cell.closest('[role=group]') && cell.scrollWidth > cell.clientWidth + 1) told.outside.push(cell.textContent);
+  if (window.axe) for (const v of (await axe.run()).violations) told.axe.push(v.id + ': ' + v.nodes[0].html.slice(0, 200));
+  parent.postMessage(JSON.stringify(told), '*');
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source of axe-core, from npm where that can be reached; else nothing, and what it checks is not checked."""
+    if npm := shutil.which("npm"):
+        root = tmp_path_factory.mktemp("npm")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(root)
+            install = [npm, "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@4"]
+            subprocess.run(install, capture_output=True, timeout=60, check=False)
+        source = root / "node_modules" / "axe-core" / "axe.min.js"
+        if source.exists():
+            return source.read_text(encoding="utf-8")
+    return ""
+
+
+@pytest.fixture(scope="module")
+def pages(sample_corpus: Path, sample_vocab: Path, sample_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A report of each kind, and one that compares."""
+    root = tmp_path_factory.mktemp("pages")
+    made = [(path / "report.html").read_text(encoding="utf-8") for path in (sample_corpus, sample_vocab, sample_pairs)]
+    compared = bertdata.report(sample_pairs, sample_pairs, sample_corpus, output=root / "compared.html")
+    return [*made, compared.read_text(encoding="utf-8")]
+
+
+def look(pages: list[str], axe: str, root: Path, *, dark: bool) -> list[dict[str, Any]]:
+    """What a browser sees of pages at each width; scripts, which a page allows none of, are let in for the test."""
+    frames = []
+    for number, page in enumerate(pages):
+        scripts = "<script src='axe.js'></script><script src='look.js'></script>"
+        let_in = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', scripts, page, count=1)
+        (root / f"{number}.html").write_text(let_in, encoding="utf-8")
+        frames += [f'<iframe src="{number}.html" style="width:{width}px;height:900px;border:0"></iframe>' for width in WIDTHS]
+    (root / "axe.js").write_text(axe, encoding="utf-8")
+    (root / "look.js").write_text(LOOK, encoding="utf-8")
+    add = "addEventListener('message', m => document.querySelector('pre').textContent += m.data + '\\n')"
+    gather = f"<pre></pre><script>{add}</script>"
+    (root / "all.html").write_text(f"<!doctype html>{gather}{''.join(frames)}", encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=20000"]
+    options += ["--window-size=1400,1000", f"--user-data-dir={root / 'profile'}", "--dump-dom"]
+    options += ["--blink-settings=preferredColorScheme=0"] if dark else []
+    command = [CHROMIUM, *options, (root / "all.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    written = re.search(r"<pre>(.*?)</pre>", done.stdout, re.DOTALL)
+    assert written
+    return [json.loads(line) for line in html.unescape(written[1]).splitlines()]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pages_fit_and_can_be_read(pages: list[str], axe: str, tmp_path: Path, dark: bool) -> None:
+    seen = look(pages, axe, tmp_path, dark=dark)
+    assert len(seen) == len(pages) * len(WIDTHS)
+    for told in seen:
+        assert told["dark"] is dark
+        assert (told["paper"] == "rgb(255, 255, 255)") is not dark
+        assert told["page"] <= told["width"], f"at {told['width']} the page is {told['page']} wide"
+        assert not told["overlap"]
+        assert not told["outside"]
+        assert not told["axe"]
