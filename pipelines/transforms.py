@@ -14,11 +14,12 @@ import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata.dataset import manifest
-from bertdata.dataset.run import check_begun, perform, tidy
+from bertdata.dataset.run import STATE, check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
 from bertdata.io.fence import fenced, token
 from bertdata.io.files import is_local, to_path
+from bertdata.io.progress import working
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
@@ -150,7 +151,8 @@ def _commit_once(reports: list[Any], commit: CommitStep, runs: Runs) -> None:
         if any(to_do):
             for root in roots:
                 check_begun(root)
-            commit(reports)
+            with working(roots[0] / STATE, "commit", 0):
+                commit(reports)
     for root in roots:
         tidy(root)
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
 from ..io.files import digest, is_local, to_path
+from ..io.progress import current
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
@@ -47,6 +49,7 @@ class Reader(NamedTuple):
             batches = shards.read_batches(path, format, part.start, part.end)
             for cut in _slices(batch.select(names) for batch in batches):
                 yield cut.columns
+                current().add(bytes=text_bytes(cut), documents=cut.num_rows)
             if stamp(path) != before:
                 _check(path, digests[part.name])
 
@@ -68,6 +71,11 @@ class Reader(NamedTuple):
         licences = ", ".join(sorted({entry["licence"] for entry in made["inputs"]}))
         keys = ("name", "bytes", "sha256")
         return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in made["shards"]]
+
+
+def text_bytes(batch: pa.RecordBatch) -> int:
+    """Count the bytes of a batch's sentences, of which the manifest has the sum."""
+    return pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
 
 
 def _check(path: Path, sha256: str) -> None:

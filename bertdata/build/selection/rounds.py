@@ -23,6 +23,7 @@ from ...dataset import shards
 from ...dataset.run import STATE
 from ...errors import VerificationError
 from ...io.files import digest, to_path
+from ...io.progress import working
 from .duplicates import Claims, bucket
 
 __all__ = ["LOST", "WHOLE", "BucketClaims", "Decide", "Losses", "MergeLosses", "Rule", "WriteClaims", "bucket_count"]
@@ -153,12 +154,13 @@ class WriteClaims:
         yield task % self.buckets, (task, -1, 0)
         if task >= self.shards:  # it has checked a file
             return
-        claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
-        of = bucket(claims.high, self.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
-        order = np.argsort(of, kind="stable")
-        own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
-        batches = (_batch(claims.take(chosen)) for chosen in own)
-        shards.write(to_path(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
+        with working(to_path(self.root) / STATE, f"{self.rule.name} claims", task):
+            claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
+            of = bucket(claims.high, self.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
+            order = np.argsort(of, kind="stable")
+            own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
+            batches = (_batch(claims.take(chosen)) for chosen in own)
+            shards.write(to_path(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
         for index, chosen in enumerate(own):
             yield int(of[chosen[0]]), (task, index, len(chosen))
 
@@ -184,7 +186,8 @@ class Decide:
                 losing.append((task, batch.num_rows))
                 yield batch
 
-        shards.write(to_path(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
+        with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
+            shards.write(to_path(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
         for task, batch, _ in refs:
             if batch < 0:
                 yield task, (number, -1, 0)
