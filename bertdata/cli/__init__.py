@@ -70,6 +70,7 @@ def main() -> None:
     """Run the command line; every error is one message and an exit code."""
     from ..io.signals import signals
     from ..io.terminal import guard
+    from .bars import answer
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -79,7 +80,7 @@ def main() -> None:
             credentials.keep(argument)  # of whatever option, and whatever becomes of it
     guard()
     try:
-        with signals(), storage_errors():
+        with signals(answer), storage_errors():
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False)
     except click.exceptions.Exit as leave:
         code = leave.exit_code
@@ -99,7 +100,7 @@ def main() -> None:
 
 
 def _say(message: str, code: int) -> int:
-    from .run import echo
+    from .output import error
 
-    echo(f"bertdata: {message}", err=True)
+    error(message, code)
     return code

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import logging
 import os
-import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from ..dataset.run import STATE, is_complete, leftovers
-from ..errors import StorageError
 from ..io.lock import holder
-from ..io.terminal import clean
 from ..report.words import describe, size
-from .bars import of_tasks
+from . import output
+from .bars import of_steps
 from .config_file import config_option
+from .output import echo
 
 if TYPE_CHECKING:
     from ..commands.run import PlannedRun
     from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "take_options"]
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "speech_options", "take_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,11 +41,26 @@ class Options(NamedTuple):
     beam_args: tuple[str, ...]
 
 
+def speech_options(command: F) -> F:
+    """Add the options that say what a command prints."""
+    for decorate in (
+        click.option("-v", "--verbose", is_flag=True, help="Show the engine's own log, and tracebacks."),
+        click.option(
+            "--log-json",
+            is_flag=True,
+            help="Print messages as lines of JSON on the standard error: event, step, counts, seconds.",
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+    ):
+        command = decorate(command)
+    return command
+
+
 def common_options(command: F) -> F:
     """Add the options that every building command takes, and the arguments for Beam after ``--``."""
     for decorate in (
         click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
-        click.option("-v", "--verbose", is_flag=True, help="Show Beam's own log, and tracebacks."),
+        speech_options,
         config_option(),
         click.option("--workers", type=click.IntRange(min=1), help="Local worker processes.  [default: one a core]"),
         click.option(
@@ -64,9 +79,26 @@ def take_options(values: dict[str, Any]) -> Options:
     beam_args = values.pop("beam_args")
     if strange := [arg for arg in beam_args if not arg.startswith("-")]:
         raise click.UsageError(_stray(strange))
+    output.speak(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
     options = Options(**{name: values.pop(name) for name in Options._fields if name != "beam_args"}, beam_args=beam_args)
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, force=True)  # before Beam is imported
     return options
+
+
+@contextlib.contextmanager
+def _engine_folded(verbose: bool) -> Iterator[None]:
+    """Let no library speak, whatever handlers it gives its loggers, as those of Dask do: unless `verbose`."""
+    if verbose:
+        yield
+        return
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _stray(words: Sequence[str]) -> str:
@@ -92,7 +124,9 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
     """Carry out a run and return its data sets; a job that is not waited for, or only looked at, ends the command here."""
     from ..commands.run import RunOptions, run
 
-    with of_tasks(() if options.no_wait else planned.steps) as progress:
+    tasks, total = planned.tasks, sum(step.bytes for step in planned.steps[:1])
+    output.event("plan", counts={"tasks": tasks, "bytes": total}, text=planned.summary)
+    with _engine_folded(options.verbose), of_steps(() if options.no_wait else planned.steps) as progress:
         how = RunOptions(
             workers=options.workers,
             overwrite=options.overwrite,
@@ -121,21 +155,10 @@ def _whereabouts(directory: Path) -> str:
     return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
-def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line, cleaned; where nobody reads any more (``| head``, a closed terminal), print no more."""
-    stream = sys.stderr if err else sys.stdout
-    try:
-        click.echo(clean(text), file=stream)
-    except OSError as error:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())  # or Python complains of what it still holds for the stream when it ends
-        os.close(nowhere)
-        if not err and error.errno not in (errno.EPIPE, errno.EIO):
-            raise StorageError(f"cannot write to the standard output: {error.strerror}: what was asked for is done") from error
-
-
 def conclude(made: DataSet, reading: str) -> None:
     """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
+    counts = {str(key): made.manifest[key] for key in ("rows", "size") if key in made.manifest}
+    output.event("done" if made.new else "nothing to do", counts=counts, path=str(made.path))
     echo(describe(made.manifest, made.path) if made.new else f"{made.path} is complete already: nothing to do")
     for path, left in leftovers(made.path).items():
         echo(f"{path} ({size(left)}) is left over from a run that was not finished: continue it by its command, or remove it")

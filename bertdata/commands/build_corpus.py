@@ -19,7 +19,8 @@ from ..io.functions import load, name_of, source_digest
 from ..records import Document
 from ..report.words import count, size
 from ..sources.inputs import find
-from .run import Paths, PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, paths_of, run
+from .progress import Progress, Step
+from .run import Paths, PlannedRun, RunOptions, complete_already, given_digest, paths_of, run
 
 __all__ = ["build_corpus", "excluded", "plan_corpus", "tables"]
 
@@ -53,7 +54,7 @@ def build_corpus(
         config: What to keep and how to read it.
         workers: Local worker processes; None for one a core.
         overwrite: Replace what `output` holds, once the new corpus is whole.
-        progress: Is called with a `Progress` twice a second, from a thread of its own.
+        progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any the local runner is used.
 
     Returns:
@@ -118,7 +119,7 @@ def plan_corpus(
         identities=(identity,),
         reads=tuple(path for entries in files.values() for _, path in entries),
         tasks=len(cut.tasks),
-        steps=(Step("Extract", "extract", len(cut.tasks)),),
+        steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
         chain=chain,
         summary=f"build-corpus: {told}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),

@@ -16,10 +16,12 @@ from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
 from ..exports.base import Source, read
-from ..io.files import to_path
+from ..io.files import size, to_path
+from ..records import unpack
 from ..report.words import count
 from ..tokens import vocab as vocabularies
-from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+from .progress import Progress, Step
+from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
 __all__ = ["export", "plan_export"]
 
@@ -101,7 +103,7 @@ def plan_export(
         identities=(identity,),
         reads=(source_path,),
         tasks=len(tasks),
-        steps=(Step("Export", "export", len(tasks)),),
+        steps=(Step("Export", "export", len(tasks), sum(size(part.path) for task in tasks for part in unpack(task.parts))),),
         given=given,
         chain=chain,
         summary=f"export: {count(len(tasks), 'shard')} of {made['kind']} to {settings.to} -> {target}",

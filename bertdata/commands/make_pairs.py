@@ -18,7 +18,8 @@ from ..io.files import to_path
 from ..report.vocabulary import unsaid
 from ..report.words import count, size
 from ..tokens import segment
-from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+from .progress import Progress, Step
+from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
 if TYPE_CHECKING:
     from ..tokens.vocab import Vocabulary
@@ -117,7 +118,7 @@ def plan_pairs(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": _about(vocabulary)}
     common["versions"] = versions(settings.packages)
 
-    tokenize = (Step("Tokenize", "tokenize", len(source.tasks)),) if shuffle == "files" else ()
+    tokenize = (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),) if shuffle == "files" else ()
     read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
     cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
     return PlannedRun(
@@ -125,7 +126,7 @@ def plan_pairs(
         identities=tuple({**common, "config": config.identity()} for config in configs),
         reads=(corpus,),
         tasks=max(len(source.tasks), buckets),
-        steps=(*tokenize, Step("Build pairs", "pairs", buckets)),
+        steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
         chain=partial(_chain, source, vocabulary, configs, buckets, shuffle),
         given=given,
         notes=(f"  vocabulary {vocab}: {unsaid(*vocabulary)}",) if silent else (),

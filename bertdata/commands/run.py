@@ -6,41 +6,25 @@ import contextlib
 import functools
 import hashlib
 import json
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
-from ..dataset.run import STATE, building, count_done, is_complete, is_done
+from ..dataset.run import STATE, building, is_complete, is_done
 from ..errors import BertDataError, UsageError
 from ..io import lock
-from ..io.files import is_local, is_private
+from ..io.files import is_private
 from ..io.process import imports_frozen
+from .progress import Progress, Step, watched
 
-__all__ = ["PlannedRun", "Progress", "RunOptions", "Step", "complete_already", "given_digest", "paths_of", "run"]
+__all__ = ["PlannedRun", "RunOptions", "complete_already", "given_digest", "paths_of", "run"]
 
 Paths = str | Path | Sequence[str | Path]
-
-
-class Progress(NamedTuple):
-    """How far a step is: its label, and how many of its tasks are finished."""
-
-    step: str
-    done: int
-    total: int
-
-
-class Step(NamedTuple):
-    """A step whose progress can be told: its label, its records under ``.bertdata/tasks``, and how many tasks it has."""
-
-    label: str
-    name: str
-    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +138,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                 stack.enter_context(processes.started(processes.number(workers, planned.tasks), options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
             held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
-            with _watched(first, planned.steps if options.wait else (), options.progress):
+            with watched(first, planned.steps if options.wait else (), options.progress):
                 pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
@@ -203,28 +187,3 @@ def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
     if (options.workers or 1) > 1 or options.beam_args:
         raise UsageError(f"{private} is in the memory of this process: omit `workers` and a --runner, or give another path")
     return 1
-
-
-@contextlib.contextmanager
-def _watched(root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None) -> Iterator[None]:
-    """Tell `progress` how many tasks of each step are finished, by their records, until the block ends."""
-    if progress is None:
-        yield
-        return
-    finished = threading.Event()
-
-    def watch() -> None:
-        while not finished.wait(0.5 if is_local(root) else 5):
-            for step in steps:  # the records are gone once the run is committed
-                if done := count_done(root, step.name):
-                    progress(Progress(step.label, done, step.total))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        watcher.join()
-    for step in steps:
-        progress(Progress(step.label, step.total, step.total))

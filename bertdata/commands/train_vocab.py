@@ -13,7 +13,8 @@ from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError
 from ..io.files import to_path
 from ..report.words import count, size
-from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+from .progress import Progress, Step
+from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
 __all__ = ["plan_vocab", "train_vocab"]
 
@@ -77,7 +78,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         identities=(identity,),
         reads=(corpus,),
         tasks=tasks,
-        steps=(Step("Count words", "count", tasks),),
+        steps=(Step("Count words", "count", tasks, source.text_bytes),),
         given=given,
         chain=chain,
         summary=f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {count(tasks, 'task')} -> {directory}",

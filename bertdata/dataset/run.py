@@ -7,8 +7,9 @@
     corpus/manifest.json             last of all: the data set is whole
 
 Where a run builds, `.bertdata` holds its run.json, ``tasks/STEP/…``, a record for each finished task with its files and their
-digests, ``work/``, files that go from step to step, and ``progress/``, in which workers say how far they are.  A store renames no directory: there a run builds in the directory
-itself, under final names, and one that replaces a data set removes its manifest first, and then the rest of it.
+digests, ``work/``, files that go from step to step, and ``progress/``, in which workers say how far they are.  A store renames no
+directory: there a run builds in the directory itself, under final names, and one that replaces a data set removes its manifest
+first, and then the rest of it.
 """
 
 from __future__ import annotations

@@ -43,10 +43,10 @@ def read(directory: Path) -> dict[str, Any]:
 def summary(lines: Iterable[Line]) -> dict[str, Any]:
     """Add up what tasks took, stage by stage in order of their beginnings.
 
-    >>> line = Line("extract", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
+    >>> line = Line("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
     >>> told = summary([line, line._replace(task=1, began=1.0), line._replace(step="commit", began=5.0)])
     >>> told["stages"], told["workers"], told["started"]
-    ([{'name': 'extract', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
+    ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
     """
     ordered = sorted(lines, key=lambda line: line.began)
     stages: dict[str, list[Line]] = {}

@@ -1,11 +1,11 @@
-"""How far the tasks of a run are: each worker tells it in a small file, which the driver reads while it runs, and the commit after it.
+"""How far the tasks of a run are: each worker says it in a small file, which the driver reads meanwhile, and the commit last.
 
     .bertdata/progress/host-4711-1a-0    lines of 256 bytes, one for each task that this thread of this process has begun
 
-A line names the step and the number of a task, and says what was read and counted, since when, in how many seconds, and whether the
-task is done; the last line is written again while its task is at work.  That takes nothing of an engine but that its workers share
-the directory.  In a store nothing is written, where each look and each line would be a request; and a line that cannot be written is
-left out: no byte of an output depends on one.
+A line names the step and the number of a task, and says what was read and counted, since when, in how many seconds, and whether
+the task is done; the last line is written again while its task is at work.  That takes nothing of an engine but that its workers
+share the directory.  In a store, where each line and each look would be a request, nothing is written, and a line that can't be
+written is left out: no byte of an output depends on one.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _here = threading.local()
 class Line(NamedTuple):
     """What a worker says of a task.
 
-    bytes: of the input, that are read.  documents, rejects: that were counted.  began: seconds since 1970.  wall, cpu: seconds since
-    then, of the clock and of the process.  memory: the most bytes that the process has held.
+    bytes: of the input, that are read.  documents, rejects: that were counted.  began: seconds since 1970.  wall, cpu: seconds
+    since then, of the clock and of the process.  memory: the most bytes that the process has held.
     """
 
     step: str
@@ -64,7 +64,9 @@ class Work:
         self.step, self.task, self.depth = step, task, depth
         self.bytes = self.documents = self.rejects = 0
         self._began, self._start, self._cpu = time.time(), time.monotonic(), time.process_time()
-        self._unread: dict[str, tuple[int, int, int]] = {}  # path -> start and end of what it reads of it, and how much is not read
+        self._unread: dict[
+            str, tuple[int, int, int]
+        ] = {}  # path -> start and end of what it reads of it, and how much is not read
         self._due = 0.0
         self._path, self._at = _file(state, depth) if isinstance(state, Path) else (None, 0)
         self.tell()
@@ -131,7 +133,8 @@ def _parse(data: bytes) -> Line | None:
     """Read a line; None for one that is not whole."""
     try:
         step, task, done, *rest = json.loads(data)
-        return Line(str(step), int(task), bool(done), *map(int, rest[:3]), *map(float, rest[3:6]), int(rest[6]))  # type: ignore[arg-type]
+        counts, took = [int(each) for each in rest[:3]], [float(each) for each in rest[3:6]]
+        return Line(str(step), int(task), bool(done), counts[0], counts[1], counts[2], took[0], took[1], took[2], int(rest[6]))
     except (ValueError, TypeError, IndexError):
         return None
 

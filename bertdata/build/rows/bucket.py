@@ -16,6 +16,7 @@ from ...dataset import shards
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
+from ...io.progress import current
 from ...records import Report
 from ...tokens.vocab import Vocabulary
 from .buckets import Layout, Ref, Tokens, gather
@@ -93,6 +94,7 @@ class _Build:
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
+        current().add(documents=len(self.bucket.ids))
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
