@@ -13,7 +13,7 @@ from ..report.card import reading_line
 from ..report.words import count, size
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
@@ -107,7 +107,9 @@ def command(
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":
             echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for corpus in build(planned, options):
             conclude(corpus, reading_line(str(output), config.format))
 

@@ -10,7 +10,7 @@ import click
 from ..config import ExportConfig
 from .options import Command, config_options, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
@@ -37,6 +37,8 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
 
     planned = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
     echo(planned.summary, err=True)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for made in build(planned, options):
             conclude(made, "")

@@ -12,7 +12,7 @@ from ..report.card import reading_line
 from ..report.vocabulary import unknown_tokens
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
@@ -63,7 +63,9 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, lengths=max_seq_length, shuffle=shuffle, **values)
     for line in (planned.summary, *map(in_options, planned.notes)):
         echo(line, err=True)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for pairs in build(planned, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))
             if warning := unknown_tokens(pairs.manifest["statistics"]["unknown_share"]):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from ..dataset.run import STATE, is_complete, leftovers
+from ..dataset.run import STATE, is_complete, is_done, leftovers, unfinished
+from ..io.files import is_local
 from ..io.lock import holder
-from ..report.words import describe, size
+from ..report.words import count, describe, size
 from . import output
 from .bars import of_steps
 from .config_file import config_option
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from ..commands.run import PlannedRun
     from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "speech_options", "take_options"]
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
+
+_GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/scale.md
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +41,7 @@ class Options(NamedTuple):
     no_wait: bool
     workers: int | None
     verbose: bool
+    check_space: bool
     beam_args: tuple[str, ...]
 
 
@@ -66,7 +70,15 @@ def common_options(command: F) -> F:
         click.option(
             "--no-wait", is_flag=True, help="With an engine that continues by itself: submit the job, say where to look, and end."
         ),
-        click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing."),
+        click.option(
+            "--dry-run", is_flag=True, help="Say what would be done and, from samples of the input, what it takes; write nothing."
+        ),
+        click.option(
+            "--check-space/--no-check-space",
+            default=True,
+            show_default=True,
+            help="Refuse what does not fit on the disk, as samples of the input tell.",
+        ),
         click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
         click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # the same command continues by itself
     ):
@@ -133,6 +145,7 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             wait=not options.no_wait,
             beam_args=options.beam_args,
             verbose=options.verbose,
+            check_space=options.check_space,
             progress=progress,
             warn=partial(echo, err=True),
         )
@@ -145,6 +158,34 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
         click.get_current_context().exit()
     return made
+
+
+def foretell(planned: PlannedRun, options: Options) -> None:
+    """Say what a run would do and take: what of it is done, and, from a little of its work, time, memory, disk and requests."""
+    from ..commands.estimate import free_space
+
+    done = [is_done(d, {**i, "given": planned.given}) for d, i in zip(planned.directories, planned.identities, strict=True)]
+    kept = [unfinished(d, i) for d, i in zip(planned.directories, planned.identities, strict=True)]
+    for directory, whole, steps in zip(planned.directories, done, kept, strict=True):
+        if whole and not options.overwrite:
+            echo(f"  {directory} is complete already: nothing to do")
+        elif any(steps.values()):
+            told = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
+            echo(f"  {directory}: an earlier run did {told}, which are kept")
+    if planned.estimate is None or (all(done) and not options.overwrite):
+        return
+    found = planned.estimate(options.workers)
+    workers, sampled = count(found.workers, "worker"), f"{size(found.sampled)} in {found.sample_seconds:.1f} s"
+    echo(f"  time: about {output.duration(found.seconds)} on this machine with {workers}, from samples of the input ({sampled})")
+    echo(f"  memory: about {size(found.worker_memory)} a worker, {size(found.memory)} in all")
+    disk = f"  disk: about {size(found.output)} of output, and {size(found.work)} of work files until the end"
+    free = free_space(planned.directories[0]) if is_local(planned.directories[0]) else None
+    echo(disk if free is None else f"{disk}; {size(free)} are free")
+    if found.gets or found.puts:
+        cost = found.gets / 1e6 * _GET + found.puts / 1e6 * _PUT
+        echo(f"  requests to stores: about {found.gets:,} GET and HEAD, {found.puts:,} PUT and LIST; ${cost:,.2f} at list prices")
+    counts = {key: value for key, value in found._asdict().items() if key not in ("seconds", "sample_seconds")}
+    output.event("estimate", counts=counts, estimated_seconds=round(found.seconds, 1), free=free)
 
 
 def _whereabouts(directory: Path) -> str:

@@ -12,7 +12,7 @@ from ..io.files import is_local
 from ..report.vocabulary import unknown
 from .options import Command, config_options, in_options, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
@@ -38,7 +38,9 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
 
     planned = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
     echo(planned.summary, err=True)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for vocab in build(planned, options):
             if vocab.new:
                 echo(table(vocab.manifest["coverage"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..build.corpus.plan import packages, plan
 from ..build.corpus.sources import SOURCES, source
@@ -21,6 +21,9 @@ from ..report.words import count, size
 from ..sources.inputs import find
 from .progress import Progress, Step
 from .run import Paths, PlannedRun, RunOptions, complete_already, given_digest, paths_of, run
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
 
 __all__ = ["build_corpus", "excluded", "plan_corpus", "tables"]
 
@@ -38,6 +41,7 @@ def build_corpus(
     config: CorpusConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
@@ -54,6 +58,7 @@ def build_corpus(
         config: What to keep and how to read it.
         workers: Local worker processes; None for one a core.
         overwrite: Replace what `output` holds, once the new corpus is whole.
+        check_space: Refuse a run that, by samples of the input, does not fit on the disk of `output`.
         progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any the local runner is used.
 
@@ -73,7 +78,7 @@ def build_corpus(
         ('documents', 3, ['books'])
     """
     planned = plan_corpus(output=output, wikipedia=wikipedia, books=books, text=text, read=read, filters=filters, config=config)
-    options = RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     return run(planned, options)[0]
 
 
@@ -113,14 +118,23 @@ def plan_corpus(
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 
-    told = f"{count(len(cut.inputs), 'file')}, {size(sum(entry['bytes'] for entry in cut.inputs))}"
+    total, paths = sum(entry["bytes"] for entry in cut.inputs), tuple(path for entries in files.values() for _, path in entries)
+
+    def estimated(workers: int | None) -> Estimate:
+        from .estimate import estimate, of_corpus
+
+        where: dict[str, Any] = {"reads": paths, "writes": [directory]}
+        return estimate(of_corpus(cut, settings), total, len(cut.tasks), **where, most=settings.max_documents, workers=workers)
+
+    told = f"{count(len(cut.inputs), 'file')}, {size(total)}"
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
-        reads=tuple(path for entries in files.values() for _, path in entries),
+        reads=paths,
         tasks=len(cut.tasks),
-        steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
+        steps=(Step("Extract", "extract", len(cut.tasks), total),),
         chain=chain,
+        estimate=estimated,
         summary=f"build-corpus: {told}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),
         given=known,

@@ -7,7 +7,7 @@ import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..build.documents import refuse_to_replace
 from ..config import ExportConfig
@@ -23,6 +23,9 @@ from ..tokens import vocab as vocabularies
 from .progress import Progress, Step
 from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
+if TYPE_CHECKING:
+    from .estimate import Estimate
+
 __all__ = ["export", "plan_export"]
 
 
@@ -35,6 +38,7 @@ def export(
     vocab: str | Path | None = None,
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
@@ -48,7 +52,7 @@ def export(
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
-        workers, overwrite, progress, beam_args: As in `build_corpus`.
+        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The export; its manifest names all files with their digests.
@@ -66,7 +70,9 @@ def export(
         True
     """
     planned = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    return run(planned, RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args))[0]
+    return run(
+        planned, RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
+    )[0]
 
 
 def plan_export(
@@ -98,14 +104,26 @@ def plan_export(
         told = (str(roots[0] or target), source, settings, vocabulary)
         return Export(tasks, ExportShard(*told), ExportCommit(*told), roots[0] or target)
 
+    total = sum(size(part.path) for task in tasks for part in unpack(task.parts))
+
+    def estimated(workers: int | None) -> Estimate:
+        from ..exports.work import ExportShard
+        from .estimate import estimate, of_export
+
+        def work(root: Path) -> ExportShard:
+            return ExportShard(str(root), source, settings, vocabulary)
+
+        return estimate(of_export(work, tasks), total, len(tasks), reads=[source_path], writes=[target], workers=workers)
+
     return PlannedRun(
         directories=(target,),
         identities=(identity,),
         reads=(source_path,),
         tasks=len(tasks),
-        steps=(Step("Export", "export", len(tasks), sum(size(part.path) for task in tasks for part in unpack(task.parts))),),
+        steps=(Step("Export", "export", len(tasks), total),),
         given=given,
         chain=chain,
+        estimate=estimated,
         summary=f"export: {count(len(tasks), 'shard')} of {made['kind']} to {settings.to} -> {target}",
     )
 

@@ -23,6 +23,7 @@ from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
 if TYPE_CHECKING:
     from ..tokens.vocab import Vocabulary
+    from .estimate import Estimate
 
 __all__ = ["make_pairs", "plan_pairs"]
 
@@ -39,6 +40,7 @@ def make_pairs(
     shuffle: str = "files",
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> list[DataSet]:
@@ -53,7 +55,7 @@ def make_pairs(
         lowercase: For a bare vocab.txt: whether it was made for lower case; None to tell from its words.
         strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
         shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.
-        workers, overwrite, progress, beam_args: As in `build_corpus`.
+        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The data sets, in order of `lengths`.
@@ -82,7 +84,9 @@ def make_pairs(
         strip_accents=strip_accents,
         shuffle=shuffle,
     )
-    return run(planned, RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args))
+    return run(
+        planned, RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
+    )
 
 
 def plan_pairs(
@@ -128,9 +132,28 @@ def plan_pairs(
         tasks=max(len(source.tasks), buckets),
         steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
         chain=partial(_chain, source, vocabulary, configs, buckets, shuffle),
+        estimate=partial(_estimate, source, vocabulary, configs, corpus, directories),
         given=given,
         notes=(f"  vocabulary {vocab}: {unsaid(*vocabulary)}",) if silent else (),
         summary=f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}",
+    )
+
+
+def _estimate(
+    source: Corpus, vocabulary: Vocabulary, configs: list[PairsConfig], corpus: Path, outputs: list[Path], workers: int | None
+) -> Estimate:
+    from .estimate import estimate, of_pairs
+
+    tasks, buckets = len(source.tasks), configs[0].shards
+    return estimate(
+        of_pairs(source, vocabulary, configs),
+        source.text_bytes,
+        tasks + buckets,
+        reads=[corpus],
+        writes=outputs,
+        references=min(tasks * buckets, source.manifest["rows"]),
+        held=source.text_bytes * configs[0].dupe_factor // max(1, buckets),
+        workers=workers,
     )
 
 

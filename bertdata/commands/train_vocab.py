@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..build.documents import read, refuse_to_replace
 from ..config import VocabConfig
@@ -16,6 +16,9 @@ from ..report.words import count, size
 from .progress import Progress, Step
 from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
+if TYPE_CHECKING:
+    from .estimate import Estimate
+
 __all__ = ["plan_vocab", "train_vocab"]
 
 
@@ -26,6 +29,7 @@ def train_vocab(
     config: VocabConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
@@ -35,7 +39,7 @@ def train_vocab(
         corpus: Directory that `build_corpus` has written.
         output: Directory for vocab.txt, tokenizer.json and tokenizer_config.json.
         config: Size, case and the rest.
-        workers, overwrite, progress, beam_args: As in `build_corpus`.
+        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The vocabulary; ``manifest["coverage"]`` tells, for each language, how many words are unknown or split.
@@ -52,7 +56,7 @@ def train_vocab(
         >>> train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1).manifest["size"]
         500
     """
-    options = RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     return run(plan_vocab(corpus, output=output, config=config), options)[0]
 
 
@@ -72,6 +76,13 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
 
         return TrainVocab(source, settings, roots[0] or directory)
 
+    def estimated(workers: int | None) -> Estimate:
+        from .estimate import estimate, of_vocab
+
+        where: dict[str, Any] = {"reads": [corpus], "writes": [directory]}
+        share = min(1.0, settings.sample_bytes / max(1, source.text_bytes))
+        return estimate(of_vocab(source, settings, share), source.text_bytes, len(source.tasks), **where, workers=workers)
+
     sample, tasks = min(settings.sample_bytes, source.text_bytes), len(source.tasks)
     return PlannedRun(
         directories=(directory,),
@@ -81,5 +92,6 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         steps=(Step("Count words", "count", tasks, source.text_bytes),),
         given=given,
         chain=chain,
+        estimate=estimated,
         summary=f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {count(tasks, 'task')} -> {directory}",
     )

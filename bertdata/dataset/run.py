@@ -41,6 +41,7 @@ __all__ = [
     "building",
     "perform",
     "tidy",
+    "unfinished",
 ]
 
 _OURS = {*DATA, MANIFEST, STATE}
@@ -111,6 +112,17 @@ def is_done(directory: Path, part: dict[str, Any]) -> bool:
     """Tell whether the directory holds a finished data set whose identity has this part."""
     known = read_json(directory / STATE / "run.json")
     return is_complete(directory) and isinstance(known, dict) and {**known, **part} == known
+
+
+def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
+    """Return how many tasks of each step an unfinished run of this identity has done, which the same command keeps."""
+    roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
+    for root, known in roots.items():
+        if known is not None and not differences(known, identity):
+            with contextlib.suppress(OSError):
+                steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
+                return {step: count_done(root, step) for step in steps}
+    return {}
 
 
 def _is_done(directory: Path, identity: dict[str, Any]) -> bool:

@@ -149,8 +149,11 @@ def current() -> Work:
 
 
 @contextlib.contextmanager
-def working(state: Path, step: str, task: int) -> Iterator[Work]:
-    """Do a task of a run with this state in this thread, and tell how far it is; of one that fails the line stays as it is."""
+def working(state: Path | None, step: str, task: int) -> Iterator[Work]:
+    """Do a task of a run with this state in this thread, and tell how far it is; of one that fails the line stays as it is.
+
+    Without a state it is only counted.
+    """
     outer = getattr(_here, "work", None)
     _here.work = Work(state, step, task, 0 if outer is None else outer.depth + 1)
     try:

@@ -95,7 +95,7 @@ class Ledger:
     text_bytes: int = 0
     lost: int = 0
     amounts: Amounts = field(default_factory=Amounts)
-    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter(), Counter()))
+    counts: Counts = field(default_factory=Counts.none)
 
     def batches(self, records: Iterable[Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""

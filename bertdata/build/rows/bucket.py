@@ -58,6 +58,12 @@ class BuildBucket:
             bodies.append(perform(to_path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
+    def sample(self, documents: list[Tokens]) -> list[int]:
+        """Build the rows of these documents as if they were all; return the bytes of each output's shard."""
+        bucket = self._bucket(documents)
+        builds = [_Build(output, self.vocabulary, bucket, "train", 0, 1) for output in self.outputs]
+        return [build()["files"][0]["bytes"] for build in builds]
+
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
         dtype = np.uint16 if len(self.vocabulary.pieces) <= 1 << 16 else np.uint32
         tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
