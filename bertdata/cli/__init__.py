@@ -26,6 +26,7 @@ _COMMANDS = {
     "inspect": "Show what a data set holds, in words and examples.",
     "verify": "Read data sets again, and tell what is damaged or can't be right.",
     "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
+    "doctor": "Show what this machine has for a run, and what it lacks.",
     "demo": "Run all of it on the sample that comes with bertdata.",
 }
 

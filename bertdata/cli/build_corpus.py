@@ -23,7 +23,23 @@ _SECTIONS["Documents to drop, each under its reason"] += ["exclude", "filters"]
 _SECTIONS["Output"].insert(0, "output")
 
 
-@click.command("build-corpus", cls=Command, sections=_SECTIONS)
+_FIRST: tuple[str, ...] = (
+    "wikipedia",
+    "books",
+    "text",
+    "read",
+    "max_documents",
+    "output",
+    "languages",
+    "exclude",
+    "dedup",
+    "mix",
+    "dry_run",
+)
+_FIRST += ("overwrite", "workers", "config")
+
+
+@click.command("build-corpus", cls=Command, sections=_SECTIONS, first=_FIRST)
 @click.option(
     "--wikipedia",
     multiple=True,
@@ -86,9 +102,8 @@ def command(
 ) -> None:
     """Extract documents from dumps, books and other text.
 
-    Each source may be given several times, and several in one run.  Lists, tables, headings, references and templates
-    of a page are dropped, its paragraphs kept.  Broken records are listed in OUTPUT/rejects, and everything is counted in
-    OUTPUT/manifest.json.
+    Each source may be given several times.  Lists, tables, headings and references of a page are dropped, its paragraphs kept.
+    Broken records are listed in OUTPUT/rejects, and everything is counted in OUTPUT/manifest.json.
 
     \b
         bertdata build-corpus --wikipedia 'dumps/enwiki-*-multistream*.xml*.bz2' --books 'books/**/*.txt' --output corpus

@@ -15,7 +15,10 @@ from .run import build, common_options, conclude, echo, foretell, take_options
 __all__ = ["command"]
 
 
-@click.command("export", cls=Command)
+_FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
+
+
+@click.command("export", cls=Command, first=_FIRST)
 @click.argument("directory", type=to_path)
 @config_options(ExportConfig)
 @click.option("--vocab", type=to_path, metavar="PATH", help="For a format of ids that is made from a corpus: as for make-pairs.")

@@ -20,7 +20,21 @@ _SECTIONS = sections_of(PairsConfig)
 _SECTIONS["Output"] = ["output", *_SECTIONS["Output"], "shuffle"]
 
 
-@click.command("make-pairs", cls=Command, sections=_SECTIONS)
+_FIRST: tuple[str, ...] = (
+    "vocab",
+    "output",
+    "objective",
+    "max_seq_length",
+    "dupe_factor",
+    "pack",
+    "masking",
+    "validation_fraction",
+    "seed",
+)
+_FIRST += ("dry_run", "overwrite", "workers", "config")
+
+
+@click.command("make-pairs", cls=Command, sections=_SECTIONS, first=_FIRST)
 @click.argument("corpus", type=to_path)
 @click.option(
     "--vocab",

@@ -17,7 +17,10 @@ from .run import build, common_options, conclude, echo, foretell, take_options
 __all__ = ["command"]
 
 
-@click.command("train-vocab", cls=Command)
+_FIRST = ("output", "size", "lowercase", "strip_accents", "sample_bytes", "seed", "dry_run", "overwrite", "workers", "config")
+
+
+@click.command("train-vocab", cls=Command, first=_FIRST)
 @click.argument("corpus", type=to_path)
 @click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the vocabulary.")
 @config_options(VocabConfig)
@@ -40,6 +43,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     echo(planned.summary, err=True)
     if options.dry_run:
         foretell(planned, options)
+        echo("  the training on the counts, at the end, is not in these: about a minute, in one worker")
     else:
         for vocab in build(planned, options):
             if vocab.new:
