@@ -101,7 +101,8 @@ def _brief(help: str) -> str:
     'Stop after so many documents'
     """
     clause = re.split(r"; |\.(?= |$)|  \[", help, maxsplit=1)[0]
-    return clause if len(clause) <= _BRIEF else re.split(r", |: | \(", clause, maxsplit=1)[0]
+    cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
+    return cut if len(clause) > _BRIEF and " " in cut else clause
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:

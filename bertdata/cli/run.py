@@ -71,7 +71,7 @@ def common_options(command: F) -> F:
             "--no-wait", is_flag=True, help="With an engine that continues by itself: submit the job, say where to look, and end."
         ),
         click.option(
-            "--dry-run", is_flag=True, help="Say what would be done and, from samples of the input, what it takes; write nothing."
+            "--dry-run", is_flag=True, help="Say what would be done and what it takes, by samples of the input; write nothing."
         ),
         click.option(
             "--check-space/--no-check-space",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.corpus.plan import packages, plan
+from ..build.corpus.plan import CorpusPlan, packages, plan
 from ..build.corpus.sources import SOURCES, source
 from ..config import CorpusConfig, read_small
 from ..credentials import conceal
@@ -106,26 +107,16 @@ def plan_corpus(
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
     inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
-    identity = {
-        "command": "build-corpus",
-        "config": settings.identity(),
-        "inputs": inputs,
-        "versions": versions(packages(settings)),
-    }
+    identity = {"command": "build-corpus", "config": settings.identity(), "inputs": inputs}
+    identity["versions"] = versions(packages(settings))
 
     def chain(roots: list[Path | None]) -> Any:
         from bertdata.pipelines.build_corpus import BuildCorpus
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 
-    total, paths = sum(entry["bytes"] for entry in cut.inputs), tuple(path for entries in files.values() for _, path in entries)
-
-    def estimated(workers: int | None) -> Estimate:
-        from .estimate import estimate, of_corpus
-
-        where: dict[str, Any] = {"reads": paths, "writes": [directory]}
-        return estimate(of_corpus(cut, settings), total, len(cut.tasks), **where, most=settings.max_documents, workers=workers)
-
+    paths = tuple(path for entries in files.values() for _, path in entries)
+    total = sum(entry["bytes"] for entry in cut.inputs)
     told = f"{count(len(cut.inputs), 'file')}, {size(total)}"
     return PlannedRun(
         directories=(directory,),
@@ -134,11 +125,19 @@ def plan_corpus(
         tasks=len(cut.tasks),
         steps=(Step("Extract", "extract", len(cut.tasks), total),),
         chain=chain,
-        estimate=estimated,
+        estimate=partial(_estimate, cut, settings, directory, paths),
         summary=f"build-corpus: {told}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),
         given=known,
     )
+
+
+def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[str, ...], workers: int | None) -> Estimate:
+    from .estimate import estimate, of_corpus
+
+    total, most = sum(entry["bytes"] for entry in cut.inputs), config.max_documents
+    where: dict[str, Any] = {"reads": paths, "writes": [output]}
+    return estimate(of_corpus(cut, config), total, len(cut.tasks), **where, most=most, workers=workers)
 
 
 def _files(given: dict[str, tuple[str, ...]]) -> dict[str, list[tuple[str, str]]]:

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
 from ..exports.base import Source, read
 from ..io.files import size, to_path
-from ..records import unpack
+from ..records import Task, unpack
 from ..report.words import count
 from ..tokens import vocab as vocabularies
 from .progress import Progress, Step
@@ -104,28 +105,39 @@ def plan_export(
         told = (str(roots[0] or target), source, settings, vocabulary)
         return Export(tasks, ExportShard(*told), ExportCommit(*told), roots[0] or target)
 
-    total = sum(size(part.path) for task in tasks for part in unpack(task.parts))
-
-    def estimated(workers: int | None) -> Estimate:
-        from ..exports.work import ExportShard
-        from .estimate import estimate, of_export
-
-        def work(root: Path) -> ExportShard:
-            return ExportShard(str(root), source, settings, vocabulary)
-
-        return estimate(of_export(work, tasks), total, len(tasks), reads=[source_path], writes=[target], workers=workers)
-
     return PlannedRun(
         directories=(target,),
         identities=(identity,),
         reads=(source_path,),
         tasks=len(tasks),
-        steps=(Step("Export", "export", len(tasks), total),),
+        steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
         given=given,
         chain=chain,
-        estimate=estimated,
+        estimate=partial(_estimate, source, vocabulary, settings, tasks, target),
         summary=f"export: {count(len(tasks), 'shard')} of {made['kind']} to {settings.to} -> {target}",
     )
+
+
+def _estimate(
+    source: Source,
+    vocabulary: vocabularies.Vocabulary | None,
+    config: ExportConfig,
+    tasks: list[Task],
+    output: Path,
+    workers: int | None,
+) -> Estimate:
+    from ..exports.work import ExportShard
+    from .estimate import estimate, of_export
+
+    def work(root: Path) -> ExportShard:
+        return ExportShard(str(root), source, config, vocabulary)
+
+    total, where = _bytes(tasks), {"reads": [source.directory], "writes": [output]}
+    return estimate(of_export(work, tasks), total, len(tasks), **where, workers=workers)  # type: ignore[arg-type]
+
+
+def _bytes(tasks: list[Task]) -> int:
+    return sum(size(part.path) for task in tasks for part in unpack(task.parts))
 
 
 def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | None) -> vocabularies.Vocabulary | None:

@@ -22,6 +22,8 @@ from ..io.files import read_json, write_json
 from ..io.progress import Line, Reader, current
 from .staging import STATE, TIMINGS
 
+_TICK = 0.01  # seconds
+
 __all__ = ["read", "summary", "write"]
 
 
@@ -74,9 +76,9 @@ def _covered(lines: list[Line]) -> float:
 
 
 def _at_a_time(lines: list[Line]) -> int:
-    """Return the most tasks that were at work at a time."""
-    changes = sorted([(line.began + line.wall, -1) for line in lines] + [(line.began, 1) for line in lines])
-    most = now = 0
+    """Return the most tasks that were at work at a time, but for what the clock's steps make of one after the other."""
+    changes = sorted([(line.began + line.wall - _TICK, -1) for line in lines] + [(line.began, 1) for line in lines])
+    now, most = 0, 1
     for _, change in changes:
         now += change
         most = max(most, now)

@@ -174,7 +174,8 @@ class Reader:
         self._folder = state / FOLDER
         self.done: dict[tuple[str, int], Line] = {}
         self._ends: dict[str, int] = {}
-        self._old = {} if all else dict(self._last())  # of workers that were killed before
+        known = dict(self._last())
+        self._old = {} if all else known  # of workers that were killed before
 
     def look(self) -> list[Line]:
         """Read what is new; return the lines of the tasks that are at work."""
