@@ -148,6 +148,7 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             check_space=options.check_space,
             progress=progress,
             warn=partial(echo, err=True),
+            own_process=(click.get_current_context().obj or {}).get("own_process", False),
         )
         made = run(planned, how)
     if not made:
