@@ -185,10 +185,10 @@ class Reader:
 
     def _last(self) -> Iterator[tuple[str, Line]]:
         """Yield the new lines of each file, the last one last, and take note of those of finished tasks."""
-        try:
-            names = sorted(os.listdir(self._folder))
-        except OSError:
-            return
+        names: list[str] = []
+        if isinstance(self._folder, Path):  # not in a store
+            with contextlib.suppress(OSError):
+                names = sorted(os.listdir(self._folder))
         for name in names:
             with contextlib.suppress(OSError), open(self._folder / name, "rb") as file:
                 file.seek(self._ends.get(name, 0))

@@ -11,7 +11,7 @@ import pytest
 
 from bertdata.dataset import timings
 from bertdata.io import progress
-from bertdata.io.files import digest, open_file
+from bertdata.io.files import digest, open_file, to_path
 from bertdata.records import FileRange
 
 
@@ -132,3 +132,14 @@ def test_a_pause_between_two_attempts_is_no_time_of_a_stage() -> None:
     told = timings.summary([line, line._replace(task=1, began=105.0), line._replace(task=2, began=90_000.0)])
     assert told["stages"] == [{"name": "extract", "wall_s": 25.0, "cpu_s": 24.0}]
     assert (told["workers"], told["peak_memory_bytes"]) == (2, 5)
+
+
+def test_nothing_is_written_in_a_store_nor_looked_for_there() -> None:
+    pytest.importorskip("upath")
+    state = to_path("memory://progress/.bertdata")
+    with progress.working(state, "extract", 0) as work:
+        work.add(bytes=3)
+    assert work.bytes == 3
+    reader = progress.Reader(state, all=True)
+    assert (reader.look(), reader.done) == ([], {})
+    assert not (state / progress.FOLDER).exists()
