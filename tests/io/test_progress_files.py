@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,7 @@ def test_tasks_in_threads_of_one_process_have_lines_of_their_own(state: Path) ->
         with progress.working(state, "extract", number) as work:
             both.wait()
             work.add(bytes=number)
+            time.sleep(0.05)
             both.wait()
 
     threads = [threading.Thread(target=task, args=(number,)) for number in (1, 2)]
