@@ -52,7 +52,8 @@ def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Pa
     extracted = [told.bytes for told in seen if told.step == "Extract"]
     assert extracted == sorted(extracted)
     last = seen[-1]
-    assert (last.done, last.total, last.bytes, last.documents) == (1, 1, last.total_bytes, 400)
+    assert (last.done, last.total, last.bytes) == (1, 1, last.total_bytes)
+    assert 0 < last.documents <= 400  # those that were seen: what workers say goes at the commit
 
 
 def test_timings_are_no_part_of_what_two_runs_have_in_common(build: Build, text: Path, tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_lines_of_json_and_silence(run: Run, text: Path, tmp_path: Path) -> None
     (last,) = [
         e for e in events if e["event"] == "progress" and e["step"] == "Extract" and e["counts"]["done"] == e["counts"]["total"]
     ]
-    assert last["share"] == 1.0 and last["counts"]["documents"] == 400
+    assert last["share"] == 1.0 and last["counts"]["documents"] <= 400
     assert events[-1]["event"] == "done" and events[-1]["counts"] == {"rows": 400}
     again = run(*arguments, "--log-json")
     assert json.loads(again.stderr.splitlines()[-1])["event"] == "nothing to do"
