@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .commands.build_corpus import build_corpus
     from .commands.export import export
     from .commands.make_pairs import make_pairs
-    from .commands.run import Progress
+    from .commands.progress import Progress
     from .commands.train_vocab import train_vocab
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
     from .config.train import TrainConfig
@@ -49,7 +49,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
-    "Progress": "commands.run",
+    "Progress": "commands.progress",
     "Shards": "dataset.shards",
     "batches": "training.loader",
     "MaskConfig": "training.masks",

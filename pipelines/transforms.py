@@ -15,11 +15,12 @@ from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata.dataset import manifest
 from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
-from bertdata.dataset.run import check_begun, perform, tidy
+from bertdata.dataset.run import STATE, check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
 from bertdata.io.fence import fenced, token
 from bertdata.io.files import is_local, to_path
+from bertdata.io.progress import working
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
@@ -222,7 +223,8 @@ def _commit_once(reports: list[Report], commit: CommitStep, runs: Runs, count: i
         if any(to_do):
             for root in roots:
                 check_begun(root)
-            commit([total for total, _ in sums], Entries([kept for _, kept in sums]))
+            with working(roots[0] / STATE, "commit", 0):
+                commit([total for total, _ in sums], Entries([kept for _, kept in sums]))
     for root in roots:
         tidy(root)
 

@@ -56,7 +56,8 @@ def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pyt
     assert [made.kind for made in (corpus, vocab, *found)] == ["documents", "vocabulary", "pairs", "pairs"]
     assert all(isinstance(made, DataSet) and made.new for made in (corpus, vocab, *found))
     assert all(path.is_file() for made in found for path in made.shards)
-    assert seen[-1] == Progress("Extract", seen[-1].total, seen[-1].total)
+    assert seen[-1][:3] == ("Extract", seen[-1].total, seen[-1].total)
+    assert isinstance(seen[-1], Progress) and seen[-1].bytes == seen[-1].total_bytes > 0 and seen[-1].share == 1.0
     for stage in corpus.counts:
         assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) + sum(stage["rejected"].values())
     assert not bertdata.verify(corpus.path, workers=1).problems

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
 from ..io.files import digest, is_local, to_path
+from ..io.progress import current
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
@@ -48,6 +50,7 @@ class Reader(NamedTuple):
             batches = shards.read_batches(path, format, part.start, part.end)
             for cut in _slices(batch.select(names) for batch in batches):
                 yield cut.columns
+                current().add(bytes=text_bytes(cut), documents=cut.num_rows)
             if stamp(path) != before:
                 _check(path, digests[part.name])
 
@@ -76,6 +79,11 @@ class Reader(NamedTuple):
         inputs = [{key: entry[key] for key in ("name", "source", "licence")} for entry in made["inputs"][:_NAMED]]
         told = {key: made[key] for key in ("rows", "counts", "sources")}
         return {**told, "inputs": inputs, "further_inputs": len(made["inputs"]) - len(inputs)}
+
+
+def text_bytes(batch: pa.RecordBatch) -> int:
+    """Count the bytes of a batch's sentences, of which the manifest has the sum."""
+    return pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
 
 
 def _check(path: Path, sha256: str) -> None:

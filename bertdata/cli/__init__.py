@@ -28,6 +28,7 @@ _COMMANDS = {
     "trace": "Show what became of one document, from its wikitext to its rows.",
     "verify": "Read data sets again, and tell what is damaged or can't be right.",
     "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
+    "doctor": "Show what this machine has for a run, and what it lacks.",
     "demo": "Run all of it on the sample that comes with bertdata.",
 }
 
@@ -72,6 +73,7 @@ def main() -> None:
     """Run the command line; every error is one message and an exit code."""
     from ..io.signals import signals
     from ..io.terminal import guard
+    from .bars import answer
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -81,7 +83,7 @@ def main() -> None:
             credentials.keep(argument)  # of whatever option, and whatever becomes of it
     guard()
     try:
-        with signals(), storage_errors():
+        with signals(answer), storage_errors():
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code
@@ -101,7 +103,7 @@ def main() -> None:
 
 
 def _say(message: str, code: int) -> int:
-    from .run import echo
+    from .output import error
 
-    echo(f"bertdata: {message}", err=True)
+    error(message, code)
     return code

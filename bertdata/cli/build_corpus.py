@@ -15,7 +15,7 @@ from ..report.card import reading_line
 from ..report.words import count, size
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
@@ -27,6 +27,22 @@ _SECTIONS["Documents to drop, each under its reason"] += ["exclude", "filters"]
 _SECTIONS["Output"].insert(0, "output")
 
 
+_FIRST: tuple[str, ...] = (
+    "wikipedia",
+    "books",
+    "text",
+    "read",
+    "max_documents",
+    "output",
+    "languages",
+    "exclude",
+    "dedup",
+    "mix",
+    "dry_run",
+)
+_FIRST += ("overwrite", "workers", "config")
+
+
 def _input_options(command: F) -> F:
     """Add an option for each kind of input."""
     for name, kind in reversed(INPUTS.items()):
@@ -34,7 +50,7 @@ def _input_options(command: F) -> F:
     return command
 
 
-@click.command("build-corpus", cls=Command, sections=_SECTIONS)
+@click.command("build-corpus", cls=Command, sections=_SECTIONS, first=_FIRST)
 @_input_options
 @click.option(
     "--read",
@@ -76,9 +92,8 @@ def command(
 ) -> None:
     """Extract documents from dumps, books and other text.
 
-    Each source may be given several times, and several in one run.  Lists, tables, headings, references and templates
-    of a page are dropped, its paragraphs kept.  Broken records are listed in OUTPUT/rejects, and everything is counted in
-    OUTPUT/manifest.json.
+    Each source may be given several times.  Lists, tables, headings and references of a page are dropped, its paragraphs kept.
+    Broken records are listed in OUTPUT/rejects, and everything is counted in OUTPUT/manifest.json.
 
     \b
         bertdata build-corpus --wikipedia 'dumps/enwiki-*-multistream*.xml*.bz2' --books 'books/**/*.txt' --output corpus
@@ -98,7 +113,9 @@ def command(
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":
             echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for corpus in build(planned, options):
             conclude(corpus, reading_line(str(output), config.format))
 

@@ -10,12 +10,15 @@ import click
 from ..config import ExportConfig
 from .options import Command, config_options, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
 
-@click.command("export", cls=Command)
+_FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
+
+
+@click.command("export", cls=Command, first=_FIRST)
 @click.argument("directory", type=to_path)
 @config_options(ExportConfig)
 @click.option("--vocab", type=to_path, metavar="PATH", help="For a format of ids that is made from a corpus: as for make-pairs.")
@@ -37,6 +40,8 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
 
     planned = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
     echo(planned.summary, err=True)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for made in build(planned, options):
             conclude(made, "")

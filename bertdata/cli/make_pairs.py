@@ -12,7 +12,7 @@ from ..report.card import reading_line
 from ..report.vocabulary import unknown_tokens
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
@@ -20,7 +20,21 @@ _SECTIONS = sections_of(PairsConfig)
 _SECTIONS["Output"] = ["output", *_SECTIONS["Output"], "shuffle"]
 
 
-@click.command("make-pairs", cls=Command, sections=_SECTIONS)
+_FIRST: tuple[str, ...] = (
+    "vocab",
+    "output",
+    "objective",
+    "max_seq_length",
+    "dupe_factor",
+    "pack",
+    "masking",
+    "validation_fraction",
+    "seed",
+)
+_FIRST += ("dry_run", "overwrite", "workers", "config")
+
+
+@click.command("make-pairs", cls=Command, sections=_SECTIONS, first=_FIRST)
 @click.argument("corpus", type=to_path)
 @click.option(
     "--vocab",
@@ -63,7 +77,9 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, lengths=max_seq_length, shuffle=shuffle, **values)
     for line in (planned.summary, *map(in_options, planned.notes)):
         echo(line, err=True)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+    else:
         for pairs in build(planned, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))
             if lost := lost_text(pairs):

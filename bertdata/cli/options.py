@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -21,18 +22,32 @@ from .config_file import from_file
 __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_BRIEF = 48  # characters that stand beside an option in 80 columns
+_ALL = f"{__name__}.all"  # in a context: all options are to be explained
 _FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # how the library's messages name a field or an argument
 
 
 class Command(click.Command):
     """A command whose help lists its options under titles, and whose errors name options where the library names fields.
 
-    sections: title -> names of parameters; the others follow as "Options".
+    sections: title -> names of parameters; the others follow as "Options".  first: those that ``--help`` explains; of the others
+    it gives the names, and ``--help-all`` explains all.  None is for a command whose options all fit a screen.
     """
 
-    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **attributes: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        first: Collection[str] | None = None,
+        **attributes: Any,
+    ) -> None:
         super().__init__(*args, **attributes)
-        self._sections = sections or {}
+        self._sections, self._first = sections or {}, first
+        if first is not None:
+            told = "Show this message and exit, with all options."
+            self.params.append(
+                click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all, help=told)
+            )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library that names `max_seq_length` comes out with ``--max-seq-length``."""
@@ -50,14 +65,45 @@ class Command(click.Command):
         return in_options(message, own)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each section with its options in order of declaration."""
+        """Write each section with its options in order of declaration; what ``--help`` does not explain it names."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         rows = {option.name: row for option in options if (row := option.get_help_record(ctx))}
         listed = {name for names in self._sections.values() for name in names}
+        first = rows.keys() if self._first is None or ctx.meta.get(_ALL) else {*self._first, "help", "help_all"}
         for title, names in [*self._sections.items(), ("Options", [name for name in rows if name not in listed])]:
-            if shown := [row for name, row in rows.items() if name in names]:
+            shown = [row for name, row in rows.items() if name in names and name in first]
+            more = [
+                option.opts[-1] for option in options if option.name in rows and option.name in names and option.name not in first
+            ]
+            if shown or more:
                 with formatter.section(title):
-                    formatter.write_dl(shown)
+                    if shown:
+                        formatter.write_dl(shown if first == rows.keys() else [(name, _brief(told)) for name, told in shown])
+                    if more:
+                        told, margin = f"{'and ' if shown else ''}{', '.join(more)}", " " * formatter.current_indent
+                        width = formatter.width - len(margin)
+                        lines = textwrap.wrap(told, width, break_on_hyphens=False)
+                        formatter.write("".join(f"{margin}{line}\n" for line in lines))
+
+
+def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+def _brief(help: str) -> str:
+    """Return the first clause of what is said of an option, or of a long one its beginning.
+
+    >>> _brief("Books: .txt or .epub; file or glob."), _brief("Seed of a sample, of a copy.  [default: 3]")
+    ('Books: .txt or .epub', 'Seed of a sample, of a copy')
+    >>> _brief("Stop after so many documents, an equal part from the beginning of each task.")
+    'Stop after so many documents'
+    """
+    clause = re.split(r"; |\.(?= |$)|  \[", help, maxsplit=1)[0]
+    cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
+    return cut if len(clause) > _BRIEF and " " in cut else clause
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import logging
 import os
-import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from ..dataset.run import STATE, is_complete, leftovers
-from ..errors import StorageError
+from ..dataset.run import STATE, is_complete, is_done, leftovers, unfinished
+from ..io.files import is_local
 from ..io.lock import holder
-from ..io.terminal import clean
-from ..report.words import describe, size
-from .bars import of_tasks
+from ..report.words import count, describe, size
+from . import output
+from .bars import of_steps
 from .config_file import config_option
+from .output import echo
 
 if TYPE_CHECKING:
     from ..commands.run import PlannedRun
     from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "take_options"]
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
+
+_GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/scale.md
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,20 +41,44 @@ class Options(NamedTuple):
     no_wait: bool
     workers: int | None
     verbose: bool
+    check_space: bool
     beam_args: tuple[str, ...]
+
+
+def speech_options(command: F) -> F:
+    """Add the options that say what a command prints."""
+    for decorate in (
+        click.option("-v", "--verbose", is_flag=True, help="Show the engine's own log, and tracebacks."),
+        click.option(
+            "--log-json",
+            is_flag=True,
+            help="Print messages as lines of JSON on the standard error: event, step, counts, seconds.",
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+    ):
+        command = decorate(command)
+    return command
 
 
 def common_options(command: F) -> F:
     """Add the options that every building command takes, and the arguments for Beam after ``--``."""
     for decorate in (
         click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
-        click.option("-v", "--verbose", is_flag=True, help="Show Beam's own log, and tracebacks."),
+        speech_options,
         config_option(),
         click.option("--workers", type=click.IntRange(min=1), help="Local worker processes.  [default: one a core]"),
         click.option(
             "--no-wait", is_flag=True, help="With an engine that continues by itself: submit the job, say where to look, and end."
         ),
-        click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing."),
+        click.option(
+            "--dry-run", is_flag=True, help="Say what would be done and what it takes, by samples of the input; write nothing."
+        ),
+        click.option(
+            "--check-space/--no-check-space",
+            default=True,
+            show_default=True,
+            help="Refuse what does not fit on the disk, as samples of the input tell.",
+        ),
         click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
         click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # the same command continues by itself
     ):
@@ -64,9 +91,26 @@ def take_options(values: dict[str, Any]) -> Options:
     beam_args = values.pop("beam_args")
     if strange := [arg for arg in beam_args if not arg.startswith("-")]:
         raise click.UsageError(_stray(strange))
+    output.speak(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
     options = Options(**{name: values.pop(name) for name in Options._fields if name != "beam_args"}, beam_args=beam_args)
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, force=True)  # before Beam is imported
     return options
+
+
+@contextlib.contextmanager
+def _engine_folded(verbose: bool) -> Iterator[None]:
+    """Let no library speak, whatever handlers it gives its loggers, as those of Dask do: unless `verbose`."""
+    if verbose:
+        yield
+        return
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _stray(words: Sequence[str]) -> str:
@@ -92,13 +136,16 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
     """Carry out a run and return its data sets; a job that is not waited for, or only looked at, ends the command here."""
     from ..commands.run import RunOptions, run
 
-    with of_tasks(() if options.no_wait else planned.steps) as progress:
+    tasks, total = planned.tasks, sum(step.bytes for step in planned.steps[:1])
+    output.event("plan", counts={"tasks": tasks, "bytes": total}, text=planned.summary)
+    with _engine_folded(options.verbose), of_steps(() if options.no_wait else planned.steps) as progress:
         how = RunOptions(
             workers=options.workers,
             overwrite=options.overwrite,
             wait=not options.no_wait,
             beam_args=options.beam_args,
             verbose=options.verbose,
+            check_space=options.check_space,
             progress=progress,
             warn=partial(echo, err=True),
             own_process=(click.get_current_context().obj or {}).get("own_process", False),
@@ -114,6 +161,34 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
     return made
 
 
+def foretell(planned: PlannedRun, options: Options) -> None:
+    """Say what a run would do and take: what of it is done, and, from a little of its work, time, memory, disk and requests."""
+    from ..commands.estimate import free_space
+
+    done = [is_done(d, {**i, "given": planned.given}) for d, i in zip(planned.directories, planned.identities, strict=True)]
+    kept = [unfinished(d, i) for d, i in zip(planned.directories, planned.identities, strict=True)]
+    for directory, whole, steps in zip(planned.directories, done, kept, strict=True):
+        if whole and not options.overwrite:
+            echo(f"  {directory} is complete already: nothing to do")
+        elif any(steps.values()):
+            told = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
+            echo(f"  {directory}: an earlier run did {told}, which are kept")
+    if planned.estimate is None or (all(done) and not options.overwrite):
+        return
+    found = planned.estimate(options.workers)
+    workers, sampled = count(found.workers, "worker"), f"{size(found.sampled)} in {found.sample_seconds:.1f} s"
+    echo(f"  time: about {output.duration(found.seconds)} on this machine with {workers}, from samples of the input ({sampled})")
+    echo(f"  memory: about {size(found.worker_memory)} a worker, {size(found.memory)} in all")
+    disk = f"  disk: about {size(found.output)} of output, and {size(found.work)} of work files until the end"
+    free = free_space(planned.directories[0]) if is_local(planned.directories[0]) else None
+    echo(disk if free is None else f"{disk}; {size(free)} are free")
+    if found.gets or found.puts:
+        cost = found.gets / 1e6 * _GET + found.puts / 1e6 * _PUT
+        echo(f"  requests to stores: about {found.gets:,} GET and HEAD, {found.puts:,} PUT and LIST; ${cost:,.2f} at list prices")
+    counts = {key: value for key, value in found._asdict().items() if key not in ("seconds", "sample_seconds")}
+    output.event("estimate", counts=counts, estimated_seconds=round(found.seconds, 1), free=free)
+
+
 def _whereabouts(directory: Path) -> str:
     """Say where a job that is not waited for can be looked at, and how its end is seen."""
     job = holder(directory / STATE)
@@ -122,21 +197,10 @@ def _whereabouts(directory: Path) -> str:
     return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
-def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line, cleaned; where nobody reads any more (``| head``, a closed terminal), print no more."""
-    stream = sys.stderr if err else sys.stdout
-    try:
-        click.echo(clean(text), file=stream)
-    except OSError as error:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())  # or Python complains of what it still holds for the stream when it ends
-        os.close(nowhere)
-        if not err and error.errno not in (errno.EPIPE, errno.EIO):
-            raise StorageError(f"cannot write to the standard output: {error.strerror}: what was asked for is done") from error
-
-
 def conclude(made: DataSet, reading: str) -> None:
     """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
+    counts = {str(key): made.manifest[key] for key in ("rows", "size") if key in made.manifest}
+    output.event("done" if made.new else "nothing to do", counts=counts, path=str(made.path))
     echo(describe(made.manifest, made.path) if made.new else f"{made.path} is complete already: nothing to do")
     for path, left in leftovers(made.path).items():
         echo(f"{path} ({size(left)}) is left over from a run that was not finished: continue it by its command, or remove it")

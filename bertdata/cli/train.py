@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,16 +16,21 @@ import click
 from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
 from ..io.signals import Answer, signals
-from ..io.terminal import clean, unguarded
+from ..io.terminal import clean
 from ..report.words import count
 from ..training.recipe import Recipe, prepare
+from . import output as speech
+from .bars import drawn, is_watched
 from .options import Command
-from .run import echo
+from .output import duration, echo
+from .run import speech_options
 
 __all__ = ["command"]
 
 _EPOCHS = 100  # more than are of use: BERT was trained for 40 (section A.2)
 _LONG = 14 * 86400.0  # seconds of a run that is worth a second thought
+_STEPS = 50  # whose mean tells how fast it goes
+_EVERY = 30.0  # seconds between two lines where there is no terminal
 _GO_ON = "continue with the same command and --resume"
 
 
@@ -36,8 +40,17 @@ _GO_ON = "continue with the same command and --resume"
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --output, to the bit.")
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
-@click.option("-v", "--verbose", is_flag=True, help="Show tracebacks.")
-def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry_run: bool, verbose: bool) -> None:
+@speech_options
+def command(
+    configuration: Path,
+    output: str,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool,
+    quiet: bool,
+    log_json: bool,
+    **_verbose: bool,
+) -> None:
     """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg and
@@ -47,16 +60,17 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
+    speech.speak(quiet=quiet, log_json=log_json)
     config = read_training(configuration)
     chief = os.environ.get("RANK", "0") == "0"
-    if dry_run or chief:
-        for line in _plan(prepare(config)):
-            echo(line, err=not dry_run)
+    recipe = prepare(config) if dry_run or chief else None
+    for line in _plan(recipe) if recipe else ():
+        echo(line, err=not dry_run)
     if dry_run:
         return
     from ..training.trainer import train
 
-    position = _Position(chief)
+    position = _Position(chief, recipe)
     with _named_losses(), signals(position.answer) as received, _progress(config, chief, position) as report:
 
         def stop(done: int, saved: int) -> bool:
@@ -113,11 +127,16 @@ def _named_losses() -> Iterator[None]:
 class _Position:
     """Where a run is, for the bar and for who stops it: the steps that are done, those that are saved, and how long one takes."""
 
-    def __init__(self, chief: bool) -> None:
+    def __init__(self, chief: bool, recipe: Recipe | None) -> None:
         self._chief, self._together = chief, int(os.environ.get("WORLD_SIZE", 1)) > 1
         self._done = self._saved = 0
-        self._begun, self._seconds = 0.0, 0.0
-        self.shown: Callable[[int], None] = lambda done: None
+        self._begun, self._seconds, self._mean, self._counted = 0.0, 0.0, 0.0, 0
+        self._total = recipe.config.total_steps if recipe else 0
+        # The tokens of a step of each phase, on average: those of a batch of its rows.
+        self._tokens = (
+            [(part.end, float(part.shards.lengths.mean()) * recipe.config.batch_size) for part in recipe.parts] if recipe else []
+        )
+        self.shown: Callable[[int, str], None] = lambda done, told: None
 
     def move(self, done: int, saved: int) -> None:
         """Take note of a step that begins; it is told of twice."""
@@ -125,8 +144,19 @@ class _Position:
             return
         now = time.monotonic()
         self._seconds = now - self._begun if self._begun else 0.0
+        if self._seconds:  # the mean of some fifty steps
+            self._mean += (self._seconds - self._mean) / min(_STEPS, self._counted + 1)
+            self._counted += 1
         self._done, self._saved, self._begun = done, saved, now
-        self.shown(done)
+        self.shown(done, self._told())
+
+    def _told(self) -> str:
+        """Say how fast it goes, and what is left."""
+        if not self._mean:
+            return ""
+        tokens = next((tokens for end, tokens in self._tokens if self._done < end), 0.0)
+        left = duration(self._mean * (self._total - self._done))
+        return f"{tokens / self._mean:,.0f} tokens/s  left {left}"
 
     def answer(self) -> Answer:
         """Tell what a signal does now: where all steps are saved, it ends the one that is begun; else the run saves first.
@@ -138,7 +168,7 @@ class _Position:
             return Answer("", saves)
         if not saves:
             return Answer(_stopped(self._done) if self._begun else f"stopped before a step was begun: {_GO_ON}")
-        takes = f", which takes about {_duration(self._seconds)}," if self._seconds > 1 else ""
+        takes = f", which takes about {duration(self._seconds)}," if self._seconds > 1 else ""
         kept = f"keeps checkpoint-{self._saved}" if self._saved else "keeps no step"
         text = f"step {self._done + 1:,}{takes} is finished and saved first; another Ctrl-C ends the run at once and {kept}"
         return Answer(text, saves)
@@ -151,19 +181,40 @@ def _stopped(done: int) -> str:
 
 @contextlib.contextmanager
 def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield what shows a line of metrics: above a bar that is alive on a terminal, else by itself, with the time left."""
-    if not chief or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda record: echo(_line(record), err=True)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    """Yield what shows a record of metrics: above a bar that is alive on a terminal, else by itself, and a line now and then."""
+    if not chief or speech.is_quiet():
+        yield lambda record: None
+    elif is_watched():
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    columns = (TextColumn("train"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), *times)
-    with Progress(*columns, console=Console(file=unguarded(sys.stderr)), speed_estimate_period=600) as bars:
-        bar = bars.add_task("train", total=config.total_steps)
-        position.shown = lambda done: bars.update(bar, completed=done)
-        yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
+        facts, words = TextColumn("{task.fields[told]}"), TextColumn("elapsed")
+        with drawn(TextColumn("train"), BarColumn(bar_width=16), MofNCompleteColumn(), facts, words, TimeElapsedColumn()) as bars:
+            bar = bars.add_task("train", total=config.total_steps, told="")
+            position.shown = lambda done, told: bars.update(bar, completed=done, told=told)
+            yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
+    else:
+        due = time.monotonic() + _EVERY
+
+        def say(record: dict[str, Any]) -> None:
+            nonlocal due
+            due = time.monotonic() + _EVERY
+            if speech.is_json():
+                speech.event(record["kind"], "train", {key: value for key, value in record.items() if key != "kind"})
+            else:
+                echo(_line(record), err=True)
+
+        def show(done: int, told: str) -> None:
+            nonlocal due
+            if told and time.monotonic() >= due:
+                due = time.monotonic() + _EVERY
+                counts = {"step": done, "of": config.total_steps}
+                if speech.is_json():
+                    speech.event("progress", "train", counts, text=told)
+                else:
+                    echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {told}", err=True)
+
+        position.shown = show
+        yield say
 
 
 def _line(record: dict[str, Any]) -> str:
@@ -171,7 +222,7 @@ def _line(record: dict[str, Any]) -> str:
     if record["kind"] == "trial":
         left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
         advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG else ""
-        return f"{record['step']:>9,}  {steps} to go take about {_duration(left)} here, by a timed part of one{advice}"
+        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by a timed part of one{advice}"
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":
@@ -180,21 +231,9 @@ def _line(record: dict[str, Any]) -> str:
     rates = f"{record['sequences_per_second']:,.0f} sequences/s  {record['tokens_per_second']:,.0f} tokens/s"
     rates += f"  padding {record['padding_share']:.1%}"
     learning = f"rate {record['learning_rate']:.2e}  gradient {'overflow' if norm is None else f'{norm:.2f}'}"
-    return f"{record['step']:>9,}  {_told(record)}  {learning}  {rates}  {_duration(record['seconds_left'])} left"
+    return f"{record['step']:>9,}  {_told(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
 
 
 def _told(record: dict[str, Any]) -> str:
     text = f"words: loss {record['mlm_loss']:.3f}, right {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
     return text + (f"; pairs: loss {record['nsp_loss']:.3f}, right {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else "")
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds, or in days.
-
-    >>> _duration(59.6), _duration(360000), _duration(34.6e6)
-    ('0:01:00', '100:00:00', '400 days')
-    """
-    if seconds >= _LONG:
-        return f"{seconds / 86400:,.0f} days"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

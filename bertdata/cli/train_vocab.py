@@ -12,12 +12,15 @@ from ..io.files import is_local
 from ..report.vocabulary import unknown
 from .options import Command, config_options, in_options, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 
 
-@click.command("train-vocab", cls=Command)
+_FIRST = ("output", "size", "lowercase", "strip_accents", "sample_bytes", "seed", "dry_run", "overwrite", "workers", "config")
+
+
+@click.command("train-vocab", cls=Command, first=_FIRST)
 @click.argument("corpus", type=to_path)
 @click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the vocabulary.")
 @config_options(VocabConfig)
@@ -38,7 +41,10 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
 
     planned = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
     echo(planned.summary, err=True)
-    if not options.dry_run:
+    if options.dry_run:
+        foretell(planned, options)
+        echo("  the training on the counts, at the end, is not in these: about a minute, in one worker")
+    else:
         for vocab in build(planned, options):
             if vocab.new:
                 echo(table(vocab.manifest["coverage"]))

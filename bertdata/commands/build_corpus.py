@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..build.corpus.plan import packages, plan
+from ..build.corpus.plan import CorpusPlan, packages, plan
 from ..build.corpus.sources import SOURCES, source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
@@ -20,7 +21,11 @@ from ..io.functions import load, name_of, source_digest
 from ..records import Document
 from ..report.words import count, size
 from ..sources.inputs import find
-from .run import Paths, PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, paths_of, run
+from .progress import Progress, Step
+from .run import Paths, PlannedRun, RunOptions, complete_already, given_digest, paths_of, run
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
 
 __all__ = ["build_corpus", "excluded", "plan_corpus", "tables"]
 
@@ -38,6 +43,7 @@ def build_corpus(
     config: CorpusConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
@@ -54,7 +60,8 @@ def build_corpus(
         config: What to keep and how to read it.
         workers: Local worker processes; None for one a core.
         overwrite: Replace what `output` holds, once the new corpus is whole.
-        progress: Is called with a `Progress` twice a second, from a thread of its own.
+        check_space: Refuse a run that, by samples of the input, does not fit on the disk of `output`.
+        progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any the local runner is used.
 
     Returns:
@@ -74,7 +81,7 @@ def build_corpus(
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
     planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config)
-    options = RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     return run(planned, options)[0]
 
 
@@ -112,18 +119,29 @@ def plan_corpus(
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 
-    told = f"{count(len(cut.inputs), 'file')}, {size(sum(entry['bytes'] for entry in cut.inputs))}"
+    paths = tuple(path for entries in files.values() for _, path in entries)
+    total = sum(entry["bytes"] for entry in cut.inputs)
+    told = f"{count(len(cut.inputs), 'file')}, {size(total)}"
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
-        reads=tuple(path for found in files.values() for _, path in found),
+        reads=paths,
         tasks=len(cut.tasks),
-        steps=(Step("Extract", "extract", len(cut.tasks)),),
+        steps=(Step("Extract", "extract", len(cut.tasks), total),),
         chain=chain,
+        estimate=partial(_estimate, cut, settings, directory, paths),
         summary=f"build-corpus: {told}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),
         given=known,
     )
+
+
+def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[str, ...], workers: int | None) -> Estimate:
+    from .estimate import estimate, of_corpus
+
+    total, most = sum(entry["bytes"] for entry in cut.inputs), config.max_documents
+    where: dict[str, Any] = {"reads": paths, "writes": [output]}
+    return estimate(of_corpus(cut, config), total, len(cut.tasks), **where, most=most, workers=workers)
 
 
 def _files(given: dict[str, tuple[str, ...]]) -> dict[str, list[tuple[str, str]]]:

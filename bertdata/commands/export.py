@@ -6,8 +6,9 @@ import hashlib
 import importlib.util
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..build.documents import refuse_to_replace
 from ..config import ExportConfig
@@ -16,11 +17,16 @@ from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
 from ..exports.base import Source, read
-from ..io.files import to_path
+from ..io.files import size, to_path
+from ..records import Task, unpack
 from ..report.words import count
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
-from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+from .progress import Progress, Step
+from .run import PlannedRun, RunOptions, complete_already, given_digest, run
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
 
 __all__ = ["export", "plan_export"]
 
@@ -34,6 +40,7 @@ def export(
     vocab: str | Path | None = None,
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
@@ -47,7 +54,7 @@ def export(
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
-        workers, overwrite, progress, beam_args: As in `build_corpus`.
+        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The export; its manifest names all files with their digests.
@@ -65,7 +72,9 @@ def export(
         True
     """
     planned = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    return run(planned, RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args))[0]
+    return run(
+        planned, RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
+    )[0]
 
 
 def plan_export(
@@ -99,11 +108,34 @@ def plan_export(
         identities=(identity,),
         reads=(source_path,),
         tasks=len(tasks),
-        steps=(Step("Export", "export", len(tasks)),),
+        steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
         given=given,
         chain=chain,
+        estimate=partial(_estimate, source, vocabulary, settings, tasks, target),
         summary=f"export: {count(len(tasks), 'shard')} of {made['kind']} to {settings.to} -> {target}",
     )
+
+
+def _estimate(
+    source: Source,
+    vocabulary: AnyVocabulary | None,
+    config: ExportConfig,
+    tasks: list[Task],
+    output: Path,
+    workers: int | None,
+) -> Estimate:
+    from ..exports.work import ExportShard
+    from .estimate import estimate, handed, of_export
+
+    def work(root: Path) -> ExportShard:
+        return ExportShard(str(root), source, config, handed(root, vocabulary) if vocabulary else None)
+
+    total, where = _bytes(tasks), {"reads": [source.directory], "writes": [output]}
+    return estimate(of_export(work, tasks), total, len(tasks), **where, workers=workers)  # type: ignore[arg-type]
+
+
+def _bytes(tasks: list[Task]) -> int:
+    return sum(size(part.path) for task in tasks for part in unpack(task.parts))
 
 
 def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | None) -> AnyVocabulary | None:

@@ -19,10 +19,12 @@ from ..io.files import to_path
 from ..report.vocabulary import unsaid
 from ..report.words import count, size
 from ..tokens import segment
-from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+from .progress import Progress, Step
+from .run import PlannedRun, RunOptions, complete_already, given_digest, run
 
 if TYPE_CHECKING:
     from ..tokens.vocab import AnyVocabulary
+    from .estimate import Estimate
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs"]
 
@@ -41,6 +43,7 @@ def make_pairs(
     shuffle: str = "files",
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> list[DataSet]:
@@ -56,7 +59,7 @@ def make_pairs(
         lowercase: For a bare vocab.txt: whether it was made for lower case; None to tell from its words.
         strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
         shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.
-        workers, overwrite, progress, beam_args: As in `build_corpus`.
+        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The data sets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
@@ -85,7 +88,8 @@ def make_pairs(
         strip_accents=strip_accents,
         shuffle=shuffle,
     )
-    made = run(planned, RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args))
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
+    made = run(planned, options)
     for lost in filter(None, map(lost_text, made)):
         warnings.warn(lost, stacklevel=2)
     return made
@@ -138,7 +142,7 @@ def plan_pairs(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
 
-    tokenize = (Step("Tokenize", "tokenize", len(source.tasks)),) if shuffle == "files" else ()
+    tokenize = (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),) if shuffle == "files" else ()
     read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
     cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
     return PlannedRun(
@@ -146,11 +150,30 @@ def plan_pairs(
         identities=tuple({**common, "config": config.identity()} for config in configs),
         reads=(corpus,),
         tasks=max(len(source.tasks), buckets),
-        steps=(*tokenize, Step("Build pairs", "pairs", buckets)),
+        steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
         chain=partial(_chain, source, vocabulary, configs, buckets, shuffle),
+        estimate=partial(_estimate, source, vocabulary, configs, corpus, directories),
         given=given,
         notes=notes,
         summary=f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}",
+    )
+
+
+def _estimate(
+    source: Corpus, vocabulary: AnyVocabulary, configs: list[PairsConfig], corpus: Path, outputs: list[Path], workers: int | None
+) -> Estimate:
+    from .estimate import estimate, of_pairs
+
+    tasks, buckets = len(source.tasks), configs[0].shards
+    return estimate(
+        of_pairs(source, vocabulary, configs),
+        source.text_bytes,
+        tasks + buckets,
+        reads=[corpus],
+        writes=outputs,
+        references=min(tasks * buckets, source.manifest["rows"]),
+        held=source.text_bytes * configs[0].dupe_factor // max(1, buckets),
+        workers=workers,
     )
 
 

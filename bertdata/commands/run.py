@@ -7,41 +7,33 @@ import functools
 import hashlib
 import json
 import logging
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
-from ..dataset.run import STATE, building, count_done, is_complete, is_done
-from ..errors import BertDataError, UsageError
+from ..dataset.run import STATE, building, is_complete, is_done
+from ..dataset.staging import builds
+from ..dataset.staging import size as build_size
+from ..errors import BertDataError, StorageError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
 from ..io.process import imports_frozen
+from ..report.words import size
+from .progress import Progress, Step, watched
 
-__all__ = ["PlannedRun", "Progress", "RunOptions", "Step", "complete_already", "given_digest", "paths_of", "run"]
+if TYPE_CHECKING:
+    from .estimate import Estimate
+
+__all__ = ["PlannedRun", "RunOptions", "complete_already", "given_digest", "paths_of", "run"]
+
+_MOST_OUTPUT = 16  # bytes of output and work files for each of input, more than any run makes: bzip2 packs wikitext four times
 
 Paths = str | Path | Sequence[str | Path]
-
-
-class Progress(NamedTuple):
-    """How far a step is: its label, and how many of its tasks are finished."""
-
-    step: str
-    done: int
-    total: int
-
-
-class Step(NamedTuple):
-    """A step whose progress can be told: its label, its records under ``.bertdata/tasks``, and how many tasks it has."""
-
-    label: str
-    name: str
-    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +42,10 @@ class RunOptions:
 
     workers: local worker processes; None for one a core.  overwrite: replace a finished data set once the new one is whole.
     wait: False submits the job to an engine that continues by itself, and returns.  beam_args: options for Beam, such as
-    ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  progress: is called with a `Progress` twice a second,
-    from a thread of its own.  warn: is called with what a user should know and no error says.  own_process: this process does
-    nothing else, so Beam is imported without the packages that a local run does not use, in half the time.
+    ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse what, by samples of the
+    input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a thread of its own.  warn: is
+    called with what a user should know and no error says.  own_process: this process does nothing else, so Beam is imported
+    without the packages that a local run does not use, in half the time.
     """
 
     workers: int | None = None
@@ -60,6 +53,7 @@ class RunOptions:
     wait: bool = True
     beam_args: tuple[str, ...] = ()
     verbose: bool = False
+    check_space: bool = True
     progress: Callable[[Progress], None] | None = None
     warn: Callable[[str], None] = warnings.warn
     own_process: bool = False
@@ -72,6 +66,7 @@ class PlannedRun:
     directories and identities: the outputs, and what their bytes depend on.  reads: what its tasks read.  tasks: the most tasks
     of a step.  chain: makes Beam's chain of steps; it gets, for each directory, where to build it, or None where that is done.
     summary: one line that says it all; notes: more that a user should know; inputs: what the manifest says of each input.
+    estimate: does some of the work on samples of the input and says what all of it takes, with so many workers.
     given: a digest of what the command was given.  unreached: why the input cannot be looked at, where the outputs are complete.
     """
 
@@ -84,6 +79,7 @@ class PlannedRun:
     chain: Callable[[list[Path | None]], Any] = lambda roots: None
     notes: tuple[str, ...] = ()
     inputs: tuple[dict[str, Any], ...] = ()
+    estimate: Callable[[int | None], Estimate] | None = None
     given: str = ""
     unreached: BertDataError | None = None
 
@@ -144,6 +140,8 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             if pipelines().check(options.beam_args, workers, options.wait):
                 pipelines().run(planned.chain([*planned.directories]), **how_run)
                 return []
+    if options.check_space:
+        _check_space(planned, options)
     with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots = [
             stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
@@ -159,9 +157,32 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                 stack.enter_context(processes.started(processes.number(workers, planned.tasks), options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
             held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
-            with _watched(first, planned.steps if options.wait else (), options.progress):
+            with watched(first, planned.steps if options.wait else (), options.progress):
                 pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
+
+
+def _check_space(planned: PlannedRun, options: RunOptions) -> None:
+    """Raise StorageError for outputs that do not fit on their disk; samples are read only where that is in doubt."""
+    todo = [
+        directory
+        for directory, identity in zip(planned.directories, planned.identities, strict=True)
+        if is_local(directory) and (options.overwrite or not is_done(directory, {**identity, "given": planned.given}))
+    ]
+    if not todo or planned.estimate is None:
+        return
+    from .estimate import free_space
+
+    free = free_space(todo[0])
+    if free >= _MOST_OUTPUT * len(todo) * max(step.bytes for step in planned.steps):
+        return
+    there = sum(size for directory in todo for size in map(build_size, builds(directory)))
+    told = planned.estimate(options.workers)
+    if free + there < told.output + told.work:
+        raise StorageError(
+            f"{todo[0]}: not enough space: about {size(told.output)} of output and {size(told.work)} of work files, by samples "
+            f"of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give `check_space=False`"
+        )
 
 
 @contextlib.contextmanager
@@ -230,28 +251,3 @@ def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
     if (options.workers or 1) > 1 or options.beam_args:
         raise UsageError(f"{private} is in the memory of this process: omit `workers` and a --runner, or give another path")
     return 1
-
-
-@contextlib.contextmanager
-def _watched(root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None) -> Iterator[None]:
-    """Tell `progress` how many tasks of each step are finished, by their records, until the block ends."""
-    if progress is None:
-        yield
-        return
-    finished = threading.Event()
-
-    def watch() -> None:
-        while not finished.wait(0.5 if is_local(root) else 5):
-            for step in steps:  # the records are gone once the run is committed
-                if done := count_done(root, step.name):
-                    progress(Progress(step.label, done, step.total))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        watcher.join()
-    for step in steps:
-        progress(Progress(step.label, step.total, step.total))

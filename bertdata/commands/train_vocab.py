@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..build.documents import read, refuse_to_replace
 from ..build.sampling import Sample
@@ -14,7 +14,11 @@ from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError
 from ..io.files import to_path
 from ..report.words import count, size
-from .run import PlannedRun, Progress, RunOptions, Step, complete_already, given_digest, run
+from .progress import Progress, Step
+from .run import PlannedRun, RunOptions, complete_already, given_digest, run
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
 
 __all__ = ["plan_vocab", "train_vocab"]
 
@@ -26,6 +30,7 @@ def train_vocab(
     config: VocabConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
+    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet:
@@ -35,7 +40,7 @@ def train_vocab(
         corpus: Directory that `build_corpus` has written.
         output: Directory for tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt.
         config: Model, size, case and the rest.
-        workers, overwrite, progress, beam_args: As in `build_corpus`.
+        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The vocabulary; ``manifest["coverage"]`` tells, for each language, how many words are unknown or split.
@@ -52,7 +57,7 @@ def train_vocab(
         >>> train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1).manifest["size"]
         500
     """
-    options = RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     return run(plan_vocab(corpus, output=output, config=config), options)[0]
 
 
@@ -72,14 +77,24 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
 
         return TrainVocab(source, settings, roots[0] or directory)
 
-    sample, tasks = min(settings.sample_bytes, source.text_bytes), len(Sample.of(source, settings).tasks)
+    sample = Sample.of(source, settings)
+
+    def estimated(workers: int | None) -> Estimate:
+        from .estimate import estimate, of_vocab
+
+        where: dict[str, Any] = {"reads": [corpus], "writes": [directory]}
+        return estimate(of_vocab(source, settings, sample), read_bytes, tasks, **where, workers=workers)
+
+    tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.own)
+    sampled = size(min(settings.sample_bytes, source.text_bytes))
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
         reads=(corpus,),
         tasks=tasks,
-        steps=(Step("Count words", "count", tasks),),
+        steps=(Step("Count words", "count", tasks, read_bytes),),
         given=given,
         chain=chain,
-        summary=f"train-vocab: {size(sample)} of {size(source.text_bytes)} of text, in {count(tasks, 'task')} -> {directory}",
+        estimate=estimated,
+        summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {count(tasks, 'task')} -> {directory}",
     )

@@ -5,6 +5,7 @@ A code is that of a Wikipedia or of BCP 47: two letters of ISO 639-1, or three, 
 
 from __future__ import annotations
 
+import difflib
 import re
 
 __all__ = ["problem_of"]
@@ -38,6 +39,8 @@ def problem_of(code: str) -> str:
 
     >>> problem_of("english")
     "'english' is no code of a language: use en"
+    >>> problem_of("germann")
+    "'germann' is no code of a language: use de for German, if that is meant"
     >>> [problem_of(code) for code in ("en", "zh-TW", "zh_min_nan", "simple", "yue", "be-tarask", "und")]
     ['', '', '', '', '', '', '']
     """
@@ -47,4 +50,11 @@ def problem_of(code: str) -> str:
     known = len(main) == 3 or main in _TWO.split()
     if lower in _LONG or (_FORM.fullmatch(lower) and known and not meant):
         return ""
-    return f"{code!r} is no code of a language: use {meant or 'one such as en, zh or zh-yue'}"
+    return f"{code!r} is no code of a language: use {meant or _like(main) or 'one such as en, zh or zh-yue'}"
+
+
+def _like(name: str) -> str:
+    """Return the code of the language whose name is most like a word; nothing where none is."""
+    codes = {word: each.partition(":")[0].strip() for each in _MEANT.split(";") for word in each.partition(":")[2].split()}
+    found = difflib.get_close_matches(name, [word for word in codes if len(word) > 3], 1)
+    return f"{codes[found[0]]} for {found[0].capitalize()}, if that is meant" if found else ""

@@ -24,7 +24,7 @@ from ..io.files import digest, file_entry, is_local, size, write_json, write_tex
 from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
-from . import lists
+from . import lists, timings
 from .form import CARD, FORMAT, LISTS, misfit
 from .staging import MANIFEST as NAME
 from .staging import STATE, settle
@@ -91,7 +91,11 @@ def check_rows(manifest: dict[str, Any], counted: int) -> None:
 
 
 def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
-    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both."""
+    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both.
+
+    What the run took goes to its state before that: timings.py.
+    """
+    timings.write(directory)
     if card:
         write_text(directory / CARD, card)
         told = card.encode("utf-8")

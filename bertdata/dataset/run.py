@@ -7,8 +7,9 @@
     corpus/manifest.json             last of all: the data set is whole
 
 Where a run builds, `.bertdata` holds its run.json, ``tasks/STEP/…``, a record for each finished task with its files and their
-digests, and ``work/``, files that go from step to step.  A store renames no directory: there a run builds in the directory
-itself, under final names, and one that replaces a data set removes its manifest first, and then the rest of it.
+digests, ``work/``, files that go from step to step, and ``progress/``, in which workers say how far they are.  A store renames no
+directory: there a run builds in the directory itself, under final names, and one that replaces a data set removes its manifest
+first, and then the rest of it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..io.fence import TOKEN
 from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
 from ..io.lock import holder, lock, refuse_held, release
 from ..io.process import release_memory
+from ..io.progress import FOLDER, working
 from ..io.storage import storage_errors
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
 
@@ -40,6 +42,7 @@ __all__ = [
     "building",
     "perform",
     "tidy",
+    "unfinished",
 ]
 
 _OURS = {*DATA, MANIFEST, STATE}
@@ -110,6 +113,17 @@ def is_done(directory: Path, part: dict[str, Any]) -> bool:
     """Tell whether the directory holds a finished data set whose identity has this part."""
     known = read_json(directory / STATE / "run.json")
     return is_complete(directory) and isinstance(known, dict) and {**known, **part} == known
+
+
+def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
+    """Return how many tasks of each step an unfinished run of this identity has done, which the same command keeps."""
+    roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
+    for root, known in roots.items():
+        if known is not None and not differences(known, identity):
+            with contextlib.suppress(OSError):
+                steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
+                return {step: count_done(root, step) for step in steps}
+    return {}
 
 
 def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
@@ -210,7 +224,7 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overw
 
 def tidy(directory: Path) -> None:
     """Remove what only an unfinished run needs, where it is no directory of its own."""
-    for name in ("tasks", "work", _REPLACING):
+    for name in ("tasks", "work", FOLDER, _REPLACING):
         with contextlib.suppress(OSError):  # an engine may commit twice at a time
             remove(directory / STATE / name)
     with contextlib.suppress(OSError):
@@ -246,9 +260,10 @@ def perform(
         if not (root / STATE / _REPLACING).exists():
             raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
     check_begun(root)
-    report = work()
-    release_memory()
-    write_json(path, {"task": task, "report": report}, PRIVATE)
+    with working(root / STATE, step, index):
+        report = work()
+        release_memory()
+        write_json(path, {"task": task, "report": report}, PRIVATE)
     return report
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "MANIFEST",
     "REPORT",
     "STATE",
+    "TIMINGS",
     "begin",
     "builds",
     "check_own",
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
+TIMINGS = "timings.json"  # in the state
 DATA = (  # beside the manifest
     *("README.md", REPORT, "data", FOLDER, "rejects", "dropped"),
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
@@ -237,9 +239,11 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
         with contextlib.suppress(FileExistsError):
             old.mkdir(mode=0o700)
         _move(directory, old, (MANIFEST, *DATA))
+        _move(state, old, (TIMINGS,))
         os.rename(build, new)
         _finish(directory, *owners)
     elif not os.path.lexists(directory / MANIFEST) and os.path.lexists(old):
+        _move(old, state, (TIMINGS,))
         _move(old, directory, (*DATA, MANIFEST))  # the new one is lost
     discard(old, *owners)
 
@@ -250,7 +254,7 @@ def _finish(directory: Path, *owners: int) -> None:
     new = state / _NEW
     remove_temporary(new)  # of workers that were killed, on an engine that continues without them
     _move(new, directory, DATA)
-    _move(new / STATE, state, (_RUN,))
+    _move(new / STATE, state, (TIMINGS, _RUN))
     _move(new, directory, (MANIFEST,))
     release(state)
     discard(state / _OLD, *owners)

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from ..dataset import manifest, shards
 from ..errors import UsageError, VerificationError
-from ..io.files import digest, file_entry, replacing, to_path
+from ..io.files import digest, file_entry, replacing, size, to_path
+from ..io.progress import current
 from ..pieces import Special
 from ..records import FileRange, Task, pack, unpack
 from ..tally import Tally
@@ -43,7 +44,10 @@ class Source(NamedTuple):
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
-            yield from shards.read_batches(path, made["config"]["format"], part.start, part.end)
+            each = size(path) // max(1, part.end - part.start)  # bytes of a batch, about
+            for batch in shards.read_batches(path, made["config"]["format"], part.start, part.end):
+                yield batch
+                current().add(bytes=each, documents=batch.num_rows)
 
 
 @functools.lru_cache(maxsize=2)

@@ -30,6 +30,7 @@ from ..credentials import conceal
 from ..errors import UsageError
 from . import stores
 from .fence import admit
+from .progress import current
 from .storage import storage_errors
 
 __all__ = [
@@ -140,11 +141,12 @@ def _regular(path: str, flags: int) -> int:
 
 
 class _Watched(io.RawIOBase):
-    """A file that tells of a disk or a store that fails."""
+    """A file that tells of a disk or a store that fails, and the task at work of what is read."""
 
     def __init__(self, file: Any, path: Path) -> None:
         super().__init__()
         self._file, self._path = file, path
+        self._work, self._name, self._at = current(), str(path), 0  # what reads ahead may do so in another thread
 
     def readable(self) -> bool:
         return True
@@ -154,10 +156,14 @@ class _Watched(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         with storage_errors(f"cannot read {self._path}"):
-            return int(self._file.readinto(buffer))
+            count = int(self._file.readinto(buffer))
+        self._work.read(self._name, self._at, count)
+        self._at += count
+        return count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return int(self._file.seek(offset, whence))
+        self._at = int(self._file.seek(offset, whence))
+        return self._at
 
     def close(self) -> None:
         self._file.close()

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .process import descendants, end
 from .terminal import clean
 
-__all__ = ["HEEDED", "Answer", "signals"]
+__all__ = ["HEEDED", "Answer", "signals", "stopped"]
 
 HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 1.0  # seconds that the way out may take: what then is left to do, tidying up, the next run does
@@ -34,12 +34,14 @@ class Answer(NamedTuple):
     saves: bool = False
 
 
-def _stop() -> Answer:
-    return Answer("stopped, and what is finished is kept: continue with the same command (of bertdata train, with --resume)")
+def stopped(kept: str = "") -> Answer:
+    """Say that a command is stopped, what of it is kept, and that the same command goes on."""
+    kept, resume = (f"{kept}: ", "") if kept else ("", " (of bertdata train, with --resume)")
+    return Answer(f"stopped, and what is finished is kept: {kept}continue with the same command{resume}")
 
 
 @contextlib.contextmanager
-def signals(answer: Callable[[], Answer] = _stop) -> Iterator[list[int]]:
+def signals(answer: Callable[[], Answer] = stopped) -> Iterator[list[int]]:
     """Heed signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
 
     `answer` is asked at the first signal, in another thread.  Where it tells that the command saves, the block continues: the

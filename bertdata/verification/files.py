@@ -23,8 +23,10 @@ from ..io.storage import storage_errors
 __all__ = ["CheckFailed", "compare", "fetched"]
 
 _BLOCK = 1 << 20  # bytes read at a time
-_KEPT = frozenset(("run.json", "run.sha256", "lock", "commit", "job.json"))  # of the state: what stays when a run has ended
-_UNFINISHED = re.compile(r"tasks|work|old|new|build-[0-9a-f]{16}")  # and the folders that go at its end
+_KEPT = frozenset(
+    ("run.json", "run.sha256", "lock", "commit", "job.json", "timings.json")
+)  # of the state: what stays when a run has ended
+_UNFINISHED = re.compile(r"tasks|work|progress|old|new|build-[0-9a-f]{16}")  # and the folders that go at its end
 _FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
 
 

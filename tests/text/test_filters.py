@@ -154,7 +154,7 @@ def test_bounds_that_cannot_be_are_refused(bounds: dict[str, Any]) -> None:
 def test_every_bound_is_in_the_identity_and_has_an_option() -> None:
     identity = CorpusConfig().identity()["filters"]
     assert {each.field for each in FILTERS} | {"languages"} == set(identity)
-    help_text = CliRunner().invoke(cli, ["build-corpus", "--help"]).output
+    help_text = CliRunner().invoke(cli, ["build-corpus", "--help-all"]).output
     assert all(f"--{name.replace('_', '-')}" in help_text for name in identity)
     assert CorpusConfig(filters=FilterConfig(min_letters=0.6)).sha256() != CorpusConfig().sha256()
 

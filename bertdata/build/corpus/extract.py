@@ -10,9 +10,10 @@ from typing import Any
 from ...config import CorpusConfig
 from ...dataset import shards
 from ...io.files import digest, to_path
+from ...io.progress import current
 from ...io.stamp import read_unchanged
 from ...io.storage import storage_errors
-from ...records import Document, Drop, FileRange, Task, unpack
+from ...records import Document, Drop, FileRange, Reject, Task, unpack
 from ...sources.dumps import checksums, multistream
 from ...tally import Tally
 from ..amounts import Amounts
@@ -53,6 +54,7 @@ class Extract:
         return self._extract(task, parts)
 
     def _extract(self, task: Task, parts: list[FileRange]) -> dict[str, Any]:
+        current().reads(parts)
         name = shards.name("train", task.number, self.count, self.config.format)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
@@ -93,13 +95,14 @@ class Ledger:
     text_bytes: int = 0
     lost: int = 0
     amounts: Amounts = field(default_factory=Amounts)
-    counts: Counts = field(default_factory=lambda: Counts(Counter(), Counter(), Counter()))
+    counts: Counts = field(default_factory=Counts.none)
 
     def batches(self, records: Iterable[Record]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""
-        batch = shards.DocumentBatch()
+        batch, work = shards.DocumentBatch(), current()
         for record in records:
             self.tally.entered += 1
+            work.add(documents=isinstance(record, Document), rejects=isinstance(record, Reject))
             if isinstance(record, Document):
                 self.tally.left += 1
                 before = batch.bytes

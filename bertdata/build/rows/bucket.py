@@ -17,6 +17,7 @@ from ...dataset.handed import Handed
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
+from ...io.progress import current
 from ...records import Report
 from ...tokens import vocab
 from .buckets import Layout, Ref, Tokens, gather
@@ -59,6 +60,13 @@ class BuildBucket:
             bodies.append(perform(to_path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
+    def sample(self, documents: list[Tokens]) -> list[int]:
+        """Build the rows of these documents as if they were all; return the bytes of each output's shard."""
+        bucket = self._bucket(documents)
+        vocabulary = vocab.of_run(self.vocabulary)
+        builds = [_Build(output, vocabulary, bucket, "train", 0, 1) for output in self.outputs]
+        return [build()["files"][0]["bytes"] for build in builds]
+
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
         vocabulary = vocab.of_run(self.vocabulary)
         dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
@@ -100,6 +108,7 @@ class _Build:
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
+        current().add(documents=len(self.bucket.ids))
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from ...dataset import shards
 from ...dataset.run import STATE
 from ...io.files import digest, to_path
+from ...io.progress import working
 from .duplicates import Claims, bucket
 
 __all__ = ["LOST", "WHOLE", "BucketClaims", "Decide", "Losses", "MergeLosses", "Rule", "WriteClaims", "bucket_count"]
@@ -155,12 +156,13 @@ class WriteClaims:
         yield task % self.buckets, (task, *NONE)
         if task >= self.shards:  # it has checked a file
             return
-        claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
-        of = bucket(claims.high, self.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
-        order = np.argsort(of, kind="stable")
-        own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
-        batches = (_batch(claims.take(chosen)) for chosen in own)
-        _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "claims", task), batches)
+        with working(to_path(self.root) / STATE, f"{self.rule.name} claims", task):
+            claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
+            of = bucket(claims.high, self.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
+            order = np.argsort(of, kind="stable")
+            own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
+            batches = (_batch(claims.take(chosen)) for chosen in own)
+            _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "claims", task), batches)
         for chosen, piece in zip(own, pieces, strict=True):
             yield int(of[chosen[0]]), (task, *piece)
 
@@ -186,7 +188,8 @@ class Decide:
                 losing.append(task)
                 yield batch
 
-        _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "lost", number), batches())
+        with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
+            _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "lost", number), batches())
         for task, start, _, _ in refs:
             if start < 0:
                 yield task, (number, *NONE)

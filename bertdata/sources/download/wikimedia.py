@@ -14,6 +14,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from ...config.languages import problem_of
 from ...credentials import conceal, is_signed
 from ...errors import NoInputError, TransferError, UsageError, VerificationError
 from .client import Client, Missing
@@ -71,6 +72,8 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
     """
     if date and not _DATE.fullmatch(date):
         raise UsageError(f"`date` {date}: write year, month and day, such as 20261101")
+    if problem := problem_of(language):
+        raise UsageError(f"`language`: {problem}")
     wiki, base = wiki_name(language), mirror(base_url)
     dates = [date] if date else _dates(client, base, wiki)
     finished: dict[str, tuple[str, Any]] = {}  # of each job the latest date on which it is done, and its files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import UsageError
+from ...errors import UsageError, did_you_mean
 from ...records import FileRange, Reject
 from .. import TABLES
 from ..compressed import Stream
@@ -59,7 +59,8 @@ def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
         del asked["`title_column`"]  # a table need not have titles, unless they are asked for
     for option, name in asked.items():
         if name and name not in kinds:
-            raise UsageError(f"{path} has no column {name!r}: give {option} one of {', '.join(map(repr, kinds)) or 'none'}")
+            there = ", ".join(map(repr, kinds)) or "none"
+            raise UsageError(f"{path} has no column {name!r}: give {option} one of {there}{did_you_mean(name, kinds)}")
     if not is_text(kinds[columns.text]):
         texts = ", ".join(repr(name) for name, kind in kinds.items() if is_text(kind)) or "none has"
         raise UsageError(

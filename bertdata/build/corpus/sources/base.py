@@ -31,6 +31,11 @@ class Counts(NamedTuple):
     formulas: Counter[str]
     marks: Counter[str]
 
+    @classmethod
+    def none(cls) -> Counts:
+        """Return counts of nothing."""
+        return cls(Counter(), Counter(), Counter())
+
 
 class Check(NamedTuple):
     """A task that checks a file: what its entry in the manifest says of it, the task's kind, and what it reads."""

@@ -26,7 +26,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ....config import parse_toml
-from ....errors import UsageError
+from ....errors import UsageError, did_you_mean
 from ..extensions import resolve_extensions
 from .braces import GONE, Call, Function, Parameter, Parts, Span, parse, scan
 from .functions import FUNCTIONS, PLAIN_FUNCTIONS
@@ -115,7 +115,9 @@ def _read(file: str, text: str) -> _File:
     marks, formulas = (_listed(file, key, content.pop(key, [])) for key in ("footnotes", "formulas"))
     templates, languages = content.pop("templates", {}), content.pop("languages", {})
     if content:
-        raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, formulas, [templates] and [languages]")
+        keys = ("footnotes", "formulas", "templates", "languages")
+        more = did_you_mean(min(content), keys)
+        raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, formulas, [templates] and [languages]{more}")
     if not isinstance(templates, dict) or not isinstance(languages, dict):
         raise UsageError(f"{file}: [templates] and [languages] must be tables")
     bodies: dict[str, str] = {}
@@ -174,7 +176,7 @@ def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] 
     if body is None:
         if name in table.footnotes or name in FUNCTIONS:
             return
-        raise _fault(file, above[-1], f"calls {{{{{name}}}}}, which is not in the table")
+        raise _fault(file, above[-1], f"calls {{{{{name}}}}}, which is not in the table{did_you_mean(name, table.bodies)}")
     for called in {node.name for node in _walk(body.parts) if isinstance(node, Call)}:
         _check_calls(table, file, called, (*above, name))
 

@@ -1,0 +1,114 @@
+"""`bertdata doctor`: what this machine has for a run, and what it lacks."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from .. import __version__
+from ..io import machine
+from ..io.process import cores
+from ..report.words import count, size
+from .options import Command
+from .output import echo
+
+__all__ = ["command"]
+
+_NEEDED = ("apache-beam", "numpy", "pyarrow", "tokenizers", "sentencex", "click", "rich", "requests")
+_EXTRAS = {  # of pyproject.toml: what each makes possible, and the modules that it brings
+    "train": ("bertdata train and the loader", ("torch", "safetensors")),
+    "hub": ("data sets of the Hub", ("huggingface_hub", "datasets", "upath")),
+    "zstd": ("input as .zst", ("zstandard",)),
+    "chinese": ("words of Chinese", ("jieba",)),
+    "blingfire": ("another splitter of sentences", ("blingfire",)),
+    "near": ("--dedup near", ("rensa",)),
+    "hdf5": ("export --to hdf5", ("h5py",)),
+    "s3": ("s3://", ("s3fs", "upath")),
+    "gs": ("gs://", ("gcsfs", "upath")),
+    "tensorboard": ("curves in TensorBoard", ("tensorboard",)),
+}
+_ENGINES = {  # what each takes beside Beam: modules, and a program
+    "local": ((), ""),
+    "Dask": (("dask", "distributed"), ""),
+    "Spark": (("pyspark",), "java"),
+    "Flink": ((), "java"),
+    "Dataflow": (("google.cloud.storage", "apache_beam.io.gcp"), ""),
+}
+_HOSTS = ("dumps.wikimedia.org", "huggingface.co")
+_SECONDS = 3.0  # for a host to answer
+_FEW_FILES, _LITTLE = 256, 2_000_000_000  # open files of some twenty workers; bytes of memory of two workers and the driver
+
+
+class Finding(NamedTuple):
+    """A line: what was looked at, what it is, and what to do where that is too little."""
+
+    name: str
+    told: str
+    advice: str = ""
+
+
+@click.command("doctor", cls=Command)
+@click.option("--offline", is_flag=True, help="Do not look whether the hosts of downloads can be reached.")
+def command(offline: bool) -> None:
+    """Show what this machine has for a run: versions, extras, cores, memory, space, limits, engines, hosts.
+
+    A line that begins with ! says what is missing or little, and what to do; nothing is changed.  The exit code is 0 in any case.
+    """
+    findings = [*_versions(), *_machine(), *_limits(), *_extras(), *_engines(), *(() if offline else _hosts())]
+    for found in findings:
+        advice = f": {found.advice}" if found.advice else ""
+        echo(f"{'!' if found.advice else ' '} {found.name:22} {found.told}{advice}")
+    lacking = sum(bool(found.advice) for found in findings)
+    echo(f"{count(lacking, 'line')} with ! to look at" if lacking else "all that a local run needs is here")
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("bertdata", f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    for name in _NEEDED:
+        version = machine.installed(name)
+        yield Finding(name, version or "not installed", "" if version else f"pip install {name}")
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("cores", f"{cores()}, a worker each unless --workers says otherwise")
+    total, free = machine.memory()
+    few = "take fewer --workers: each takes about 300 MB, the driver 250 MB" if free < _LITTLE else ""
+    yield Finding("memory", f"{size(total)}, {size(free)} free", few)
+    for name, where in (("space here", Path.cwd()), ("space for temporary files", Path(tempfile.gettempdir()))):
+        disk = shutil.disk_usage(where)
+        yield Finding(name[:22], f"{size(disk.free)} free of {size(disk.total)} in {where}")
+
+
+def _limits() -> Iterator[Finding]:
+    soft, hard = machine.open_files()
+    yield Finding("open files", f"{soft:,}, at most {hard:,}", "ulimit -n 1024" if 0 < soft < _FEW_FILES else "")
+    limits = machine.cgroup_limits()
+    granted = [size(round(limits["memory"]))] if "memory" in limits else []
+    granted += [f"{limits['cores']:g} cores"] if "cores" in limits else []
+    less = limits.get("cores", cores()) < cores()
+    advice = f"give --workers {max(1, int(limits['cores']))}: more of them wait for each other" if less else ""
+    yield Finding("limits of the cgroup", ", ".join(granted) or "none", advice)
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, (purpose, modules) in _EXTRAS.items():
+        lost = machine.missing(modules)
+        yield Finding(f"extra {extra}", f"not here (pip install 'bertdata[{extra}]'): {purpose}" if lost else f"here: {purpose}")
+
+
+def _engines() -> Iterator[Finding]:
+    for engine, (modules, program) in _ENGINES.items():
+        lost = machine.missing(("apache_beam", *modules)) + ([program] if program and not shutil.which(program) else [])
+        yield Finding(f"engine {engine}", f"needs {', '.join(lost)} (docs/engines.md)" if lost else "can be used")
+
+
+def _hosts() -> Iterator[Finding]:
+    for host, problem in machine.reachable(_HOSTS, _SECONDS).items():
+        advice = "bertdata download takes --base-url of a mirror" if problem else ""
+        yield Finding(host, f"cannot be reached ({problem})" if problem else "can be reached", advice)

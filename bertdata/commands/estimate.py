@@ -1,0 +1,242 @@
+"""What a run will take, from a second or two of its work on samples of its own input: time, memory, disk, requests to a store."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from ..build.corpus import documents
+from ..build.corpus.extract import Ledger
+from ..build.corpus.plan import CorpusPlan
+from ..build.corpus.sources import Counts, is_check, source
+from ..build.documents import Corpus
+from ..build.listing import Listing
+from ..build.rows.bucket import BuildBucket, Output
+from ..build.rows.buckets import Layout, Tokenize
+from ..build.sampling import Sample as Drawn
+from ..build.vocab import CountWords
+from ..config import CorpusConfig, PairsConfig, VocabConfig
+from ..dataset import shards
+from ..dataset.handed import Handed
+from ..errors import EmptyResultError
+from ..exports.work import ExportShard
+from ..io.files import is_local
+from ..io.process import cores
+from ..io.progress import Work, peak_memory, working
+from ..records import Task, pack, unpack
+from ..tally import Tally
+from ..tokens.vocab import AnyVocabulary
+
+__all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "handed", "of_corpus", "of_export", "of_pairs", "of_vocab"]
+
+T = TypeVar("T")
+_SECONDS, _SAMPLES = 2.0, 4  # of work, and of how many tasks
+_START = 2.0  # seconds until the workers have imported Beam (docs/scale.md)
+_BEAM, _DRIVER = 60_000_000, 250_000_000  # bytes: what Beam takes of a worker, and the driver (docs/scale.md)
+_FACTS = 150  # bytes of facts and claims of a document (docs/scale.md: 1 GB of 7 million articles)
+_BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/scale.md)
+_RANGE = 2 << 20  # bytes of a request to a store
+_GETS, _PUTS = 16, 10  # requests of a task beside those for its input: HEAD; LIST and PUT (docs/scale.md, counted)
+
+
+class Measured(NamedTuple):
+    """What a sample took: bytes of input, seconds, bytes of output and of work files, and how many documents it has."""
+
+    bytes: int
+    seconds: float
+    output: int
+    work: int = 0
+    documents: int = 0
+
+
+Sample = Callable[[Path], Measured]
+
+
+class Estimate(NamedTuple):
+    """What a run is to take.
+
+    seconds: with so many workers on this machine.  memory: bytes of a worker, and of all with the driver.  output, work: bytes on
+    disk, of the data set and of files that go at its end.  sampled, sample_seconds: bytes of input that this is told from, and
+    the seconds of work on them.  gets, puts: requests to a store, cheap ones (GET, HEAD) and dear ones (PUT, LIST).
+    """
+
+    seconds: float
+    workers: int
+    worker_memory: int
+    memory: int
+    output: int
+    work: int
+    sampled: int
+    sample_seconds: float
+    gets: int
+    puts: int
+
+
+def estimate(
+    sample: Sample,
+    total: int,
+    tasks: int,
+    *,
+    reads: Sequence[str | Path],
+    writes: Sequence[Path],
+    references: int = 0,
+    held: int = 0,
+    most: int = 0,
+    workers: int | None = None,
+) -> Estimate:
+    """Do a sample of a run's work and say what all of it will take.
+
+    total: bytes of input.  reads, writes: where that and the output are.  references: small reads that go from step to step.
+    held: bytes of text that a worker holds at a time.  most: documents at the most; 0 for all.
+    """
+    with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
+        found = sample(Path(directory))
+    if most and found.documents:
+        total = min(total, math.ceil(found.bytes * most / found.documents))
+    ratio = total / max(1, found.bytes)
+    count = max(1, min(workers or cores(), tasks))
+    own = peak_memory() + _BEAM + round(held * _BUCKET)
+    gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
+    remote = not all(map(is_local, writes))
+    return Estimate(
+        seconds=_START + found.seconds * ratio / count,
+        workers=count,
+        worker_memory=own,
+        memory=own * count + (_DRIVER if count > 1 else 0),
+        output=round(found.output * ratio),
+        work=round(found.work * ratio),
+        sampled=found.bytes,
+        sample_seconds=found.seconds,
+        gets=gets + (_GETS * tasks + 4 * references) * remote,
+        puts=_PUTS * tasks * remote,
+    )
+
+
+def free_space(directory: Path) -> int:
+    """Return the bytes that are free on the disk where a directory is, or will be."""
+    there = next(path for path in (directory.absolute(), *directory.absolute().parents) if os.path.isdir(path))
+    return shutil.disk_usage(there).free
+
+
+def _spaced(items: Sequence[T]) -> list[T]:
+    """Choose `_SAMPLES` of the items, evenly spaced."""
+    count = min(_SAMPLES, len(items))
+    return [items[len(items) * (2 * number + 1) // (2 * count)] for number in range(count)]
+
+
+def _until(deadline: float, items: Iterator[T]) -> Iterator[T]:
+    return takewhile(lambda _: time.monotonic() < deadline, items)
+
+
+class _Clock:
+    """Adds up the seconds of samples, and tells when it is enough."""
+
+    def __init__(self) -> None:
+        self.seconds, self.is_over = 0.0, False
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Work]:
+        start = time.monotonic()
+        with working(None, "sample", 0) as work:
+            yield work
+        self.seconds += time.monotonic() - start
+        self.is_over = self.seconds >= _SECONDS
+
+
+def of_corpus(plan: CorpusPlan, config: CorpusConfig) -> Sample:
+    """Return what extracts the first documents of some tasks."""
+
+    def sample(root: Path) -> Measured:
+        clock, read, written, kept = _Clock(), 0, 0, 0
+        tasks = _spaced([task for task in plan.tasks if not is_check(task.kind)])
+        for task in tasks:
+            next(documents.read(task.kind, unpack(task.parts), config, Counts.none()), None)  # loads tables, which takes a moment
+            with clock.running() as work, Listing(root, "rejects") as rejects, Listing(root, "dropped") as drops:
+                parts = unpack(task.parts)
+                work.reads(parts)
+                ledger = Ledger(Tally(source(task.kind).stage), rejects, drops)
+                records = documents.read(task.kind, parts, config, ledger.counts)
+                records = _until(time.monotonic() + _SECONDS / len(tasks), records)
+                entry = shards.write(root, "sample", shards.DOCUMENT, ledger.batches(records), config.format)
+                read, written, kept = read + work.bytes, written + entry["bytes"], kept + ledger.tally.left
+        return Measured(read, clock.seconds, written, _FACTS * kept, kept)
+
+    return sample
+
+
+def _first_batches(tasks: Sequence[Task]) -> list[Task]:
+    """Return some of the tasks, each with the first record batch of what it reads alone."""
+    cut = []
+    for task in _spaced(tasks):
+        part = unpack(task.parts)[0]
+        cut.append(task._replace(parts=pack([part._replace(end=min(part.end, part.start + 1))])))
+    return cut
+
+
+def of_vocab(corpus: Corpus, config: VocabConfig, of_corpus: Drawn) -> Sample:
+    """Return what counts the words of some batches; the training at the end is not in it."""
+
+    def sample(root: Path) -> Measured:
+        clock, read, files = _Clock(), 0, 0
+        for task in _first_batches(of_corpus.tasks):
+            if not clock.is_over:
+                with clock.running() as work:
+                    report = CountWords(str(root), config, of_corpus.own, False, corpus.reader())(task)
+                    read, files = read + work.bytes, files + report["files"][0]["bytes"]
+        return Measured(read, clock.seconds, 0, files)
+
+    return sample
+
+
+def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
+    """Return what turns some batches into rows, as if they were a bucket."""
+
+    def sample(root: Path) -> Measured:
+        clock, read, found = _Clock(), 0, []
+        layout = Layout(configs[0].seed, 1, 0.0)
+        given = handed(root, vocabulary)
+        tokenize = Tokenize(str(root), given, corpus.reader(), layout, configs[0].chinese_words)
+        for task in _first_batches(corpus.tasks):
+            if not clock.is_over:
+                with clock.running() as work:
+                    found += [document for _, document in tokenize.documents(task) if document.row >= 0]
+                    read += work.bytes
+        work_files = sum(len(each.tokens) + len(each.ends) + len(each.continues) + len(each.id) + 24 for each in found)
+        outputs = [Output(str(root / str(number)), config) for number, config in enumerate(configs)]
+        written = 0
+        with clock.running(), contextlib.suppress(EmptyResultError):
+            written = sum(BuildBucket(given, outputs, layout).sample(found))
+        return Measured(read, clock.seconds, written, work_files, len(found))
+
+    return sample
+
+
+def handed(root: Path, vocabulary: AnyVocabulary) -> Handed:
+    """Return a vocabulary as a run hands it to its workers."""
+    value = vocabulary._asdict()
+    made = Handed.of(root, "vocabulary", value)
+    made.write(value)
+    return made
+
+
+def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sample:
+    """Return what writes the first batches of some shards."""
+
+    def sample(root: Path) -> Measured:
+        clock, read, written = _Clock(), 0, 0
+        for task in _first_batches(tasks):
+            if not clock.is_over:
+                with clock.running() as at_work:
+                    report = work(root)(task)
+                    read, written = read + at_work.bytes, written + sum(file["bytes"] for file in report["files"])
+        return Measured(read, clock.seconds, written)
+
+    return sample

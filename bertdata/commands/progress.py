@@ -1,0 +1,133 @@
+"""How far a run is, as its caller is told: by bytes of input, as its workers say, or by finished tasks where they say nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..dataset.run import STATE, count_done
+from ..io.files import is_local
+from ..io.progress import Line, Reader
+
+__all__ = ["Progress", "Step", "watched"]
+
+
+class Progress(NamedTuple):
+    """How far a step is.
+
+    step: its label.  done, total: tasks that are finished, and all; total is 0 where that is not known.  bytes, total_bytes: of
+    the step's input.  documents, rejects: records that were kept, or refused as broken, so far.  seconds: since this run of the
+    step began.  bytes_per_second: since then, without what an earlier run had done.  seconds_left: of this step, None where that
+    is not known yet.  workers: that are at work.
+    """
+
+    step: str
+    done: int
+    total: int
+    bytes: int = 0
+    total_bytes: int = 0
+    documents: int = 0
+    rejects: int = 0
+    seconds: float = 0.0
+    bytes_per_second: float = 0.0
+    seconds_left: float | None = None
+    workers: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of the step that is done: by bytes, or by tasks where it has none."""
+        part, whole = (self.bytes, self.total_bytes) if self.total_bytes else (self.done, self.total)
+        return min(1.0, part / whole) if whole else 0.0
+
+
+class Step(NamedTuple):
+    """A step whose progress can be told: its label, its records under ``.bertdata/tasks``, its tasks and bytes of input."""
+
+    label: str
+    name: str
+    total: int
+    bytes: int = 0
+
+
+@contextlib.contextmanager
+def watched(root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None) -> Iterator[None]:
+    """Tell `progress` how far each step is, twice a second, until the block ends, and then that all are done."""
+    if progress is None or not steps:
+        yield
+        return
+    watch, finished = _Watch(root, steps), threading.Event()
+
+    def tell() -> None:
+        while not finished.wait(0.5 if is_local(root) else 5):
+            for told in watch.look():
+                progress(told)
+
+    watcher = threading.Thread(target=tell, name="progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
+    for told in watch.ended():
+        progress(told)
+
+
+class _Watch:
+    """What is known of a run's steps: `look` reads what its workers say and counts the records of finished tasks."""
+
+    def __init__(self, root: Path, steps: Sequence[Step]) -> None:
+        self._root, self._steps = root, steps
+        self._reader = Reader(root / STATE)
+        self._begun: dict[str, tuple[float, int]] = {}  # when a step was first seen at work, and how many bytes it had by then
+        self._last: dict[str, Progress] = {}
+        for step in steps:
+            self._bytes_before(step)
+
+    def _bytes_before(self, step: Step) -> None:
+        done = sum(line.bytes for (name, _), line in self._reader.done.items() if name == step.name)
+        self._last[step.name] = Progress(step.label, 0, step.total, done, step.bytes)
+
+    def look(self) -> Iterator[Progress]:
+        """Yield how far each step is that has begun and is not finished, and what else is at work."""
+        running = self._reader.look()
+        by_step: dict[str, list[Line]] = {}
+        for line in [*self._reader.done.values(), *running]:
+            by_step.setdefault(line.step, []).append(line)
+        for step in self._steps:
+            # The records are gone once the run is committed; before that they are what counts.
+            done = max(count_done(self._root, step.name), sum(line.done for line in by_step.get(step.name, ())))
+            if (done or step.name in by_step) and not self._is_over(step):
+                self._last[step.name] = self._progress(step, done, by_step.get(step.name, []))
+                yield self._last[step.name]
+        if all(map(self._is_over, self._steps)):  # what then is at work has no tasks that are known before
+            for name in dict.fromkeys(line.step for line in running):
+                own = by_step[name]
+                yield self._progress(Step(name.capitalize(), name, 0), sum(line.done for line in own), own)
+
+    def _is_over(self, step: Step) -> bool:
+        last = self._last[step.name]
+        return last.done == last.total and not last.workers
+
+    def _progress(self, step: Step, done: int, lines: list[Line]) -> Progress:
+        known = sum(line.bytes for line in lines)
+        read = min(known, step.bytes) if known else step.bytes * done // max(1, step.total)
+        workers = sum(not line.done for line in lines)
+        before = self._last[step.name].bytes if step.name in self._last else 0
+        begun, first = self._begun.setdefault(step.name, (time.monotonic(), before))
+        seconds = time.monotonic() - begun
+        rate = (read - first) / seconds if seconds > 0 else 0.0
+        left = (step.bytes - read) / rate if rate > 0 and seconds > 1 else None
+        documents, rejects = sum(line.documents for line in lines), sum(line.rejects for line in lines)
+        return Progress(step.label, done, step.total, read, step.bytes, documents, rejects, seconds, rate, left, workers)
+
+    def ended(self) -> Iterator[Progress]:
+        """Yield each step as it is when all is done."""
+        list(self.look())
+        for step in self._steps:
+            last = self._last[step.name]
+            yield last._replace(done=step.total, bytes=step.bytes, seconds_left=0.0, workers=0)

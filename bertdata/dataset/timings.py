@@ -1,0 +1,85 @@
+"""What a run took, stage by stage: ``.bertdata/timings.json``, made at the commit of what its workers have told.
+
+    {"started": "2026-11-23T02:40:11Z", "workers": 2, "peak_memory_bytes": 290131968,
+     "stages": [{"name": "extract", "wall_s": 61.2, "cpu_s": 118.9}, …]}
+
+wall_s: seconds in which at least one task of the stage was at work, so the pause before a run is continued does not count.
+cpu_s: of the processes that did its tasks, those that were done twice included.  peak_memory_bytes: of the largest process.
+workers: the most that were at work at a time.  It differs from run to run, so it is in no manifest, card or digest; and it is not
+written where workers tell nothing, as in a store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ..errors import StorageError
+from ..io.files import read_json, write_json
+from ..io.progress import Line, Reader, current
+from .staging import STATE, TIMINGS
+
+_TICK = 0.01  # seconds
+
+__all__ = ["read", "summary", "write"]
+
+
+def write(root: Path) -> None:
+    """Write what the run that builds here took so far; it is no error where that cannot be written."""
+    current().tell()
+    reader = Reader(root / STATE, all=True)
+    if lines := [*reader.look(), *reader.done.values()]:
+        with contextlib.suppress(StorageError, OSError):
+            write_json(root / STATE / TIMINGS, summary(lines))
+
+
+def read(directory: Path) -> dict[str, Any]:
+    """Return what the run took that made a data set; nothing where that is not known."""
+    found = read_json(directory / STATE / TIMINGS)
+    return found if isinstance(found, dict) else {}
+
+
+def summary(lines: Iterable[Line]) -> dict[str, Any]:
+    """Add up what tasks took, stage by stage in order of their beginnings.
+
+    >>> line = Line("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
+    >>> told = summary([line, line._replace(task=1, began=1.0), line._replace(step="commit", began=5.0)])
+    >>> told["stages"], told["workers"], told["started"]
+    ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
+    """
+    ordered = sorted(lines, key=lambda line: line.began)
+    stages: dict[str, list[Line]] = {}
+    for line in ordered:
+        stages.setdefault(line.step, []).append(line)
+    started = datetime.fromtimestamp(ordered[0].began, timezone.utc)
+    return {
+        "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "workers": _at_a_time(ordered),
+        "peak_memory_bytes": max(line.memory for line in ordered),
+        "stages": [
+            {"name": name, "wall_s": round(_covered(own), 3), "cpu_s": round(sum(line.cpu for line in own), 3)}
+            for name, own in stages.items()
+        ],
+    }
+
+
+def _covered(lines: list[Line]) -> float:
+    """Return the seconds in which at least one of these tasks was at work; they are in order of their beginnings."""
+    covered, end = 0.0, 0.0
+    for line in lines:
+        covered += max(0.0, line.began + line.wall - max(end, line.began))
+        end = max(end, line.began + line.wall)
+    return covered
+
+
+def _at_a_time(lines: list[Line]) -> int:
+    """Return the most tasks that were at work at a time, but for what the clock's steps make of one after the other."""
+    changes = sorted([(line.began + line.wall - _TICK, -1) for line in lines] + [(line.began, 1) for line in lines])
+    now, most = 0, 1
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most

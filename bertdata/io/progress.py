@@ -1,0 +1,199 @@
+"""How far the tasks of a run are: each worker says it in a small file, which the driver reads meanwhile, and the commit last.
+
+    .bertdata/progress/host-4711-1a-0    lines of 256 bytes, one for each task that this thread of this process has begun
+
+A line names the step and the number of a task, and says what was read and counted, since when, in how many seconds, and whether
+the task is done; the last line is written again while its task is at work.  That takes nothing of an engine but that its workers
+share the directory.  In a store, where each line and each look would be a request, nothing is written, and a line that can't be
+written is left out: no byte of an output depends on one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..records import FileRange
+
+__all__ = ["FOLDER", "Line", "Reader", "Work", "current", "peak_memory", "working"]
+
+FOLDER = "progress"  # in the state of a run; it goes with the records of tasks
+_LINE = 256  # bytes
+_EVERY = 0.5  # seconds between two lines of a task
+_here = threading.local()
+
+
+class Line(NamedTuple):
+    """What a worker says of a task.
+
+    bytes: of the input, that are read.  documents, rejects: that were counted.  began: seconds since 1970.  wall, cpu: seconds
+    since then, of the clock and of the process.  memory: the most bytes that the process has held.
+    """
+
+    step: str
+    task: int
+    done: bool
+    bytes: int
+    documents: int
+    rejects: int
+    began: float
+    wall: float
+    cpu: float
+    memory: int
+
+
+def peak_memory() -> int:
+    """Return the most bytes of memory that this process has held (getrusage(2), which counts kB on Linux and bytes on macOS)."""
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+class Work:
+    """A task at work in this thread: what it has read and counted; `add` and `read` tell it now and then."""
+
+    def __init__(self, state: Path | None, step: str, task: int, depth: int = 0) -> None:
+        self.step, self.task, self.depth = step, task, depth
+        self.bytes = self.documents = self.rejects = 0
+        self._began, self._start, self._cpu = time.time(), time.monotonic(), time.process_time()
+        self._unread: dict[
+            str, tuple[int, int, int]
+        ] = {}  # path -> start and end of what it reads of it, and how much is not read
+        self._due = 0.0
+        self._path, self._at = _file(state, depth) if isinstance(state, Path) else (None, 0)
+        self.tell()
+
+    def reads(self, parts: Iterable[FileRange]) -> None:
+        """Count what is read of these parts of files from now on, each byte once; whoever reads it."""
+        for part in parts:
+            path = part.path if "://" in part.path else str(Path(part.path))
+            start, end, left = self._unread.get(path, (part.start, part.start, 0))
+            self._unread[path] = (min(start, part.start), max(end, part.end), left + part.end - part.start)
+
+    def read(self, path: str, start: int, count: int) -> None:
+        """Take note that so many bytes of a file were read."""
+        if (known := self._unread.get(path)) is not None:
+            first, end, left = known
+            fresh = min(left, max(0, min(end, start + count) - max(first, start)))
+            self._unread[path] = (first, end, left - fresh)
+            self.add(bytes=fresh)
+
+    def add(self, bytes: int = 0, documents: int = 0, rejects: int = 0) -> None:
+        """Count, and tell it where that is due."""
+        self.bytes, self.documents, self.rejects = self.bytes + bytes, self.documents + documents, self.rejects + rejects
+        if self._path is not None and time.monotonic() >= self._due:
+            self.tell()
+
+    def finish(self) -> None:
+        """Tell that the task is done: what it was to read counts as read, also where it needed less."""
+        self.bytes += sum(left for _, _, left in self._unread.values())
+        self.tell(done=True)
+
+    def tell(self, *, done: bool = False) -> None:
+        """Write the line of this task."""
+        if self._path is None:
+            return
+        now = time.monotonic()
+        self._due = now + _EVERY
+        took = (round(now - self._start, 3), round(time.process_time() - self._cpu, 3))
+        counts = (int(done), self.bytes, self.documents, self.rejects)
+        line = json.dumps([self.step, self.task, *counts, round(self._began, 3), *took, peak_memory()]).encode()
+        try:
+            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                os.pwrite(file, line.ljust(_LINE - 1)[: _LINE - 1] + b"\n", self._at)
+            finally:
+                os.close(file)
+        except OSError:  # no space, a limit, a directory that is gone: the task goes on
+            self._path = None
+
+
+def _file(state: Path, depth: int) -> tuple[Path | None, int]:
+    """Return the file of this thread, and where its next line goes: over that of a task that was not done."""
+    path = state / FOLDER / f"{os.uname().nodename}-{os.getpid()}-{threading.get_ident():x}-{depth}"
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        lines = path.read_bytes() if path.exists() else b""
+    except OSError:
+        return None, 0
+    end = len(lines) // _LINE * _LINE
+    last = _parse(lines[end - _LINE : end])
+    return path, end if last is None or last.done else end - _LINE
+
+
+def _parse(data: bytes) -> Line | None:
+    """Read a line; None for one that is not whole."""
+    try:
+        step, task, done, *rest = json.loads(data)
+        counts, took = [int(each) for each in rest[:3]], [float(each) for each in rest[3:6]]
+        return Line(str(step), int(task), bool(done), counts[0], counts[1], counts[2], took[0], took[1], took[2], int(rest[6]))
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+_NOBODY = Work(None, "", -1)
+
+
+def current() -> Work:
+    """Return the task at work in this thread; one of which nothing is told where there is none."""
+    found: Work = getattr(_here, "work", _NOBODY)
+    return found
+
+
+@contextlib.contextmanager
+def working(state: Path | None, step: str, task: int) -> Iterator[Work]:
+    """Do a task of a run with this state in this thread, and tell how far it is; of one that fails the line stays as it is.
+
+    Without a state it is only counted.
+    """
+    outer = getattr(_here, "work", None)
+    _here.work = Work(state, step, task, 0 if outer is None else outer.depth + 1)
+    try:
+        yield _here.work
+        _here.work.finish()
+    finally:
+        if outer is None:
+            del _here.work
+        else:
+            _here.work = outer
+
+
+class Reader:
+    """Read what the workers of a run say: `done` holds the lines of finished tasks, by step and number."""
+
+    def __init__(self, state: Path, *, all: bool = False) -> None:
+        """Begin with what is there; with `all` the lines of tasks that were at work before count as well."""
+        self._folder = state / FOLDER
+        self.done: dict[tuple[str, int], Line] = {}
+        self._ends: dict[str, int] = {}
+        known = dict(self._last())
+        self._old = {} if all else known  # of workers that were killed before
+
+    def look(self) -> list[Line]:
+        """Read what is new; return the lines of the tasks that are at work."""
+        last = dict(self._last())
+        running = {(line.step, line.task): line for name, line in last.items() if not line.done and line != self._old.get(name)}
+        return [line for key, line in running.items() if key not in self.done]
+
+    def _last(self) -> Iterator[tuple[str, Line]]:
+        """Yield the new lines of each file, the last one last, and take note of those of finished tasks."""
+        names: list[str] = []
+        if isinstance(self._folder, Path):  # not in a store
+            with contextlib.suppress(OSError):
+                names = sorted(os.listdir(self._folder))
+        for name in names:
+            with contextlib.suppress(OSError), open(self._folder / name, "rb") as file:
+                file.seek(self._ends.get(name, 0))
+                while line := _parse(file.read(_LINE)):
+                    if line.done:
+                        self.done[line.step, line.task] = line
+                        self._ends[name] = file.tell()
+                    yield name, line

@@ -1,0 +1,223 @@
+"""What a command says while it runs: progress by bytes, plans, lines of JSON, silence; and a disk that is too small."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections import namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from conftest import Build, Run, digests
+
+import bertdata
+from bertdata.cli import bars, cli, output
+from bertdata.cli.doctor import command as doctor
+from bertdata.commands import estimate
+from bertdata.commands.progress import Progress
+from bertdata.errors import StorageError
+from bertdata.io import machine
+
+COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "verify", "inspect", "templates", "demo", "doctor")
+
+
+def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """One task of a second and a half: bytes and documents grow before it is done, to the whole."""
+    from bertdata.build.corpus import documents
+
+    whole = documents.read
+
+    def slowly(*arguments: Any) -> Iterator[Any]:
+        for record in whole(*arguments):
+            time.sleep(0.004)
+            yield record
+
+    monkeypatch.setattr(documents, "read", slowly)
+    seen: list[Progress] = []
+    bertdata.build_corpus(
+        text=text,
+        output=tmp_path / "corpus",
+        config=bertdata.CorpusConfig(task_bytes=1 << 30, choice=bertdata.ChoiceConfig(dedup="none")),
+        workers=1,
+        progress=seen.append,
+    )
+    moving = [told for told in seen if told.step == "Extract" and told.done == 0 and 0 < told.bytes < told.total_bytes]
+    assert moving, "nothing was told before the task was done"
+    assert all(told.workers == 1 and 0 < told.share < 1 for told in moving)
+    extracted = [told.bytes for told in seen if told.step == "Extract"]
+    assert extracted == sorted(extracted)
+    last = seen[-1]
+    assert (last.done, last.total, last.bytes) == (1, 1, last.total_bytes)
+    assert 0 < last.documents <= 400  # those that were seen: what workers say goes at the commit
+
+
+def test_timings_are_no_part_of_what_two_runs_have_in_common(build: Build, text: Path, tmp_path: Path) -> None:
+    one, two = (build("build-corpus", tmp_path / name, "--text", text, "--task-bytes", 1 << 16) for name in "ab")
+    assert digests(one) == digests(two)
+    told = json.loads((one / ".bertdata" / "timings.json").read_text())
+    assert set(told) == {"stages", "peak_memory_bytes", "workers", "started"}
+    assert {"extract", "texts claims", "commit"} <= {stage["name"] for stage in told["stages"]}
+    assert all(stage["wall_s"] >= 0 and stage["cpu_s"] >= 0 for stage in told["stages"])
+    assert told["workers"] == 1 and told["peak_memory_bytes"] > 10_000_000
+    assert "timings" not in (one / "manifest.json").read_text() + (one / "README.md").read_text()
+    assert not bertdata.verify(one, workers=1).problems
+    assert sorted(path.name for path in (one / ".bertdata").iterdir() if path.name in ("progress", "tasks", "work")) == []
+
+
+def test_lines_of_json_and_silence(run: Run, text: Path, tmp_path: Path) -> None:
+    arguments = ["build-corpus", "--text", text, "--output", tmp_path / "out", "--workers", 1]
+    done = run(*arguments, "--log-json")
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert all({"event", "step", "counts", "seconds"} <= set(event) for event in events)
+    assert [event["event"] for event in events if event["event"] != "message"][:1] == ["plan"]
+    (last,) = [
+        e for e in events if e["event"] == "progress" and e["step"] == "Extract" and e["counts"]["done"] == e["counts"]["total"]
+    ]
+    assert last["share"] == 1.0 and last["counts"]["documents"] <= 400
+    assert events[-1]["event"] == "done" and events[-1]["counts"] == {"rows": 400}
+    again = run(*arguments, "--log-json")
+    assert json.loads(again.stderr.splitlines()[-1])["event"] == "nothing to do"
+    quiet = run(*arguments, "--quiet")
+    assert quiet.stdout + quiet.stderr == ""
+    failed = run("build-corpus", "--text", tmp_path / "none", "--output", tmp_path / "x", "--quiet", code=2)
+    assert "no file of this name" in failed.stderr and failed.stdout == ""
+    failed = run("build-corpus", "--text", tmp_path / "none", "--output", tmp_path / "x", "--log-json", code=2)
+    assert json.loads(failed.stderr)["exit_code"] == 2
+    assert "give one of them" in run(*arguments, "--quiet", "--log-json", code=2).stderr
+
+
+def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    now = [0.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    output.speak(quiet=False, log_json=False)
+    told = Progress("Extract", 3, 9, 1_500_000, 6_000_000, 1234, 5, 62.0, 24_000.0, 187.5, 2)
+    with bars.of_steps(()) as show:
+        assert show is not None
+        for now[0] in (1.0, 29.0, 30.5, 31.0, 59.0, 61.0):
+            show(told)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert lines[0] == (
+        "  Extract: 25.0%  1.5 MB of 6.0 MB  24.0 kB/s  1,234 documents  5 rejects  elapsed 0:01:02  left 0:03:08  "
+        "2 workers at work"
+    )
+    answer = bars.answer()
+    assert "is kept: Extract: 3 of 9 tasks (33.3%, 1,234 documents): continue with the same command" in answer.text
+
+
+def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
+    arguments = ["build-corpus", "--text", str(text), "--output", str(tmp_path / "corpus"), "--dry-run"]
+    shown = CliRunner().invoke(cli, arguments).output
+    assert re.search(r"time: about \d+:\d\d:\d\d on this machine with \d workers?, from samples of the input", shown)
+    assert re.search(r"memory: about [\d.]+ MB a worker", shown)
+    assert re.search(r"disk: about [\d.]+ kB of output.* are free", shown)
+    assert not (tmp_path / "corpus").exists()
+    size = int(float(re.findall(r"about ([\d.]+) kB of output", shown)[0]) * 1000)
+    build("build-corpus", tmp_path / "corpus", "--text", text)
+    made = sum(path.stat().st_size for path in (tmp_path / "corpus" / "data").iterdir())
+    assert 0.8 < size / made < 1.25
+    assert "complete already: nothing to do" in CliRunner().invoke(cli, arguments).output
+
+
+def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    from bertdata.build.corpus import extract
+
+    output_of, done = tmp_path / "corpus", []
+    whole = extract.Extract.__call__
+
+    def fail(self: Any, task: Any) -> Any:
+        done.append(task.number)
+        if len(done) > 2:
+            raise StorageError("no space")
+        return whole(self, task)
+
+    monkeypatch.setattr(extract.Extract, "__call__", fail)
+    config = bertdata.CorpusConfig(task_bytes=1 << 16)
+    with pytest.raises(StorageError):
+        bertdata.build_corpus(text=text, output=output_of, config=config, workers=1)
+    arguments = ["build-corpus", "--text", str(text), "--task-bytes", str(1 << 16), "--output", str(output_of), "--dry-run"]
+    assert "an earlier run did extract 2 tasks, which are kept" in CliRunner().invoke(cli, arguments).output
+
+
+def test_a_run_that_does_not_fit_says_so_before_its_first_byte(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 10**9 - 10_000, 10_000))
+    arguments = ["build-corpus", "--text", str(text), "--output", str(tmp_path / "corpus"), "--workers", "1"]
+    refused = CliRunner().invoke(cli, arguments)
+    assert isinstance(refused.exception, StorageError)
+    assert re.search(
+        r"not enough space: about [\d.]+ kB of output .* 10.0 kB are free: .*--no-check-space", str(refused.exception)
+    )
+    assert not (tmp_path / "corpus").exists()
+    assert CliRunner().invoke(cli, [*arguments, "--no-check-space"]).exit_code == 0
+    assert (tmp_path / "corpus" / "manifest.json").exists()
+
+
+def test_requests_of_a_store_are_counted() -> None:
+    def sample(root: Path) -> estimate.Measured:
+        return estimate.Measured(1 << 20, 1.0, 1 << 19)
+
+    told = estimate.estimate(sample, 64 << 20, 4, reads=["memory://in"], writes=[Path("out")], workers=1)  # type: ignore[list-item]
+    assert (told.gets, told.puts, told.output) == (2 * 32, 0, 32 << 20)
+    assert told.seconds == pytest.approx(64 + 2)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_screen_and_help_all_leaves_nothing_out(name: str) -> None:
+    context: dict[str, Any] = {"prog_name": "bertdata", "terminal_width": 80}
+    brief = CliRunner().invoke(cli, [name, "--help"], **context).output
+    assert len(brief.splitlines()) <= 50
+    command = cli.get_command(None, name)  # type: ignore[arg-type]
+    options = [param for param in command.params if param.opts[0].startswith("-") and not getattr(param, "hidden", False)]  # type: ignore[union-attr]
+    assert all(any(opt in brief for opt in param.opts) for param in options)
+    if "--help-all" in brief:
+        full = CliRunner().invoke(cli, [name, "--help-all"], **context)
+        assert full.exit_code == 0
+        assert all(any(f"  {opt}" in full.output or f", {opt}" in full.output for opt in param.opts) for param in options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["build-corpsu"], "did you mean 'build-corpus'"),
+        (["build-corpus", "--ouput", "x"], "Did you mean '?--output"),
+        (["build-corpus", "--text", "{tmp}/t.parquet", "--text-column", "txet", "--output", "{tmp}/o"], "did you mean 'text'"),
+        (["build-corpus", "--text", "{tmp}/t.parquet", "--language", "germann", "--output", "{tmp}/o"], "use de for German"),
+        (["download", "wikipedia", "--language", "chinese", "--output", "{tmp}/o"], "use zh"),
+    ],
+)
+def test_a_slip_of_the_pen_is_answered_with_what_was_meant(run: Run, tmp_path: Path, arguments: list[str], meant: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"text": ["A kettle sings."], "title": ["Tea"]}), tmp_path / "t.parquet")
+    done = run(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments), code=2)
+    assert re.search(meant, done.stderr)
+
+
+def test_doctor_tells_what_there_is(monkeypatch: Any) -> None:
+    monkeypatch.setattr(machine, "open_files", lambda: (64, 4096))
+    monkeypatch.setattr(machine, "cgroup_limits", lambda: {"memory": 2e9, "cores": 0.5})
+    monkeypatch.setattr(machine, "reachable", lambda hosts, seconds: dict.fromkeys(hosts, "no answer in 3 s"))
+    shown = CliRunner().invoke(doctor, []).output
+    assert re.search(r"^  apache-beam +\d", shown, re.MULTILINE)
+    assert re.search(r"^! open files +64, at most 4,096: ulimit -n 1024$", shown, re.MULTILINE)
+    assert re.search(r"^! limits of the cgroup +2.0 GB, 0.5 cores: give --workers 1", shown, re.MULTILINE)
+    assert shown.count("cannot be reached (no answer in 3 s)") == 2
+    assert re.search(r"^  engine local +can be used$", shown, re.MULTILINE)
+    assert "cannot be reached" not in CliRunner().invoke(doctor, ["--offline"]).output
+
+
+def test_a_host_that_does_not_answer_is_given_up_in_time() -> None:
+    (problem,) = machine.reachable(("host.invalid",), 1.0).values()
+    assert problem
+
+
+def test_the_shell_completes_commands(run: Run) -> None:
+    done = run(_BERTDATA_COMPLETE="bash_complete", COMP_WORDS="bertdata make", COMP_CWORD="1")
+    assert done.stdout.split() == ["plain,make-pairs"]
