@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import re
 import signal
@@ -35,9 +36,18 @@ _GO_ON = "continue with the same command and --resume"
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --output, to the bit.")
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
+@click.option(
+    "--cache-bytes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Bytes of disk, in TMPDIR, for shards of a store; where a split has more, windows of a third of it are read one after "
+    "another.  [default: cache_bytes in RUN.TOML, or all of them]",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show tracebacks.")
-def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry_run: bool, verbose: bool) -> None:
+def command(
+    configuration: Path, output: str, resume: bool, overwrite: bool, cache_bytes: int | None, dry_run: bool, verbose: bool
+) -> None:
     """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg.  A signal
@@ -47,6 +57,8 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     config = read_training(configuration)
+    if cache_bytes is not None:
+        config = dataclasses.replace(config, cache_bytes=cache_bytes)
     chief = os.environ.get("RANK", "0") == "0"
     if dry_run or chief:
         for line in _plan(prepare(config)):
@@ -75,7 +87,7 @@ def command(configuration: Path, output: str, resume: bool, overwrite: bool, dry
 
 def _plan(recipe: Recipe) -> Iterator[str]:
     """Say what a run is made of."""
-    from ..training.plan import BatchPlan, widths
+    from ..training.windows import plan_of
 
     model, config = recipe.model, recipe.config
     shape = f"L{model.num_hidden_layers} H{model.hidden_size} A{model.num_attention_heads}"
@@ -83,9 +95,8 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     steps = f"{count(config.total_steps, 'step')} of {config.batch_size} rows"
     yield f"train: BERT {shape}, {model.parameters:,} parameters, to predict {heads}; {steps}"
     for part in recipe.parts:
-        rows, sizes = part.shards, part.phase.widths or widths(part.shards.max_seq_length)
-        directories = list(zip(rows.rows, rows.weights, strict=True))
-        planned = BatchPlan(rows.lengths, config.batch_size, widths=sizes, seed=part.options["seed"], parts=directories)
+        rows = part.shards
+        planned = plan_of(rows, config.batch_size, seed=part.options["seed"], widths=part.phase.widths)
         evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate"
         epochs = part.phase.steps / planned.batches
         yield (
