@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from .commands.build_corpus import build_corpus
     from .commands.export import export
     from .commands.make_pairs import make_pairs
+    from .commands.push import push
     from .commands.run import Progress
     from .commands.train_vocab import train_vocab
-    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
+    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
     from .config.train import TrainConfig
     from .dataset.data_set import DataSet
     from .dataset.shards import Shards
@@ -42,6 +43,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
+    "push": "commands.push",
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -58,6 +60,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "ChoiceConfig": "config",
     "VocabConfig": "config",
     "PairsConfig": "config",
+    "PushConfig": "config",
     "TrainConfig": "config.train",
     "BertDataError": "errors",
 }
@@ -71,6 +74,7 @@ __all__ = [
     "MaskConfig",
     "PairsConfig",
     "Progress",
+    "PushConfig",
     "Shards",
     "TrainConfig",
     "VocabConfig",
@@ -81,6 +85,7 @@ __all__ = [
     "extract_paragraphs",
     "load_templates",
     "make_pairs",
+    "push",
     "read_book",
     "split_sentences",
     "train",

@@ -18,7 +18,7 @@ from bertdata import BertDataError, DataSet, PairsConfig, Progress, VocabConfig
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
 
-COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export")
+COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export", "push")
 
 
 def test_every_public_name_is_there() -> None:
