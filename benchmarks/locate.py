@@ -1,6 +1,6 @@
 """Find pieces of text again: where in a corpus of ids does a segment stand?
 
-The hash of a segment is the sum of id * M ** place modulo 2 ** 64, so that prefix sums give the hash of any segment at once.
+The hash of a segment is the sum of id * M ** position modulo 2 ** 64, so that prefix sums give the hash of any segment at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Hashes", "Index"]
 
 _M = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
 _GRAM = 8  # ids at a segment's start that are looked up
-_MOST = 1000  # places of a gram; a segment that begins like more of them is not found
+_MOST = 1000  # positions of a gram; a segment that begins like more of them is not found
 Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 
@@ -49,7 +49,7 @@ class Index:
         return self._sorted[length]
 
     def find(self, rows: Hashes, start: Ints, length: Ints) -> tuple[Ints, Ints]:
-        """Find segments of rows; return (segment, place) for all places, in order of the segments."""
+        """Find segments of rows; return (segment, position) for all positions, in order of the segments."""
         found: list[tuple[Ints, Ints]] = []
         for size in np.unique(np.minimum(length, _GRAM)).tolist():
             which = np.flatnonzero(np.minimum(length, _GRAM) == size)
@@ -59,11 +59,11 @@ class Index:
             count = np.where(high - low > _MOST, 0, high - low)
             segment = np.repeat(which, count)
             within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-            place = order[np.repeat(low, count) + within]
-            fits = place + length[segment] <= self.size
-            segment, place = segment[fits], place[fits]
-            same = self.hashes.of(place, length[segment]) == rows.of(start[segment], length[segment])
-            found.append((segment[same], place[same]))
-        segment, place = (np.concatenate(part) for part in zip(*found, strict=True))
-        by = np.lexsort((place, segment))
-        return segment[by], place[by]
+            position = order[np.repeat(low, count) + within]
+            fits = position + length[segment] <= self.size
+            segment, position = segment[fits], position[fits]
+            same = self.hashes.of(position, length[segment]) == rows.of(start[segment], length[segment])
+            found.append((segment[same], position[same]))
+        segment, position = (np.concatenate(part) for part in zip(*found, strict=True))
+        by = np.lexsort((position, segment))
+        return segment[by], position[by]

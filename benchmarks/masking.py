@@ -32,9 +32,9 @@ Array = npt.NDArray[Any]
 
 
 class Stored(NamedTuple):
-    """Static masks: places [M], what stood there [M], where those of a row end [N + 1], and of what they are: a unit, a share."""
+    """Static masks: positions [M], original ids [M], where those of a row end [N + 1], their unit, and their share."""
 
-    places: Array
+    positions: Array
     answers: Array
     ends: Array
     unit: str
@@ -87,10 +87,10 @@ def _load(directory: Path) -> Rows:
     stored = None
     if made["config"].get("masking") == "static":
         columns = [[b.column(f"masked_lm_{name}") for b in batches] for name in ("positions", "labels")]
-        places, answers = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns)
+        positions, answers = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns)
         counts = np.concatenate([c.value_lengths().to_numpy() for c in columns[0]])
         config = PairsConfig(**made["config"])
-        stored = Stored(places, answers, np.append(0, np.cumsum(counts)), config.unit, made["config"]["masked_lm_prob"])
+        stored = Stored(positions, answers, np.append(0, np.cumsum(counts)), config.unit, made["config"]["masked_lm_prob"])
     return Rows(np.concatenate(flat[0]), np.concatenate(flat[1]), ends, labels, made["config"]["max_seq_length"], stored)
 
 
@@ -99,10 +99,10 @@ def _unmask(rows: Rows, numbers: Array) -> tuple[Array, Array, Array, Array]:
     assert rows.stored is not None
     masked = rows.gather(numbers)[0]
     most = int(np.diff(rows.stored.ends).max())
-    positions = shards.padded(rows.stored.places, rows.stored.ends, numbers, most, 0)
+    positions = shards.padded(rows.stored.positions, rows.stored.ends, numbers, most, 0)
     labels = shards.padded(rows.stored.answers, rows.stored.ends, numbers, most, IGNORED)
-    ids, (row, place) = masked.copy(), np.nonzero(labels != IGNORED)
-    ids[row, positions[row, place]] = labels[row, place]
+    ids, (row, position) = masked.copy(), np.nonzero(labels != IGNORED)
+    ids[row, positions[row, position]] = labels[row, position]
     return ids, masked, positions, labels
 
 
@@ -111,8 +111,8 @@ def _copies(rows: Rows) -> None:
     texts: dict[bytes, list[bytes]] = {}
     for first in range(0, len(rows.labels), BATCH):
         ids, _, positions, _ = _unmask(rows, np.arange(first, min(first + BATCH, len(rows.labels))))
-        for text, places in zip(ids, positions, strict=True):
-            texts.setdefault(text.tobytes(), []).append(places.tobytes())
+        for text, own in zip(ids, positions, strict=True):
+            texts.setdefault(text.tobytes(), []).append(own.tobytes())
     repeated = [masks for masks in texts.values() if len(masks) > 1]
     equal = sum(len(masks) - len(set(masks)) for masks in repeated)
     print(f"rows whose text another row has too: {sum(map(len, repeated))}; of them with its mask too: {equal}")
@@ -141,13 +141,13 @@ def _statistics(rows: Rows, pieces: list[str], unit: str) -> bool:
     old, new = [], []
     again = _masks(rows, vocabulary, unit, 1)
     for ids, masked, positions, labels in _masks(rows, vocabulary, unit, 0):
-        row, place = np.nonzero(labels != IGNORED)
+        row, position = np.nonzero(labels != IGNORED)
         tokens = vocabulary.maskable[ids].sum(1)
         exact += int((np.bincount(row, minlength=len(ids)) == np.maximum(1, np.rint(wanted * tokens))).sum())
         count, maskable = count + len(ids), maskable + int(tokens.sum())
         same += 0 if rows.stored else int((positions == next(again)[2]).all(1).sum())
-        old.append(labels[row, place])
-        new.append(masked[row, positions[row, place]])
+        old.append(labels[row, position])
+        new.append(masked[row, positions[row, position]])
     was, now = np.concatenate(old), np.concatenate(new)
     masked_share, kept = float((now == vocabulary.mask_id).mean()), float((now == was).mean())
     random = now[(now != vocabulary.mask_id) & (now != was)]

@@ -41,7 +41,7 @@ WITHIN = {  # what a directory of bertdata's promises: name -> least and most
     "rows over the length": (0, 0),
     "tokens used too often": (0, 0),
     "tokens lost": (0, 0.01),
-    **{f"AUC {fact}": (0.49, 0.51) for fact in ("A", "B", "pair", "A's place", "A's document")},
+    **{f"AUC {fact}": (0.49, 0.51) for fact in ("A", "B", "pair", "A's position", "A's document")},
     "AUC of all, fitted": (0, 0.51),
     "bytes a token": (0, 3.2),
 }
@@ -114,10 +114,10 @@ def read(path: Path, length: int = 0, split: str = "") -> Rows:
 
 
 def unmasked(ids: Ints, ends: Ints, batches: Sequence[Any]) -> Ints:
-    """Put back what stood in the masked places."""
-    places, answers = ([b.column(f"masked_lm_{name}") for b in batches] for name in ("positions", "labels"))
-    counts = np.concatenate([p.value_lengths().to_numpy() for p in places])
-    where = np.repeat(ends[:-1], counts) + np.concatenate([p.flatten().to_numpy() for p in places])
+    """Put back what stood in the masked positions."""
+    positions, answers = ([b.column(f"masked_lm_{name}") for b in batches] for name in ("positions", "labels"))
+    counts = np.concatenate([p.value_lengths().to_numpy() for p in positions])
+    where = np.repeat(ends[:-1], counts) + np.concatenate([p.flatten().to_numpy() for p in positions])
     ids[where] = np.concatenate([a.flatten().to_numpy() for a in answers])
     return ids
 
@@ -197,17 +197,17 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
     bounds = text.sentences[text.documents]
     numbers: dict[str, int] = {}
     identity = np.array([numbers.setdefault(name, len(numbers)) for name in text.ids])
-    a_row, a_place = index.find(hashes, start + 1, a)
-    b_row, b_place = index.find(hashes, start + a + 2, b)
+    a_row, a_position = index.find(hashes, start + 1, a)
+    b_row, b_position = index.find(hashes, start + a + 2, b)
     kept = np.zeros(len(a), bool)
-    for row, junction in ((a_row, a_place + a[a_row]), (b_row, b_place)):
+    for row, junction in ((a_row, a_position + a[a_row]), (b_row, b_position)):
         both = (junction - a[row] >= 0) & (junction + b[row] <= len(text.tokens))
         row, junction = row[both], junction[both]
         same = index.hashes.of(junction - a[row], a[row]) == hashes.of(start[row] + 1, a[row])
         same &= index.hashes.of(junction, b[row]) == hashes.of(start[row] + a[row] + 2, b[row])
         kept[row[same & starts[junction]]] = True
     figures["junction kept, of IsNext"] = float(kept[rows.labels == 0].mean())
-    documents = [np.searchsorted(bounds, place, "right") - 1 for place in (a_place, b_place)]
+    documents = [np.searchsorted(bounds, position, "right") - 1 for position in (a_position, b_position)]
     pairs = [np.unique(np.stack([r, identity[d]], 1), axis=0) for r, d in zip((a_row, b_row), documents, strict=True)]
     sure = [np.bincount(p[:, 0], minlength=len(a)) == 1 for p in pairs]  # found in one document only
     own = [np.full(len(a), -1), np.full(len(a), -2)]
@@ -216,16 +216,16 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
     known = sure[0] & sure[1] & (rows.labels == 1)
     figures["documents known, of NotNext"] = float(known.sum() / (rows.labels == 1).sum())
     figures["B from A's document, of NotNext"] = float((own[0] == own[1])[known].mean())
-    place, document, last = (np.zeros(len(a), np.int64) for _ in range(3))
-    place[a_row[::-1]], document[a_row[::-1]] = a_place[::-1], documents[0][::-1]  # the first of several
-    last[b_row[::-1]] = (b_place + b[b_row])[::-1]
+    position, document, last = (np.zeros(len(a), np.int64) for _ in range(3))
+    position[a_row[::-1]], document[a_row[::-1]] = a_position[::-1], documents[0][::-1]  # the first of several
+    last[b_row[::-1]] = (b_position + b[b_row])[::-1]
     figures["found, of segments"] = float(np.isin(np.arange(len(a)), a_row).mean() + np.isin(np.arange(len(a)), b_row).mean()) / 2
     ends_early = kept & (rows.labels == 0) & ~np.isin(last, bounds)
     figures["short, of IsNext inside a document"] = float((np.diff(rows.ends) < rows.length * 15 / 16)[ends_early].mean())
     return {
-        "A's place": place - bounds[document],
+        "A's position": position - bounds[document],
         "A's document": np.diff(bounds)[document],
-        "A begins a sentence": starts[place].astype(np.int64),
+        "A begins a sentence": starts[position].astype(np.int64),
         "B ends a sentence": starts[last].astype(np.int64),
     }
 
@@ -236,8 +236,8 @@ def auc(score: npt.NDArray[Any], label: Ints) -> float:
     >>> auc(np.array([1, 2, 2, 3]), np.array([0, 0, 1, 1]))
     0.875
     """
-    _, place, counts = np.unique(score, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    _, position, counts = np.unique(score, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[position]
     n, m = int((label == 1).sum()), int((label == 0).sum())
     return float((ranks[label == 1].sum() - n * (n + 1) / 2) / (n * m))
 

@@ -5,7 +5,7 @@
 
 A step is forward, backward, clipping and Adam on one batch, with dropout.  Both models take the same batches in turn, in one run,
 from a data set of pairs that is made for it: rows as long as the length, 15 % masked.  Hugging Face's model has the same weights,
-is trained by the same optimizer, and computes words at all places, as it does; ours at the masked ones.
+is trained by the same optimizer, and computes words at all positions, as it does; ours at the masked ones.
 On a CPU times are of the process' CPU, on a GPU from the first batch to the last, waited for.
 """
 

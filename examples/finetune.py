@@ -72,8 +72,8 @@ def make_span(draw: random.Random) -> Example:
     """Where somebody lives, among two who are told of."""
     first, second = draw.sample(NAMES, 2)
     words = f"{first} lives in {draw.choice(TOWNS)} and {second} works in {draw.choice(TOWNS)} .".split()
-    asked, place = draw.choice([(f"Where does {first} live ?", 3), (f"Where does {second} work ?", 8)])
-    return {"a": asked, "b": words, "label": [place, place]}
+    asked, position = draw.choice([(f"Where does {first} live ?", 3), (f"Where does {second} work ?", 8)])
+    return {"a": asked, "b": words, "label": [position, position]}
 
 
 def make_tags(draw: random.Random) -> Example:
@@ -94,10 +94,10 @@ def encode(tokenizer: Any, example: Example, task: Task, length: int) -> dict[st
     words, sides, label = tokens.word_ids(), tokens.sequence_ids(), example["label"]
     found = dict(tokens)
     if task.kind == "span":  # [CLS] stands for an answer that was cut off
-        places = {word: at for at, (word, side) in enumerate(zip(words, sides, strict=True)) if side == 1}
-        whole = all(end in places for end in label)
+        positions = {word: at for at, (word, side) in enumerate(zip(words, sides, strict=True)) if side == 1}
+        whole = all(end in positions for end in label)
         found["start_positions"] = words.index(label[0], sides.index(1)) if whole else 0
-        found["end_positions"] = places[label[1]] if whole else 0
+        found["end_positions"] = positions[label[1]] if whole else 0
         found["passage"] = [side == 1 for side in sides]
     elif task.kind == "tags":  # a word's first piece tells
         firsts = [word is not None and word != before for word, before in zip(words, [None, *words], strict=False)]

@@ -57,7 +57,7 @@ def main() -> None:
 
 
 class StaticMasks:
-    """Pad rows that are masked already, and put what stood in the masked places into ``labels``."""
+    """Pad rows that are masked already, and put what stood in the masked positions into ``labels``."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

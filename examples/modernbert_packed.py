@@ -3,8 +3,8 @@
     bertdata make-pairs corpus --vocab vocab --objective documents --pack --max-seq-length 1024 --output rows-1024
     python examples/modernbert_packed.py rows-1024 --steps 1000
 
-Attention is PyTorch's own here, with a mask of each pair of places, so it runs everywhere.  With flash attention, give the model
-the ``cu_seqlens`` of unpadded batches instead.  The share of masked tokens goes from 0.30 to 0.15 over the run.
+Attention is PyTorch's own here, with a mask of each pair of positions, so it runs everywhere.  With flash attention, give the
+model the ``cu_seqlens`` of unpadded batches instead.  The share of masked tokens goes from 0.30 to 0.15 over the run.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from bertdata.build.corpus.commit import CorpusCommit
 from bertdata.build.corpus.extract import Extract
 from bertdata.build.corpus.plan import CorpusPlan, packages
 from bertdata.build.selection import rules
+from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import Decide, MergeLosses, Rule, WriteClaims, bucket_count
 from bertdata.config import CorpusConfig
@@ -17,30 +18,30 @@ from bertdata.io.files import to_path
 from bertdata.records import Report
 from bertdata.sources import PLAIN
 
-from .transforms import Gather, Perform, Tasks, Writing
+from .transforms import Chain, Gather, Perform, Tasks, Writing
 
 __all__ = ["BuildCorpus"]
 
 _PLAIN = (*PLAIN, ".xml", ".jsonl", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
 
 
-class BuildCorpus(beam.PTransform):
+class BuildCorpus(Chain):
     """Tasks -> a shard of documents each, or a check -> rounds that choose -> shards of what is left -> one manifest."""
 
     def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
-        super().__init__()
-        self._plan, self._config, self._root = plan, config, root
-        kinds = tuple(task.kind for task in plan.tasks[: plan.shards])
-        self._rules = rules.make(config.choice, str(root), kinds)
+        super().__init__(root, plan.tasks)
+        self._plan, self._config = plan, config
+        self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shards]))
+        self._inputs = self._hand("inputs", plan.inputs)
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         root, config, plan = str(self._root), self._config, self._plan
         extract = Extract(root, config, plan.shards, bool(self._rules))
         perform = Perform(self._root, "extract", extract, packages(config))
-        reports = begin | "Tasks" >> Tasks(plan.tasks) | "Extract" >> beam.ParDo(perform)
+        reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> beam.ParDo(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
-        return reports | "Commit" >> Gather(CorpusCommit(root, config, plan.inputs), len(plan.tasks))
+        return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs), len(plan.tasks))
 
 
 class Choose(beam.PTransform):

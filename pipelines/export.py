@@ -6,25 +6,31 @@ from pathlib import Path
 
 import apache_beam as beam
 
+from bertdata.config import ExportConfig
+from bertdata.exports.base import Source
 from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.records import Task
+from bertdata.tokens.vocab import Vocabulary
 
-from .transforms import Gather, Perform, Tasks
+from .transforms import Chain, Gather, Perform, Tasks
 
 __all__ = ["Export"]
 
 
-class Export(beam.PTransform):
+class Export(Chain):
     """Tasks -> files of each shard -> one manifest."""
 
-    def __init__(self, tasks: list[Task], work: ExportShard, commit: ExportCommit, root: Path) -> None:
-        super().__init__()
-        self._tasks, self._work, self._commit, self._root = tasks, work, commit, root
+    def __init__(
+        self, tasks: list[Task], source: Source, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
+    ) -> None:
+        super().__init__(root, tasks)
+        told = (str(root), source, config, self._hand("vocabulary", vocabulary) if vocabulary else None)
+        self._work, self._commit = ExportShard(*told), ExportCommit(*told)
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         return (
             begin
-            | "Tasks" >> Tasks(self._tasks)
+            | "Tasks" >> Tasks(self._root, self._tasks)
             | "Write" >> beam.ParDo(Perform(self._root, "export", self._work, self._work.packages))
             | "Commit" >> Gather(self._commit, len(self._tasks))
         )

@@ -13,37 +13,44 @@ from bertdata.build.documents import Corpus
 from bertdata.build.rows import buckets
 from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
+from bertdata.build.rows.levels import Levels, Merge
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import Vocabulary
 
-from .transforms import Gather, Perform, Tasks, Writing
+from .transforms import Chain, Gather, Perform, Tasks, Writing
 
 __all__ = ["MakePairs"]
 
 
-class MakePairs(beam.PTransform):
+class MakePairs(Chain):
     """Tasks -> documents by bucket -> a shard of pairs for each bucket and output -> a manifest for each output."""
 
     def __init__(
         self, source: Corpus, vocabulary: Vocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
     ) -> None:
-        super().__init__()
-        self._source, self._vocabulary, self._outputs = source, vocabulary, outputs
+        super().__init__(to_path(outputs[0].root), source.tasks)
+        self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary), outputs
         self._buckets, self._shuffle = buckets, shuffle
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        root, config = to_path(self._outputs[0].root), self._outputs[0].config
+        root, config = self._root, self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
-        tokenize = buckets.Tokenize(str(root), self._vocabulary, self._source.reader(), layout, config.chinese_words)
+        levels = Levels.of(len(self._tasks), layout.total if self._shuffle == "files" else 1)
+        reader, group = self._source.reader(), levels.group if levels.are_two else int
+        tokenize = buckets.Tokenize(str(root), self._vocabulary, reader, layout, config.chinese_words, group)
         roots = (to_path(output.root) for output in self._outputs)
-        build = BuildBucket(self._vocabulary, self._outputs, layout)
+        build = BuildBucket(self._vocabulary, self._outputs, layout, levels.are_two)
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
-        tasks = begin | "Tasks" >> Tasks(self._source.tasks)
+        tasks = begin | "Tasks" >> Tasks(root, self._tasks)
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
             reports = tasks | "Tokenize" >> beam.ParDo(Perform(root, "tokenize", tokenize, config.packages))
             documents = reports | "By bucket" >> beam.FlatMap(buckets.references)
+            if levels.are_two:
+                merge = Writing(Merge(str(root), layout, levels), root)
+                documents = documents | "By group" >> beam.Map(levels.of_task) | "Group" >> beam.GroupByKey()
+                documents = documents | "Merge" >> beam.FlatMap(merge)
         return (
             documents
             | "Bucket" >> beam.GroupByKey()

@@ -7,27 +7,29 @@ from pathlib import Path
 import apache_beam as beam
 
 from bertdata.build.documents import Corpus
+from bertdata.build.sampling import Sample
 from bertdata.build.vocab import CountWords, Train
 from bertdata.config import VocabConfig
 
-from .transforms import Gather, Perform, Tasks
+from .transforms import Chain, Gather, Perform, Tasks
 
 __all__ = ["TrainVocab"]
 
 
-class TrainVocab(beam.PTransform):
+class TrainVocab(Chain):
     """Tasks -> word counts of each, by language -> one vocabulary."""
 
     def __init__(self, source: Corpus, config: VocabConfig, root: Path) -> None:
-        super().__init__()
-        self._source, self._config, self._root = source, config, root
+        self._sample = Sample.of(source, config)
+        super().__init__(root, self._sample.tasks)
+        self._source, self._config = source, config
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        share = min(1.0, self._config.sample_bytes / max(1, self._source.text_bytes))
-        work = CountWords(str(self._root), self._config, share, self._source.reader())
+        root, config, sample, reader = str(self._root), self._config, self._sample, self._source.reader()
+        work = CountWords(root, config, sample.own, sample.own == sample.share, reader)
         return (
             begin
-            | "Tasks" >> Tasks(self._source.tasks)
+            | "Tasks" >> Tasks(self._root, self._tasks)
             | "Count words" >> beam.ParDo(Perform(self._root, "count", work))
-            | "Train" >> Gather(Train(str(self._root), self._config, share, self._source.reader()), len(self._source.tasks))
+            | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks))
         )

@@ -14,6 +14,7 @@ import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata.dataset import manifest
+from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
@@ -22,13 +23,34 @@ from bertdata.io.files import is_local, to_path
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
-__all__ = ["CommitStep", "Gather", "Perform", "Tasks", "Writing"]
+__all__ = ["Chain", "CommitStep", "TOGETHER", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
+TOGETHER = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
 
 
-def _by_number(task: Task) -> tuple[int, Task]:
-    return task.number, task
+class Chain(beam.PTransform):
+    """A chain of steps that builds in `root`: its tasks, and other values that its steps need, lie in files there.
+
+    So what is submitted does not grow with the input.
+    """
+
+    def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
+        super().__init__()
+        self._root, self._tasks = root, tasks
+        self._values: list[tuple[Handed, Any]] = []
+
+    def _hand(self, name: str, value: Any) -> Handed:
+        """Return where workers find a value of JSON, once `hand_over` has written it."""
+        handed = Handed.of(self._root, name, value)
+        self._values.append((handed, value))
+        return handed
+
+    def hand_over(self) -> None:
+        """Write what workers read, before the chain runs."""
+        write_tasks(self._root, self._tasks)
+        for handed, value in self._values:
+            handed.write(value)
 
 
 def _values(group: tuple[int, Iterable[Task]]) -> Iterable[Task]:
@@ -36,20 +58,26 @@ def _values(group: tuple[int, Iterable[Task]]) -> Iterable[Task]:
 
 
 class Tasks(beam.PTransform):
-    """Create the tasks and spread them: without the GroupByKey an engine fuses all of them into one worker."""
+    """Expand ranges of the file of tasks, and spread the tasks: without the GroupByKey an engine fuses it all into one worker."""
 
-    def __init__(self, tasks: list[Task]) -> None:
+    def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
         super().__init__()
-        self._tasks = tasks
+        self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         return (
             begin
-            | "Create" >> beam.Create(self._tasks, reshuffle=False)
-            | "Number" >> beam.Map(_by_number)
+            | "Create" >> beam.Create(self._ranges, reshuffle=False)
+            | "Expand" >> beam.FlatMap(_expand, self._root, self._runs)
             | "Spread" >> beam.GroupByKey()
             | "Unpack" >> beam.FlatMap(_values)
         )
+
+
+def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, Task]]:
+    """Read the tasks of a range, each under its number."""
+    with runs.entered():
+        return [(task.number, task) for task in range.tasks(root)]
 
 
 class Runs:
@@ -117,15 +145,25 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
 
 
 class CommitStep(Protocol):
-    """What ends a pipeline: `roots` are the directories it commits, by writing their manifests."""
+    """What ends a pipeline: `roots` are the directories it commits, by writing their manifests.
+
+    `add_up` gets the reports of some tasks that follow one another, and returns their sum, which does not grow with their
+    number, and what has to be kept of each of them.  The call gets all sums and, in order of tasks, all that was kept.
+    """
 
     def roots(self) -> list[Path]: ...
 
-    def __call__(self, reports: list[Any]) -> None: ...
+    def add_up(self, reports: list[Any]) -> tuple[Any, list[Any]]: ...
+
+    def __call__(self, sums: list[Any], entries: Iterable[Any], /) -> None: ...
 
 
 class Gather(beam.PTransform):
-    """Gather the reports of `count` tasks, in their order, into one call of `commit`, the only leaf of a pipeline."""
+    """Add up the reports of `count` tasks, and gather the sums into one call of `commit`, the only leaf of a pipeline.
+
+    It is a tree of two levels: a worker adds up the reports of `TOGETHER` tasks that follow one another, so that no sum depends
+    on how an engine groups them, and leaves what is kept of each in a file.  The last step gets a sum for each such file.
+    """
 
     def __init__(self, commit: CommitStep, count: int) -> None:
         super().__init__()
@@ -133,31 +171,65 @@ class Gather(beam.PTransform):
         self._runs = Runs(*commit.roots())
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
+        roots = self._commit.roots()
         return (
             reports
+            | "Together" >> beam.Map(_together)
+            | "By sum" >> beam.GroupByKey()
+            | "Add up" >> beam.Map(Writing(AddUp(self._commit, self._count), *roots))
             | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
-            | "In order" >> beam.Map(_in_order, self._count)
-            | "Commit" >> beam.Map(_commit_once, self._commit, self._runs)
+            | "Commit" >> beam.Map(_commit_once, self._commit, self._runs, self._count)
         )
 
 
+def _together(report: Report) -> tuple[int, Report]:
+    return report.number // TOGETHER, report
+
+
+class AddUp:
+    """Add up the reports of some tasks, of `count` in all; what is kept of each goes to a file."""
+
+    def __init__(self, commit: CommitStep, count: int) -> None:
+        self._commit, self._count = commit, count
+
+    def __call__(self, group: tuple[int, Iterable[Report]]) -> Report:
+        number, reports = group
+        wanted = range(number * TOGETHER, min((number + 1) * TOGETHER, self._count))
+        total, entries = self._commit.add_up(_in_order(reports, wanted))
+        kept = Handed.of(self._commit.roots()[0], f"kept-{number:05d}", entries)
+        kept.write(entries)
+        return Report(number, json.dumps([total, kept]))
+
+
+class Entries:
+    """What was kept of all reports, in order of tasks: each iteration reads the files again, one at a time."""
+
+    def __init__(self, files: list[Handed]) -> None:
+        self._files = files
+
+    def __iter__(self) -> Iterator[Any]:
+        for file in self._files:
+            yield from file.read_once()
+
+
 @storage_errors()
-def _commit_once(reports: list[Any], commit: CommitStep, runs: Runs) -> None:
+def _commit_once(reports: list[Report], commit: CommitStep, runs: Runs, count: int) -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
+    sums = [(total, Handed(*kept)) for total, kept in _in_order(reports, range(-(-count // TOGETHER)))]
     roots = commit.roots()
     with runs.entered(begun=False), contextlib.ExitStack() as stack:
         to_do = [stack.enter_context(committing(root)) for root in roots]
         if any(to_do):
             for root in roots:
                 check_begun(root)
-            commit(reports)
+            commit([total for total, _ in sums], Entries([kept for _, kept in sums]))
     for root in roots:
         tidy(root)
 
 
-def _in_order(reports: list[Report], count: int) -> list[Any]:
-    """Sort reports by task, each once: an engine may have done a task twice; raise VerificationError if it has lost one."""
+def _in_order(reports: Iterable[Report], numbers: range) -> list[Any]:
+    """Sort reports by number, each once: an engine may have done a task twice; raise VerificationError if it has lost one."""
     once = {report.number: report.body for report in reports}
-    if sorted(once) != list(range(count)):
-        raise VerificationError(f"of {count} tasks the engine brought the reports of {len(once)}: run the same command again")
-    return [json.loads(once[index]) for index in sorted(once)]
+    if sorted(once) != list(numbers):
+        raise VerificationError(f"of {len(numbers)} reports the engine brought {len(once)}: run the same command again")
+    return [json.loads(once[number]) for number in numbers]

@@ -10,12 +10,13 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from forking import Forks
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -24,6 +25,7 @@ from bertdata.tally import Tally
 REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
+SECONDS = 300  # that a command may take
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -40,19 +42,34 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run() -> Run:
-    """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`."""
+def forks() -> Iterator[Forks]:
+    """What runs commands in processes that need not import bertdata."""
+    made = Forks()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def run(forks: Forks) -> Run:
+    """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`.
+
+    It is a new one, not a fork, with an environment of its own, or with an engine, which needs more of Beam.
+    """
 
     def call(*arguments: object, code: int = 0, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=cwd,
-            env={**os.environ, **env},
-            timeout=300,
-            check=False,
-        )
+        words = [*map(str, arguments)]
+        if env or "--" in words:
+            done = subprocess.run(
+                [*COMMAND, *words],
+                capture_output=True,
+                text=True,
+                cwd=cwd,
+                env={**os.environ, **env},
+                timeout=SECONDS,
+                check=False,
+            )
+        else:
+            done = forks.run(words, cwd or Path.cwd(), SECONDS)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

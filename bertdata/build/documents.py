@@ -17,10 +17,10 @@ from ..io.files import digest, is_local, to_path
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
-__all__ = ["Corpus", "Reader", "read", "refuse_to_replace"]
+__all__ = ["BATCHES", "Corpus", "Reader", "read", "refuse_to_replace"]
 
 _SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
-_BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
+BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
 
 class Reader(NamedTuple):
@@ -32,17 +32,17 @@ class Reader(NamedTuple):
     directory: str
     sha256: str
 
-    def columns(self, task: Task, *names: str) -> Iterator[list[pa.Array]]:
+    def columns(self, task: Task, *names: str, whole: bool = True) -> Iterator[list[pa.Array]]:
         """Read columns of a task's documents in slices of some megabytes of text.
 
-        The task that begins a shard checks all of it first, and so does each whose shard was changed later than the manifest, or
-        while it was read; raise VerificationError for one that is not as it was.
+        The task that begins a shard checks all of it first, unless not the `whole` corpus is read, and so does each whose shard
+        was changed later than the manifest, or while it was read; raise VerificationError for one that is not as it was.
         """
         format, digests = _known(self)
         for part in unpack(task.parts):
             path = to_path(part.path)
             before = stamp(path)
-            if part.start == 0 or self._is_later(before):
+            if (whole and part.start == 0) or self._is_later(before):
                 _check(path, digests[part.name])
             batches = shards.read_batches(path, format, part.start, part.end)
             for cut in _slices(batch.select(names) for batch in batches):
@@ -76,7 +76,7 @@ def _check(path: Path, sha256: str) -> None:
 
 
 def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Cut batches, or put them together, up to _SLICE_BYTES, or one document: the more, the fewer words are looked up twice."""
+    """Cut or join batches to about _SLICE_BYTES, or one larger document: in larger ones fewer words are looked up twice."""
     held: list[pa.RecordBatch] = []
     size = 0
     for part in (part for batch in batches for part in _cut(batch)):
@@ -131,7 +131,7 @@ def read(directory: Path) -> Corpus:
     manifest.check_files(directory, made)
     for shard in made["shards"]:
         path = directory / shard["name"]
-        count = math.ceil(shard["batches"] / _BATCHES)
+        count = math.ceil(shard["batches"] / BATCHES)
         for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
             tasks.append(Task(len(tasks), "documents", pack([FileRange(shard["name"], str(path.resolve()), start, end)])))
     return Corpus(made, tasks, sum(shard["text_bytes"] for shard in made["shards"]), source)

@@ -8,7 +8,7 @@ those of a text whose accents were taken off first.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,15 @@ _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", 
 
 @dataclass(frozen=True)
 class CountWords:
-    """Count the words of the documents of a task that are in the sample, by language: a record batch for each."""
+    """Count the words of the documents of a task that are in the sample, by language: a record batch for each.
+
+    `own` is the share of its documents that are; not the `whole` corpus may be read.
+    """
 
     root: str
     config: VocabConfig
-    share: float
+    own: float
+    whole: bool
     reader: Reader
 
     def __call__(self, task: Task) -> dict[str, Any]:
@@ -49,11 +53,11 @@ class CountWords:
         documents_in: Counter[str] = Counter()
         tally = Tally("documents")
         sampled = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences"):
+        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 documents_in[language if language in documents_in or len(documents_in) < _LANGUAGES else ""] += 1
-                if vocab.is_sampled(self.config.seed, doc_id, self.share):
+                if vocab.is_sampled(self.config.seed, doc_id, self.own):
                     tally.left += 1
                     text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
@@ -86,14 +90,14 @@ class Train:
         """Return the directory of the vocabulary."""
         return [to_path(self.root)]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = to_path(self.root)
-        tally = Tally("documents")
-        languages, words = Counter[str](), Counter[str]()
-        files = [root / report["files"][0]["name"] for report in reports]
-        for report in reports:
-            tally.merge(Tally.from_json(report["tally"]))
-            languages.update(report["languages"])
+    def add_up(self, reports: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+        """Return the counts of all reports, and the file of words of each."""
+        return _add_up(reports), [report["files"][0]["name"] for report in reports]
+
+    def __call__(self, sums: list[dict[str, Any]], entries: Iterable[str]) -> None:
+        root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
+        files = [root / name for name in entries]
+        tally, languages = _of_all(self.source.manifest(), Tally.from_json(total["tally"]), Counter[str](total["languages"]))
         strip, accents = _accents(self.config, languages)
         config = replace(self.config, strip_accents=strip)
         for _, own in _read_words(files, config):
@@ -111,13 +115,38 @@ class Train:
             size=len(vocabulary.pieces),
             sample={
                 "share": self.share,
-                "bytes": sum(report["sampled_bytes"] for report in reports),
+                "bytes": total["sampled_bytes"],
                 "words": sum(words.values()),
                 "distinct_words": len(words),
             },
             coverage=_coverage(files, config, vocabulary),
         )
         manifest.write(root, made)
+
+
+def _of_all(made: dict[str, Any], tally: Tally, languages: Counter[str]) -> tuple[Tally, Counter[str]]:
+    """Return the counts and languages of all documents of a corpus, of which not all were read.
+
+    A corpus of an early bertdata does not tell its languages; then those of the documents that were read stand for them.
+    """
+    if unread := made["rows"] - tally.entered:
+        tally.entered += unread
+        tally.dropped["not in the sample"] += unread
+        told = [own.get("languages", {}) for own in made["sources"].values()]
+        found = Counter[str]()
+        for each in told:
+            found.update({language: counts["documents"] for language, counts in each.items()})
+        languages = found if found.total() == made["rows"] else languages
+    return tally, languages
+
+
+def _add_up(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add up what tasks have reported, or sums of it."""
+    tally, languages = Tally("documents"), Counter[str]()
+    for part in parts:
+        tally.merge(Tally.from_json(part["tally"]))
+        languages.update(part["languages"])
+    return {"tally": tally.to_json(), "languages": languages, "sampled_bytes": sum(part["sampled_bytes"] for part in parts)}
 
 
 def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from ..config import ChoiceConfig, CorpusConfig, FilterConfig
+from ..config.inputs import INPUTS
 from ..errors import UsageError
 from ..report.card import reading_line
 from ..report.words import count, size
@@ -17,32 +19,23 @@ from .run import build, common_options, conclude, echo, take_options
 
 __all__ = ["command"]
 
-_SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, **{"What to read": ("wikipedia", "books", "text", "read")})
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, **{"What to read": (*INPUTS, "read")})
 _SECTIONS["Wikipedia"].append("templates")
 _SECTIONS["Documents to drop, each under its reason"] += ["exclude", "filters"]
 _SECTIONS["Output"].insert(0, "output")
 
 
+def _input_options(command: F) -> F:
+    """Add an option for each kind of input."""
+    for name, kind in reversed(INPUTS.items()):
+        command = click.option(f"--{name}", multiple=True, metavar=kind.metavar, help=kind.help)(command)
+    return command
+
+
 @click.command("build-corpus", cls=Command, sections=_SECTIONS)
-@click.option(
-    "--wikipedia",
-    multiple=True,
-    metavar="DUMP",
-    help="MediaWiki dump: .xml, plain or with .bz2, .gz, .xz, .zst; file, glob or directory.",
-)
-@click.option(
-    "--books",
-    multiple=True,
-    metavar="PATH",
-    help="Books: .txt or .epub, one a file; .tar (.gz, .bz2, .xz, .zst) of them; .jsonl, .parquet or .arrow, one a row; file, "
-    "glob or directory.",
-)
-@click.option(
-    "--text",
-    multiple=True,
-    metavar="PATH",
-    help="Other text: .txt; .jsonl (.gz, .bz2, .xz, .zst), .parquet or .arrow, one a row; file, glob or directory.",
-)
+@_input_options
 @click.option(
     "--read",
     multiple=True,
@@ -74,9 +67,6 @@ _SECTIONS["Output"].insert(0, "output")
 @config_options(CorpusConfig, FilterConfig, ChoiceConfig)
 @common_options
 def command(
-    wikipedia: tuple[str, ...],
-    books: tuple[str, ...],
-    text: tuple[str, ...],
     read: tuple[tuple[str, str], ...],
     filters: tuple[str, ...],
     output: Path,
@@ -97,12 +87,13 @@ def command(
     from ..commands.build_corpus import excluded, plan_corpus, tables
 
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
-    if templates and not wikipedia:
+    inputs = {name: values.pop(name) for name in INPUTS}
+    if templates and not inputs["wikipedia"]:
         raise UsageError("`templates` does nothing without `wikipedia`")
     own = {"templates": tables(templates), "exclude": excluded(exclude)}
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **own)
     _announce_excluded(config)
-    planned = plan_corpus(output=output, wikipedia=wikipedia, books=books, text=text, read=read, filters=filters, config=config)
+    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config)
     echo(planned.summary, err=True)
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":

@@ -57,7 +57,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
         bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'
     """
     options = take_options(values)
-    from ..commands.make_pairs import plan_pairs
+    from ..commands.make_pairs import lost_text, plan_pairs
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
     planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, lengths=max_seq_length, shuffle=shuffle, **values)
@@ -66,5 +66,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     if not options.dry_run:
         for pairs in build(planned, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))
+            if lost := lost_text(pairs):
+                echo(f"warning: {in_options(lost)}", err=True)
             if warning := unknown_tokens(pairs.manifest["statistics"]["unknown_share"]):
                 echo(warning, err=True)

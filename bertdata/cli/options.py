@@ -14,6 +14,7 @@ import click
 
 from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
 from ..config.base import Config, Option, options_of
+from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError
 from .config_file import from_file
 
@@ -42,7 +43,7 @@ class Command(click.Command):
             raise
 
     def in_options(self, message: str) -> str:
-        """Write the option in the place of each field that is named in a message and is a parameter of this command."""
+        """Write the option in place of each field that is named in a message and is a parameter of this command."""
         params = [param for param in self.params if isinstance(param, click.Option)]
         own = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
         own |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
@@ -60,7 +61,7 @@ class Command(click.Command):
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Write options in the place of fields; `names` are those that do not follow from the field's, or from the field's and False.
+    """Write options in place of fields; `names` are those that do not follow from the field's, or from the field's and False.
 
     >>> in_options("`near_threshold` does nothing without `dedup` near, and `tokenizers` is a package")
     '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'
@@ -80,7 +81,7 @@ def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> st
 def _fields() -> frozenset[str]:
     """Return the names of all fields and arguments that are options of some command."""
     kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig, PushConfig)
-    arguments = ("wikipedia", "books", "text", "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
+    arguments = (*INPUTS, "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
     return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..build.corpus.plan import packages, plan
 from ..build.corpus.sources import SOURCES, source
 from ..config import CorpusConfig, read_small
+from ..config.inputs import INPUTS
 from ..credentials import conceal
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
@@ -71,7 +72,8 @@ def build_corpus(
         >>> corpus.kind, corpus.rows, [stage["stage"] for stage in corpus.counts]
         ('documents', 3, ['books'])
     """
-    planned = plan_corpus(output=output, wikipedia=wikipedia, books=books, text=text, read=read, filters=filters, config=config)
+    inputs = {"wikipedia": wikipedia, "books": books, "text": text}
+    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config)
     options = RunOptions(workers=workers, overwrite=overwrite, progress=progress, beam_args=beam_args)
     return run(planned, options)[0]
 
@@ -79,19 +81,17 @@ def build_corpus(
 def plan_corpus(
     *,
     output: str | Path,
-    wikipedia: Paths = (),
-    books: Paths = (),
-    text: Paths = (),
+    inputs: Mapping[str, Paths],
     read: Readers = (),
     filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
 ) -> PlannedRun:
-    """Cut the input into tasks, and return what `build_corpus` would do; nothing is written."""
+    """Cut the input, the paths of each kind in `INPUTS`, into tasks, and return what `build_corpus` would do; write nothing."""
     directory = to_path(str(output))
     own = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in own]}
-    settings = _with_functions(config or CorpusConfig(), names)
-    given = {"wikipedia": paths_of(wikipedia), "books": paths_of(books), "text": paths_of(text)}
+    settings = _with_functions(CorpusConfig.or_default(config), names)
+    given = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in own:
         given[name] = (*given.get(name, ()), *paths)
     known = given_digest("build-corpus", {kind: [*map(conceal, paths)] for kind, paths in given.items()}, settings.identity())
@@ -99,11 +99,11 @@ def plan_corpus(
         cut = plan(settings, files := _files(given))
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
-    inputs = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
+    entries = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
     identity = {
         "command": "build-corpus",
         "config": settings.identity(),
-        "inputs": inputs,
+        "inputs": entries,
         "versions": versions(packages(settings)),
     }
 
@@ -116,7 +116,7 @@ def plan_corpus(
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
-        reads=tuple(path for entries in files.values() for _, path in entries),
+        reads=tuple(path for found in files.values() for _, path in found),
         tasks=len(cut.tasks),
         steps=(Step("Extract", "extract", len(cut.tasks)),),
         chain=chain,

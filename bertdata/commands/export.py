@@ -71,7 +71,7 @@ def plan_export(
     directory: str | Path, *, output: str | Path, config: ExportConfig | None = None, vocab: str | Path | None = None
 ) -> PlannedRun:
     """Return what `export` would do; nothing is written."""
-    source_path, target, settings = to_path(str(directory)), to_path(str(output)), config or ExportConfig()
+    source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
     given = given_digest("export", str(directory), str(vocab or ""), settings.identity())
     try:
         source, tasks = read(source_path, settings.split)
@@ -91,10 +91,7 @@ def plan_export(
     def chain(roots: list[Path | None]) -> Any:
         from bertdata.pipelines.export import Export
 
-        from ..exports.work import ExportCommit, ExportShard
-
-        told = (str(roots[0] or target), source, settings, vocabulary)
-        return Export(tasks, ExportShard(*told), ExportCommit(*told), roots[0] or target)
+        return Export(tasks, source, settings, vocabulary, roots[0] or target)
 
     return PlannedRun(
         directories=(target,),
@@ -117,7 +114,7 @@ def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | No
     if why := format.refusal(made):
         raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
-        told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: leave it away"
+        told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
         raise UsageError(f"`vocab`: {to} {told}")
     for package in format.packages:
         if importlib.util.find_spec(package) is None:

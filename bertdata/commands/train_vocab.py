@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..build.documents import read, refuse_to_replace
+from ..build.sampling import Sample
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
@@ -57,7 +58,7 @@ def train_vocab(
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> PlannedRun:
     """Return what `train_vocab` would do; nothing is written."""
-    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), config or VocabConfig()
+    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
     given = given_digest("train-vocab", str(corpus), settings.identity())
     try:
         source = read(corpus)
@@ -71,7 +72,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
 
         return TrainVocab(source, settings, roots[0] or directory)
 
-    sample, tasks = min(settings.sample_bytes, source.text_bytes), len(source.tasks)
+    sample, tasks = min(settings.sample_bytes, source.text_bytes), len(Sample.of(source, settings).tasks)
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),

@@ -9,6 +9,9 @@ and help stand here once.
 >>> Bread(slices=0)
 Traceback (most recent call last):
 bertdata.errors.UsageError: `slices`: use 1 to 20
+>>> Bread(slices="two")
+Traceback (most recent call last):
+bertdata.errors.UsageError: `slices` is 'two': give a whole number
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from ..errors import UsageError
 __all__ = ["FILES", "FORMATS", "FREE", "Config", "Option", "misfit_of", "option", "options_of"]
 
 C = TypeVar("C", bound="Config")
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 FORMATS = ("arrow-stream", "arrow-file", "parquet")
 FREE: dict[str, Any] = {"identity": False}  # marks a field that the output's bytes do not depend on
@@ -81,9 +85,18 @@ def options_of(kind: type[Config]) -> dict[str, Option]:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """A frozen value that refuses what cannot work when it is made."""
+    """A frozen value that refuses what cannot work when it is made: a value of another type first of all.
+
+    A list stands for the tuple of its items.
+    """
 
     def __post_init__(self) -> None:
+        for name, hint in _hints(type(self)).items():
+            value = getattr(self, name)
+            if not _fits(value, hint, bounded=False):
+                raise UsageError(f"`{name}` is {_short(value)}: give {_name(hint, none='None')}")
+            if type(value) is list:
+                object.__setattr__(self, name, tuple(value))
         for name, option in options_of(type(self)).items():
             value = getattr(self, name)
             if problem := option.problem(value):
@@ -95,6 +108,13 @@ class Config:
         fields = dataclasses.fields(self)
         values = {f.name: getattr(self, f.name) for f in fields if f.metadata.get("identity", True)}
         return {name: _plain(value) for name, value in values.items()}
+
+    @classmethod
+    def or_default(cls: type[C], config: C | None) -> C:
+        """Return the configuration that a function was given, or the default; raise UsageError for something else."""
+        if config is not None and not isinstance(config, cls):
+            raise UsageError(f"the configuration is {_short(config)}: give a {cls.__name__} or None")
+        return config or cls()
 
     @classmethod
     def of(cls: type[C], identity: dict[str, Any]) -> C:
@@ -143,8 +163,10 @@ def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
     return ""
 
 
-def _hints(kind: type[Config]) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _hints(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields by name."""
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def _are_files(value: Any) -> bool:
@@ -152,14 +174,19 @@ def _are_files(value: Any) -> bool:
     return type(value) is list and all(type(file) is dict and all(_fits(file.get(key), str) for key in keys) for file in value)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: Any, hint: Any, bounded: bool = True) -> bool:
+    """Tell whether a value, of Python or of JSON, is of a field's type; numbers are finite and of 64 bits where `bounded`."""
     if isinstance(hint, types.UnionType):
-        return any(_fits(value, each) for each in typing.get_args(hint))
+        return any(_fits(value, each, bounded) for each in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
-        return type(value) is list and all(_fits(each, typing.get_args(hint)[0]) for each in value)
-    if hint is float:
-        return type(value) in (int, float) and abs(value) < 1 << 63 and math.isfinite(value)
-    return type(value) is hint and (hint is not int or abs(value) < 1 << 63)
+        inner = typing.get_args(hint)
+        if type(value) not in (list, tuple) or (inner[-1] is not ... and len(value) != len(inner)):
+            return False
+        return all(_fits(each, inner[0], bounded) for each in value)
+    if hint in (int, float):
+        is_number = type(value) is int or type(value) is hint
+        return is_number and (not bounded or (abs(value) < 1 << 63 and math.isfinite(value)))
+    return type(value) is hint
 
 
 def _typed(value: Any, hint: Any) -> Any:
@@ -168,9 +195,27 @@ def _typed(value: Any, hint: Any) -> Any:
     return tuple(value) if typing.get_origin(hint) is tuple else value
 
 
-def _name(hint: Any) -> str:
+def _name(hint: Any, none: str = "null") -> str:
+    """Name a field's type in words; `none` is how None is written there.
+
+    >>> _name(float | None), _name(tuple[str, ...]), _name(tuple[tuple[str, str], ...])
+    ('a number or null', 'a list of text', 'a list of (text, text)')
+    """
+    if hint is type(None):
+        return none
     if isinstance(hint, types.UnionType):
-        return " or ".join(_name(each) for each in typing.get_args(hint))
+        return " or ".join(_name(each, none) for each in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
-        return "a list of text"
-    return {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(hint, "null")
+        inner = [_name(each) for each in typing.get_args(hint) if each is not ...]
+        return f"a list of {inner[0]}" if typing.get_args(hint)[-1] is ... else f"({', '.join(inner)})"
+    return _NAMES.get(hint) or str(hint.__name__)
+
+
+def _short(value: Any) -> str:
+    """Return how a value is written, shortened where it is too long for a message.
+
+    >>> _short("tea"), _short(list(range(100)))
+    ("'tea'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1…')
+    """
+    told = repr(value)
+    return told if len(told) <= 80 else f"{told[:60]}…"

@@ -172,7 +172,7 @@ class PairsConfig(Config):
         for name in _MASKS:
             self._require(
                 static or getattr(self, name) == getattr(PairsConfig, name),
-                f"`{name}` does nothing with `masking` none: rows are then masked when they are read",
+                f"`{name}` does nothing with `masking` none, where rows are masked when they are read: use `masking` static",
             )
         asked = "`masking` static" if static else "`chinese_words`"
         self._require(

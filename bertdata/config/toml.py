@@ -22,8 +22,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file; raise UsageError for one that cannot be read."""
     try:
         return parse_toml(str(path), read_small(path, _MOST).decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path} ({error.strerror or error}): check the path, and give a TOML file") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path} ({error}): save it as UTF-8") from error
 
 
 def parse_toml(name: str, text: str) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class ModelConfig(Config):
     layer_norm_eps: float = 1e-12
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
             self._require(getattr(self, name) >= 1, f"model.{name}: use at least 1")
         self._require(self.type_vocab_size >= 2, "model.type_vocab_size: use at least 2, for A and B")
@@ -84,6 +85,7 @@ class OptimizerConfig(Config):
     clip_norm: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("learning_rate", "epsilon"):
             self._require(0 < getattr(self, name) < math.inf, f"optimizer.{name}: use a number over 0")
         for name in ("warmup_steps", "weight_decay", "clip_norm"):
@@ -112,6 +114,7 @@ class Phase(Config):
     accumulation: int = field(default=1, metadata=FREE)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
         self._require(self.steps >= 1, "phases.steps: use at least 1")
         self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
@@ -145,6 +148,7 @@ class TrainConfig(Config):
     tensorboard: bool = field(default=False, metadata=FREE)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._require(bool(self.phases), "phases: give at least one [[phases]] with shards and steps")
         for name in ("batch_size", "log_every", "evaluate_every", "evaluate_batches", "save_every", "keep"):
             self._require(getattr(self, name) >= 1, f"{name}: use at least 1")

@@ -1,6 +1,6 @@
 """What a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
 
-`misfit` is the one place where that is checked.  So whoever reads a manifest may take its values as they are.
+`misfit` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
 
     misfit({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
 """
@@ -123,7 +123,7 @@ _OPTIONS = {  # of the first manifests; one that came later may be missing, and 
 
 
 def misfit(made: dict[str, Any]) -> str:
-    """Name the first field that no manifest of its kind has so, and say what is wrong with it; nothing where all is right."""
+    """Name the first field that is missing or has an impossible value, and say what is wrong; nothing where all are right."""
     if problem := _differs("", made, _Object(_ALL)):
         return problem
     if made["bertdata"] != FORMAT:

@@ -24,6 +24,7 @@ from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_
 from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
+from . import lists
 from .form import CARD, FORMAT, LISTS, misfit
 from .staging import MANIFEST as NAME
 from .staging import STATE, settle
@@ -95,7 +96,8 @@ def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
         write_text(directory / CARD, card)
         told = card.encode("utf-8")
         made = {**made, "card": {"name": CARD, "bytes": len(told), "sha256": hashlib.sha256(told).hexdigest()}}
-    write_json(directory / NAME, {**made, _OWN: _own_digest(made)})
+    stored = lists.write(directory, made)
+    write_json(directory / NAME, {**stored, _OWN: _own_digest(stored)})
 
 
 def _own_digest(manifest: dict[str, Any]) -> str:
@@ -127,14 +129,16 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
         unfinished = (directory / STATE).is_dir()
         if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
             raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
-        problem = (
-            "an unfinished run: finish it with the same command" if unfinished else "no data set of bertdata (no manifest.json)"
-        )
-        raise NoInputError(f"{directory} holds {problem}")
+        if unfinished:
+            raise NoInputError(f"{directory} holds an unfinished run: finish it with the same command")
+        raise NoInputError(f"{directory} holds no data set of bertdata (no manifest.json): give the `output` of a command")
     if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
-    if type(manifest["bertdata"]) is int and manifest["bertdata"] > FORMAT:
+    if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
         raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+    for name in lists.names(manifest):
+        check_inside(directory, name)
+    manifest = lists.join(directory, manifest, FORMAT)
     if problem := misfit(manifest):
         raise VerificationError(f"{directory / NAME}: {problem}: {_RESTORE}")
     if kind and manifest["kind"] != kind:

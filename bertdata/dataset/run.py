@@ -33,6 +33,7 @@ __all__ = [
     "claimed",
     "count_done",
     "differences",
+    "first_few",
     "is_complete",
     "is_done",
     "leftovers",
@@ -48,7 +49,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 @contextlib.contextmanager
 def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield where to build, locked, with what an earlier run of this identity has done; put it in place when the block ends well.
+    """Lock the directory and yield where to build, with the finished tasks of an earlier run; commit when the block ends well.
 
     Where this data set is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
     that holds something else, ResumeError naming the difference to an unfinished run, OutputLockedError for one that another run
@@ -99,7 +100,7 @@ def _refuse_foreign(directory: Path) -> None:
 
 
 def _refuse_links(directory: Path) -> None:
-    """Refuse a directory of which a folder is a link, through which a run would write elsewhere; its state is `own_state`'s."""
+    """Refuse a directory with a link to another, through which a run would write elsewhere; `own_state` checks the state."""
     for path in directory.iterdir() if is_local(directory) else ():
         if path.name != STATE and path.is_symlink() and path.is_dir():
             raise OutputExistsError(f"{path} is a link to another directory: remove it, or choose another `output`")
@@ -119,8 +120,9 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
     if known is None:
         raise OutputExistsError(f"{directory} holds a finished data set, and nothing that tells how it was made: {_REPLACE}")
     if changes := differences(known, identity):
-        told = "; ".join(changes[:5])
-        raise OutputExistsError(f"{directory} holds a finished data set of other settings; what differs: {told}: {_REPLACE}")
+        raise OutputExistsError(
+            f"{directory} holds a finished data set of other settings; what differs: {first_few(changes)}: {_REPLACE}"
+        )
     return True
 
 
@@ -139,7 +141,7 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
 def _refuse_other(root: Path, known: Any, identity: dict[str, Any], told: str = "") -> None:
     if changes := differences(known, identity):
         raise ResumeError(
-            f"{root}{told} is an unfinished run with other settings; what differs: {'; '.join(changes[:5])}: give the old "
+            f"{root}{told} is an unfinished run with other settings; what differs: {first_few(changes)}: give the old "
             "settings, or start again with `overwrite`, which removes it"
         )
 
@@ -167,7 +169,7 @@ def leftovers(directory: Path) -> dict[str, int]:
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """Name what differs between two values of JSON; in what words a run was ``given`` does not count."""
+    """Name what differs between two values of JSON; ``given``, the arguments as they were written, is not compared."""
     if isinstance(known, dict) and isinstance(now, dict):
         names = sorted({*known, *now} - {"given" if not path else None})
         return [d for name in names for d in differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
@@ -177,9 +179,18 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
 
 
+def first_few(changes: list[str]) -> str:
+    """Join differences for a message: the first five, and how many more there are.
+
+    >>> first_few(["a: 1 then, 2 now", "b: 1 then, 2 now"]), first_few(list("abcdefgh"))
+    ('a: 1 then, 2 now; b: 1 then, 2 now', 'a; b; c; d; e; and 3 more')
+    """
+    return "; ".join([*changes[:5], *([f"and {len(changes) - 5} more"] if len(changes) > 5 else [])])
+
+
 @contextlib.contextmanager
 def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overwrite: bool) -> Iterator[None]:
-    """Hold a directory that grows in place, as that of a training run does; `ours` tells the names that may be in it.
+    """Lock a directory to which a run adds files, as training does; `ours` tells whether a name may be in it.
 
     Raise OutputExistsError for one with other files, or with ours where they are neither to be gone on with nor replaced.
     """

@@ -29,6 +29,7 @@ from ..errors import BertDataError, OutputExistsError, OutputLockedError, Verifi
 from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, remove, remove_temporary, sync_directory, write_json
 from ..io.lock import lock, release
 from ..io.storage import storage_errors
+from .lists import FOLDER
 
 __all__ = [
     "DATA",
@@ -48,7 +49,10 @@ __all__ = [
 ]
 
 STATE, MANIFEST = ".bertdata", "manifest.json"
-DATA = ("README.md", "data", "rejects", "dropped", "vocab.txt", "tokenizer.json", "tokenizer_config.json")  # beside the manifest
+DATA = (  # beside the manifest
+    *("README.md", "data", FOLDER, "rejects", "dropped"),
+    *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
+)
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"
 _PATIENCE = 600  # tenths of a second that a reader waits for a commit, which is some renames
 
@@ -220,7 +224,7 @@ def _committing(directory: Path, patience: float = float("inf")) -> Iterator[Non
 
 
 def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> None:
-    """Bring a directory from any moment of a commit to its end, and put this build, or one that is whole, in place."""
+    """Finish a commit from whatever point it has reached, with this build, or with one that is whole."""
     state = directory / STATE
     old, new = state / _OLD, state / _NEW
     for path in (state, old, new, build := build or _whole_build(directory)):
@@ -240,7 +244,7 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
 
 
 def _finish(directory: Path, *owners: int) -> None:
-    """Move the new data to its final path; what still stands there is of the same data set."""
+    """Move the new data to its final path, where an interrupted commit may have moved some of it already."""
     state = directory / STATE
     new = state / _NEW
     remove_temporary(new)  # of workers that were killed, on an engine that continues without them

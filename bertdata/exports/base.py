@@ -91,7 +91,7 @@ class Shard:
 
 
 def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:
-    """Write nothing: what the files of a format that has no index say together."""
+    """Write nothing: of a format without an index."""
     return []
 
 

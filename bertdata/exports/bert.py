@@ -17,7 +17,7 @@ _ROWS = 2048  # made at a time
 
 
 def only_nsp(made: dict[str, Any]) -> str:
-    """Say why rows are no pairs of next sentence prediction, each by itself."""
+    """Say why rows are not unpacked pairs of next sentence prediction."""
     config = made["config"]
     if config["objective"] != "nsp":
         return f"it has pairs with a label of next sentence prediction, and these are of objective {config['objective']}"

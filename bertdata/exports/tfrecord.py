@@ -40,16 +40,16 @@ def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
     sizes = np.array([len(text) for text in texts])
     width = int(sizes.max(initial=0))
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
-    found = np.full(len(texts), 0xFFFFFFFF, np.uint32)
-    for place, column in enumerate(data):
-        found = np.where(place < sizes, _TABLE[(found ^ column) & 255] ^ (found >> 8), found)
-    return np.asarray(found ^ np.uint32(0xFFFFFFFF), np.uint32)
+    sums = np.full(len(texts), 0xFFFFFFFF, np.uint32)
+    for position, column in enumerate(data):
+        sums = np.where(position < sizes, _TABLE[(sums ^ column) & 255] ^ (sums >> 8), sums)
+    return np.asarray(sums ^ np.uint32(0xFFFFFFFF), np.uint32)
 
 
 def _masked(texts: Sequence[bytes]) -> list[bytes]:
     """Return the CRC of each string as a record has it: turned by 15 bits, and with a constant added."""
-    found = crc32c(texts).astype(np.uint64)
-    turned = ((found >> 15 | found << 17) & 0xFFFFFFFF) + 0xA282EAD8
+    sums = crc32c(texts).astype(np.uint64)
+    turned = ((sums >> 15 | sums << 17) & 0xFFFFFFFF) + 0xA282EAD8
     return [value.tobytes() for value in turned.astype("<u4")]
 
 
@@ -59,11 +59,11 @@ def _varint(value: int) -> bytes:
     >>> _varint(300).hex()
     'ac02'
     """
-    found = bytearray()
+    groups = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        groups.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*groups, value])
 
 
 def _field(number: int, data: bytes) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..config import ExportConfig
 from ..dataset import manifest
+from ..dataset.handed import Handed
 from ..errors import EmptyResultError
 from ..io.files import file_entry, to_path
 from ..records import Task, unpack
@@ -21,6 +23,10 @@ __all__ = ["ExportCommit", "ExportShard"]
 _ENTRY = ("name", "bytes", "sha256")
 
 
+def _given(vocabulary: Handed | None) -> vocab.Vocabulary | None:
+    return None if vocabulary is None else vocab.of_run(vocabulary)
+
+
 @dataclass(frozen=True)
 class ExportShard:
     """Write a shard in the format asked for, and report its files, rows and counts."""
@@ -28,7 +34,7 @@ class ExportShard:
     root: str
     source: Source
     config: ExportConfig
-    vocabulary: vocab.Vocabulary | None
+    vocabulary: Handed | None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -40,7 +46,7 @@ class ExportShard:
         tally = Tally("documents" if format.of == "documents" else "rows")
         stem = unpack(task.parts)[0].name.rpartition(".")[0]
         batches = self.source.batches(task)
-        files = format.write(Shard(to_path(self.root), task.number, stem, made, self.vocabulary, batches, tally))
+        files = format.write(Shard(to_path(self.root), task.number, stem, made, _given(self.vocabulary), batches, tally))
         return {"files": files, "rows": tally.left, "tally": tally.to_json()}
 
 
@@ -51,22 +57,34 @@ class ExportCommit:
     root: str
     source: Source
     config: ExportConfig
-    vocabulary: vocab.Vocabulary | None
+    vocabulary: Handed | None
 
     def roots(self) -> list[Path]:
         """Return the directory of the export."""
         return [to_path(self.root)]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
-        tally = Tally("documents" if format.of == "documents" else "rows")
+    def add_up(self, reports: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the counts of all reports, and the files of each."""
+        tally = Tally(self._stage)
         for report in reports:
             tally.merge(Tally.from_json(report["tally"]))
-        written = [report for report in reports if report["files"]]
+        return tally.to_json(), [{key: report[key] for key in ("files", "rows")} for report in reports]
+
+    @property
+    def _stage(self) -> str:
+        return "documents" if FORMATS[self.config.to].of == "documents" else "rows"
+
+    def __call__(self, sums: list[dict[str, Any]], entries: Iterable[dict[str, Any]]) -> None:
+        root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
+        tally = Tally(self._stage)
+        for own in sums:
+            tally.merge(Tally.from_json(own))
+        written = [entry for entry in entries if entry["files"]]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} gives no row{f' (dropped: {reasons})' if reasons else ''}")
-        names = format.finish(root, written) + (vocab.write(root, self.vocabulary) if self.vocabulary else [])
+        vocabulary = _given(self.vocabulary)
+        names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
         licences = ", ".join(sorted({entry["licence"] for entry in source["inputs"]}))
         origin = "corpus" if source["kind"] == "documents" else "pairs"

@@ -1,4 +1,4 @@
-"""Keep what an engine still does for a run that is over from writing into the run that has taken its place, in a store.
+"""Keep late workers of a run that is over from writing into the run that has replaced it in a store.
 
 In a store all runs write files of the same, final names; on a disk each builds in a directory of its own.  So a run in a store
 has a token, which is looked at before each file appears: a fencing token, but for the microseconds between the look and the file.

@@ -55,7 +55,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
 def _spans(bucket: Bucket, config: PairsConfig, number: int, room: int, *, sentences: bool) -> Ints:
     """Cut the documents of a copy, in order of their keys: where each row begins and ends, and whether its document ends [N, 3].
 
-    Without `sentences` the place of a document's [SEP] counts as well, and a last row may have nothing else.
+    Without `sentences` the position of a document's [SEP] counts as well, and a last row may have nothing else.
     """
     doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
     first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], room) if number else np.full(len(doc_keys), room)

@@ -29,9 +29,9 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
     sizes = np.diff(built.ends)
     rows = np.array(best_fit(sizes.tolist(), most), np.int64)
     count = int(rows.max(initial=-1)) + 1
-    place = np.empty(count, np.int64)
-    place[np.argsort(keys.stream(keys.key(seed, "packed rows", most), count), kind="stable")] = np.arange(count)
-    order = np.argsort(place[rows], kind="stable")
+    position = np.empty(count, np.int64)
+    position[np.argsort(keys.stream(keys.key(seed, "packed rows", most), count), kind="stable")] = np.arange(count)
+    order = np.argsort(position[rows], kind="stable")
     parts = np.append(0, np.cumsum(sizes[order]))
 
     def moved(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -46,7 +46,7 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
         input_ids=moved(built.input_ids),
         token_type_ids=moved(built.token_type_ids),
         continues=None if built.continues is None else moved(built.continues),
-        ends=np.append(0, np.cumsum(np.bincount(place[rows], sizes, count).astype(np.int64))),
+        ends=np.append(0, np.cumsum(np.bincount(position[rows], sizes, count).astype(np.int64))),
         labels=taken(built.labels),
         a_documents=taken(built.a_documents),
         b_documents=taken(built.b_documents),
@@ -60,7 +60,7 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
     >>> best_fit([12, 9, 8, 7, 3], 20)
     [0, 1, 0, 1, 1]
     """
-    found, count = [0] * len(sizes), 0
+    row_of, count = [0] * len(sizes), 0
     open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the room that is left in them
     rooms = 0  # of which there is a row: bit r is set where `open_rows[r]` is not empty
     for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
@@ -72,8 +72,8 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
                 rooms ^= 1 << room
         else:
             room, row, count = most, count, count + 1
-        found[part] = row
+        row_of[part] = row
         if left := room - size:
             open_rows[left].append(row)
             rooms |= 1 << left
-    return found
+    return row_of

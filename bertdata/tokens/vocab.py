@@ -23,12 +23,13 @@ from tokenizers.trainers import WordPieceTrainer
 
 from .. import keys
 from ..config import VocabConfig, read_small
+from ..dataset.handed import Handed
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
 from ..wordpiece import continues_word
 from .tokenizer_json import read_tokenizer
 
-__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "read", "says_accents", "special_tokens", "train", "write"]
+__all__ = ["SPECIAL", "Vocabulary", "is_sampled", "of_run", "read", "says_accents", "special_tokens", "train", "write"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
@@ -64,6 +65,11 @@ class Vocabulary(NamedTuple):
         tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
         return tokenizer
+
+
+def of_run(handed: Handed) -> Vocabulary:
+    """Return the vocabulary that the driver of a run has handed to its workers."""
+    return Vocabulary(*handed.read())
 
 
 def special_tokens(layout: str) -> list[str]:
@@ -208,7 +214,9 @@ def _read_pieces(file: Path) -> list[str]:
 def _check_pieces(file: Path, pieces: list[str], unit: str) -> None:
     """Raise UsageError, with the number of a line or piece, for what is no vocabulary of BERT."""
     if missing := [token for token in SPECIAL if token not in pieces]:
-        raise UsageError(f"{file} lacks {', '.join(missing)}: it is not a vocabulary of BERT")
+        raise UsageError(
+            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has: give another, or make one with train_vocab"
+        )
     first = unit == "line"  # lines are counted from 1, pieces by their ids
     numbers: dict[str, int] = {}
     for number, piece in enumerate(pieces, int(first)):

@@ -4,8 +4,8 @@
     model(**attention.for_transformers(batch, model.config)).loss
 
 In `transformers` attention by SDPA or eager attention lets the parts of a row see each other even where `position_ids` begin
-anew; only a mask of each pair of places does not.  Such a mask of B rows of L places has B L² values: of 8,192 places, 67 million
-for each row.  There `flex`, or unpadded batches and flash attention (`for_flash_attention`), is the way.
+anew; only a mask of each pair of positions does not.  Such a mask of B rows of L positions has B L² values: 67 million a row at
+8,192 positions.  There `flex`, or unpadded batches and flash attention (`for_flash_attention`), is the way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["attend", "block_mask", "documents_of", "flex", "for_flash_attention"
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
-    """Return what each place takes from those it may see; all but the mask are [B, H, L, D / H].
+    """Return what each position takes from those it may see; all but the mask are [B, H, L, D / H].
 
     `allowed` is a mask of Booleans for SDPA, or a BlockMask, with which there can be no dropout; a GPU compiles that.
     """
@@ -40,23 +40,23 @@ def _flex_attention(compiled: bool) -> Any:
 
 
 def block_mask(document_ids: Tensor, *, reach: int | None = None) -> Tensor:
-    """Return whether each place sees each other one, [B, 1, L, L]: those of one part, at most `reach` places away, if given.
+    """Return which positions see which, [B, 1, L, L]: those of one part, at most `reach` positions apart where it is given.
 
     Padding, of number 0, sees padding and nothing else, so that no row of the mask is empty.
     """
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     if reach is not None:
-        places = torch.arange(document_ids.shape[1], device=document_ids.device)
-        allowed &= (places[:, None] - places[None, :]).abs() <= reach
+        positions = torch.arange(document_ids.shape[1], device=document_ids.device)
+        allowed &= (positions[:, None] - positions[None, :]).abs() <= reach
     return allowed
 
 
 def flex(document_ids: Tensor) -> Any:
-    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no place sees."""
+    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no position sees."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    def sees(row: Tensor, head: Tensor, place: Tensor, other: Tensor) -> Tensor:
-        return document_ids[row, place] == document_ids[row, other]
+    def sees(row: Tensor, head: Tensor, position: Tensor, other: Tensor) -> Tensor:
+        return document_ids[row, position] == document_ids[row, other]
 
     rows, length = document_ids.shape
     return create_block_mask(sees, rows, None, length, length, device=str(document_ids.device))
@@ -87,10 +87,10 @@ def for_transformers(batch: dict[str, Any], config: Any, dtype: torch.dtype = to
         return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, torch.finfo(dtype).min)
 
     names = ["input_ids", "position_ids", "labels", *(["token_type_ids"] if getattr(config, "type_vocab_size", 0) else [])]
-    found = {name: batch[name][None] if flat else batch[name] for name in names}
+    arguments = {name: batch[name][None] if flat else batch[name] for name in names}
     if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
-        return {**found, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
-    return {**found, "attention_mask": added(None)}
+        return {**arguments, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
+    return {**arguments, "attention_mask": added(None)}
 
 
 def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
 
     They are those of its DataCollatorWithFlattening: ``input_ids``, ``labels`` and ``position_ids`` [1, T], and where parts lie.
     """
-    found = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
+    arguments = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
     for side in ("q", "k"):
-        found |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
-    return found
+        arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
+    return arguments

@@ -150,7 +150,7 @@ class Batches(Dataset[Tensors]):
         dense_labels: bool = False,
         unpadded: bool = False,
     ) -> None:
-        masks = masks or MaskConfig()
+        masks = MaskConfig.or_default(masks)
         if not 0 <= rank < world_size or batch_size % world_size:
             raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
         masks.check(shards)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from ..config import mask_shares
+from ..config.base import Config
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..rows import masking
@@ -30,7 +31,7 @@ class Schedule(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaskConfig:
+class MaskConfig(Config):
     """How rows are masked when they are read; the defaults are BERT's.
 
     masked_lm_prob: the share of a row's tokens that is predicted, of a `Schedule` by step.  max_predictions: the most of
@@ -45,6 +46,17 @@ class MaskConfig:
     per_piece: bool = False
     mask_shares: str = "80/10/10"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require(self.unit in masking.UNITS, f"`unit` {self.unit!r}: use one of {', '.join(masking.UNITS)}")
+        mask_shares(self.mask_shares)
+        numbers = all(type(number) in (int, float) for number in self.schedule)
+        self._require(
+            numbers and min(self.schedule[:2]) > 0 and max(self.schedule[:2]) <= 1 and self.schedule.steps >= 1,
+            f"`masked_lm_prob` is {self.masked_lm_prob}: use a share over 0, up to 1, or a Schedule of such",
+        )
+        self._require(self.max_predictions >= 0, f"`max_predictions` is {self.max_predictions}: use 1 or more, or 0 for no limit")
+
     @property
     def schedule(self) -> Schedule:
         """The shares by step."""
@@ -52,13 +64,7 @@ class MaskConfig:
         return prob if isinstance(prob, Schedule) else Schedule(prob, prob, 1)
 
     def check(self, shards: Shards) -> None:
-        """Raise UsageError for values that cannot be, or where rows have masks of their own or none."""
-        if self.unit not in masking.UNITS:
-            raise UsageError(f"unit {self.unit!r}: use one of {', '.join(masking.UNITS)}")
-        mask_shares(self.mask_shares)
-        first, last, steps = self.schedule
-        if not (0 < first <= 1 and 0 < last <= 1 and steps >= 1) or self.max_predictions < 0:
-            raise UsageError(f"{self}: masked_lm_prob is over 0 and up to 1, max_predictions not below 0")
+        """Raise UsageError where rows have masks of their own, or none, and so these do nothing."""
         if self != MaskConfig() and (shards.masking == "static" or shards.objective == "causal"):
             reason = "has no masks" if shards.objective == "causal" else "is masked already"
             given = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}

@@ -11,13 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..config.inputs import INPUTS
 from ..dataset.shards import DOCUMENT
 from . import batches
 from .files import CheckFailed
 
 __all__ = ["SOURCES", "check"]
 
-SOURCES = ("wikipedia", "books", "text")
+SOURCES = tuple(INPUTS)
 Array = npt.NDArray[Any]
 
 

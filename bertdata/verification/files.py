@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..dataset.lists import names, split
 from ..dataset.manifest import CARD, NAME, check_inside, listed
 from ..dataset.run import STATE
 from ..errors import VerificationError
@@ -27,7 +28,7 @@ _FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
 
 
 class CheckFailed(Exception):
-    """What is wrong with a file; which file it is, the one who catches it knows."""
+    """What is wrong with a file; the caller knows which file it is."""
 
 
 def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
@@ -39,7 +40,7 @@ def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], 
     for entry in entries:
         if problem := _misplaced(directory, entry, found):
             problems[entry["name"]] = problem
-    known = {entry["name"] for entry in entries} | {NAME, CARD}
+    known = {entry["name"] for entry in entries} | {NAME, CARD, *names(split(manifest)[0])}
     notes: dict[str, None] = {}
     for name in sorted(found.keys() - known):
         if found[name] == _FOLDER:

@@ -32,11 +32,11 @@ def restore(
     """
     (within, ends), (original, other) = positions, labels
     counts = np.diff(ends)
-    rows.hold(np.diff(other) == counts, "has not one label for each masked place")
-    rows.hold(counts <= max_predictions_of(config), f"has more than {max_predictions_of(config)} masked places")
-    _each(rows, within < np.repeat(rows.lengths, counts), ends, "has a masked place after its end")
+    rows.hold(np.diff(other) == counts, "has not one label for each masked position")
+    rows.hold(counts <= max_predictions_of(config), f"has more than {max_predictions_of(config)} masked positions")
+    _each(rows, within < np.repeat(rows.lengths, counts), ends, "has a masked position after its end")
     where = np.repeat(rows.starts, counts) + within
-    _each(rows, np.diff(where, prepend=-1) > 0, ends, "has masked places that are not in order")
+    _each(rows, np.diff(where, prepend=-1) > 0, ends, "has masked positions that are not in order")
     _each(rows, original < len(vocabulary.never), ends, "has a label that is no id of its vocabulary")
     ids = rows.ids.copy()
     ids[where] = original
@@ -57,7 +57,7 @@ def check(
     fits = (now == was) | (now == vocabulary.mask_id) | ~vocabulary.never[now]
     _each(rows, fits, ends, "has a special token in the place of a word")
     if config.mask_shares == "100/0/0":
-        _each(rows, now == vocabulary.mask_id, ends, "has a masked place without [MASK]")
+        _each(rows, now == vocabulary.mask_id, ends, "has a masked position without [MASK]")
     maskable = ~vocabulary.never[rows.ids]
     wanted = np.add.reduceat(maskable, rows.starts, dtype=np.int64)
     share = np.clip(np.rint(wanted * (config.masked_lm_prob or 0.0)), 1, max_predictions_of(config))
@@ -69,13 +69,13 @@ def check(
         rows.hold_tokens(np.append(True, ~inside | (selected[1:] == selected[:-1])), "has a word that is masked in part")
     else:
         rows.hold(
-            counts == np.minimum(share, wanted), f"has not the share of masked places it is to have ({config.masked_lm_prob})"
+            counts == np.minimum(share, wanted), f"has not the share of masked positions it is to have ({config.masked_lm_prob})"
         )
     return Counter(masked=len(where), maskable=int(wanted.sum()))
 
 
 def _each(rows: Rows, holds: Array, ends: Array, what: str) -> None:
-    """Raise CheckFailed, with the number of its row, for the first masked place [M] that does not hold a law."""
+    """Raise CheckFailed, with the number of its row, for the first masked position [M] that does not hold a law."""
     if not holds.all():
         row = int(np.searchsorted(ends, int(np.argmin(holds)), "right")) - 1
         raise CheckFailed(f"row {rows.first + row} {what}")

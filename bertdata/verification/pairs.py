@@ -121,7 +121,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
 
 
 def _parts_of(rows: Rows, batch: pa.RecordBatch) -> Rows:
-    """Return the parts of packed rows, whose starts must be places in their row, in order, the first one 0."""
+    """Return the parts of packed rows, whose starts must be positions in their row, in order, the first one 0."""
     starts, ends = flat(batch.column("document_starts"))
     counts = np.diff(ends)
     rows.hold(counts >= 1, "has no part")

@@ -74,5 +74,5 @@ class Rows:
             raise CheckFailed(f"row {self._number(row)} {what} (token {at - int(begin)})")
 
     def _number(self, at: int) -> int:
-        """Return the number of the row that is, or holds, the one at this place."""
+        """Return the number of the row that is, or holds, the one at this index."""
         return self.first + (at if self.rows is None else int(np.searchsorted(self.rows, at, "right")) - 1)

@@ -24,11 +24,13 @@ from bertdata import errors
 from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
 from bertdata.io.lock import Job
 
+from ..transforms import Chain
 from . import jobs, processes, sockets
 
 __all__ = ["check", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
+_INTERRUPT = re.compile(r"^(?:RuntimeError: )?KeyboardInterrupt\b", re.MULTILINE)  # what Beam makes of one inside a step
 _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
 
 
@@ -48,10 +50,13 @@ def run(
 
     A job that continues without this process is given to `hold` before it can begin, and `release` is called when it is over; it
     is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
-    Raise the BertDataError that a step raised, on whatever engine, or BertDataError for a failure of the engine.
+    Raise the BertDataError that a step raised, on whatever engine, BertDataError for a failure of the engine, or, where this
+    process is interrupted, KeyboardInterrupt.
     """
     options, runner = _read(beam_args, workers)
     jobs.reach(runner, options)
+    if isinstance(chain, Chain) and not jobs.only_looks(runner, options):
+        chain.hand_over()
     with contextlib.ExitStack() as stack:
         local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
         pipeline = beam.Pipeline(runner=runner or local, options=options)
@@ -61,8 +66,15 @@ def run(
                 jobs.submit(lambda: _submit(pipeline), runner, options, hold, release, wait)
             else:
                 (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
+        except KeyboardInterrupt as stopped:
+            interrupt = stopped.args
         except Exception as error:
-            raise _ours(error) from error
+            if runner is not None or not _INTERRUPT.search(str(error)):
+                raise _ours(error) from error
+            interrupt = ()
+        else:
+            return
+    raise KeyboardInterrupt(*interrupt)  # anew: without the frames of Beam
 
 
 def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:

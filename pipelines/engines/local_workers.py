@@ -50,7 +50,7 @@ _OPTIONS = [
 
 @Environment.register_urn(_URN, bytes)
 class Processes(Environment):
-    """Names, in a pipeline, the workers below."""
+    """The environment of a pipeline whose workers are the processes below."""
 
     def __init__(self, payload: bytes, *more: Any) -> None:
         super().__init__(*more)

@@ -40,8 +40,8 @@ def test_segments_are_found_wherever_they_stand(text: list[int], start: int, len
     start = min(start, len(text) - 1)
     segment = text[start : start + length]
     index, rows = locate.Index(np.array(text)), locate.Hashes(np.array([7, *segment]))
-    _, places = index.find(rows, np.array([1]), np.array([len(segment)]))
-    assert places.tolist() == [i for i in range(len(text)) if text[i : i + len(segment)] == segment]
+    _, positions = index.find(rows, np.array([1]), np.array([len(segment)]))
+    assert positions.tolist() == [i for i in range(len(text)) if text[i : i + len(segment)] == segment]
 
 
 def test_the_fit_sees_a_leak_and_sees_none_in_noise() -> None:

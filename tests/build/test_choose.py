@@ -19,6 +19,7 @@ from test_resume import kill_in_mid_run
 from bertdata import keys
 from bertdata.build.corpus.plan import plan
 from bertdata.build.selection import facts, rounds, rules
+from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import WHOLE, Losses
 from bertdata.config import ChoiceConfig, CorpusConfig
@@ -218,7 +219,7 @@ def test_buckets_and_tasks_do_not_matter(
     one = build(tmp_path / "one", inputs, **CHOICES[name])
     monkeypatch.setattr(rounds, "CLAIMS", 16)
     monkeypatch.setattr(facts, "ROWS", 7)
-    assert rounds.bucket_count(rules.make(ChoiceConfig(), "", ("text",))[0], 1 << 20) > 10
+    assert rounds.bucket_count(rules.make(ChoiceConfig(), "", Kinds.of(["text"]))[0], 1 << 20) > 10
     assert digests(build(tmp_path / "many", inputs, **CHOICES[name])) == digests(one)
     whole = build(tmp_path / "whole", inputs, task_bytes=1 << 30, **CHOICES[name])
     assert read_rows(whole) == read_rows(one), "the size of a task changes files, not what is chosen"
@@ -385,9 +386,11 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
 
     (tmp_path / STATE / "work").mkdir(parents=True)
     rows = [(5, WHOLE, 2, 1, 9, "b"), (5, WHOLE, 2, 0, 3, "a"), (2, WHOLE, 2, 1, 1, "c")]
+    pieces = []
     for number, own in enumerate((rows[:1], rows[1:])):
         batch = pa.RecordBatch.from_pylist([dict(zip(rounds.LOST.names, row, strict=True)) for row in own], rounds.LOST)
-        shards.write(tmp_path, rounds._name("near", "lost", number), rounds.LOST, [batch], "arrow-file")
-    noted = rounds.MergeLosses(str(tmp_path), "near")((7, iter([(1, 0, 2), (0, 0, 1), (1, 0, 2), (3, -1, 0)])))
+        pieces += shards.write_pieces(tmp_path, rounds._name("near", "lost", number), [batch])[1]
+    refs = [(1, *pieces[1]), (0, *pieces[0]), (1, *pieces[1]), (3, *rounds.NONE)]
+    noted = rounds.MergeLosses(str(tmp_path), "near")((7, iter(refs)))
     found = Losses(str(tmp_path), noted, ("near",)).table.to_pylist()
     assert [(row["row"], row["first"]) for row in found] == [(2, "c"), (5, "a")]

@@ -11,7 +11,9 @@ from conftest import Build, read_manifest, read_rows
 
 from bertdata.build.rows.buckets import shard_count
 from bertdata.cli.inspect import show
+from bertdata.commands.make_pairs import lost_text
 from bertdata.config import OBJECTIVES, PairsConfig
+from bertdata.dataset.data_set import DataSet
 from bertdata.errors import UsageError
 from bertdata.report import card
 from bertdata.tokens.vocab import read as read_vocabulary
@@ -135,3 +137,25 @@ def test_what_is_read_is_never_overwritten(build: Build, sample_corpus: Path, sa
             build("make-pairs", directory, sample_corpus, "--vocab", sample_vocab, "--overwrite", "--dry-run")
     with pytest.raises(UsageError, match="is what is read"):
         build("train-vocab", sample_corpus, sample_corpus, "--overwrite", "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("train", "validation", "told"),
+    [
+        ({"truncation": 10}, {"truncation": 10}, ""),
+        (
+            {"truncation": 11},
+            {"truncation": 10, "one sentence": 1},
+            "11% of the text's tokens are in no row (dropped: truncation 21, ",
+        ),
+    ],
+)
+def test_a_tenth_of_the_text_that_is_lost_is_told(train: dict[str, int], validation: dict[str, int], told: str) -> None:
+    """Of all splits together, by tokens: what chunks or documents were dropped says less of the text."""
+    counts = [
+        {"stage": "documents", "in": 9, "out": 1, "dropped": {"one sentence": 8}, "rejected": {}},
+        {"stage": "tokens", "in": 100, "out": 0, "dropped": train, "rejected": {}},
+        {"stage": "validation tokens", "in": 100, "out": 0, "dropped": validation, "rejected": {}},
+    ]
+    lost = lost_text(DataSet(Path("pairs"), {"counts": counts}))
+    assert told in lost and bool(told) == bool(lost)

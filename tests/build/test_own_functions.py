@@ -119,10 +119,13 @@ def test_a_filter_that_is_none_ends_the_run(module: str, name: str, problem: str
 def test_a_changed_function_is_a_changed_setting(module: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("One kettle sings. It boils.")
     name = f"{module}:numbers"
-    before = plan_corpus(text="a.txt", filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"]
+    before = plan_corpus(inputs={"text": "a.txt"}, filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"]
     with (tmp_path / f"{module}.py").open("a") as file:
         file.write("# changed\n")
-    assert plan_corpus(text="a.txt", filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"] != before
+    assert (
+        plan_corpus(inputs={"text": "a.txt"}, filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"]
+        != before
+    )
     with pytest.raises(ResumeError, match="its source has changed"):
         functions.load(name, "filters", before)
 
@@ -130,11 +133,11 @@ def test_a_changed_function_is_a_changed_setting(module: str, tmp_path: Path) ->
 def test_functions_that_no_worker_can_import() -> None:
     for function in (lambda document: None, test_functions_that_no_worker_can_import.__call__):
         with pytest.raises(UsageError, match="workers cannot import it"):
-            plan_corpus(text="a.txt", filters=[function], output="out")
+            plan_corpus(inputs={"text": "a.txt"}, filters=[function], output="out")
     with pytest.raises(UsageError, match="write it as module:function"):
-        plan_corpus(text="a.txt", filters=["nothing"], output="out")
+        plan_corpus(inputs={"text": "a.txt"}, filters=["nothing"], output="out")
     with pytest.raises(UsageError, match="cannot import it"):
-        plan_corpus(text="a.txt", filters=["json:nothing"], output="out")
+        plan_corpus(inputs={"text": "a.txt"}, filters=["json:nothing"], output="out")
 
 
 def test_problems() -> None:

@@ -260,12 +260,12 @@ def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch:
     def full(*_: object) -> None:
         raise StorageError("no space")
 
-    def twice(self: CorpusCommit, reports: list[dict[str, Any]]) -> None:
+    def twice(self: CorpusCommit, totals: list[Any], entries: Any) -> None:
         with monkeypatch.context() as patch, pytest.raises(StorageError):
             patch.setattr(commit_module.manifest, "write", full)
-            commit(self, reports)
+            commit(self, totals, entries)
         if again == "engine":
-            commit(self, reports)
+            commit(self, totals, entries)
         else:
             full()
 

@@ -161,8 +161,8 @@ def test_ids_take_two_bytes_up_to_65536_words() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_masks_and_words_are_columns(tmp_path: Path, format: str) -> None:
-    flags, places = np.arange(12) % 3 == 1, np.array([1, 65535, 2])
-    masks = {"masked_lm_positions": places, "masked_lm_labels": np.array([7, 65535, 9]), "masked_lm_ends": [0, 2, 3]}
+    flags, positions = np.arange(12) % 3 == 1, np.array([1, 65535, 2])
+    masks = {"masked_lm_positions": positions, "masked_lm_labels": np.array([7, 65535, 9]), "masked_lm_ends": [0, 2, 3]}
     columns = {**PAIRS, "continues_word": flags, **masks}
     schema = shards.pair_schema(30522, columns)
     assert schema.names == [*PAIR_ROWS[0], "continues_word", "masked_lm_positions", "masked_lm_labels"]

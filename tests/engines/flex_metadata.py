@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from bertdata.config.inputs import INPUTS
+
 FOLDER = Path(__file__).resolve().parents[2] / "pipelines" / "dataflow"
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 LEFT_OUT = {  # of no use to a job that runs elsewhere and is not waited for
@@ -17,7 +19,7 @@ LEFT_OUT = {  # of no use to a job that runs elsewhere and is not waited for
 }
 _NUMBERS = {"integer": "-?[0-9]+", "integer range": "-?[0-9]+", "float": "[0-9.]+"}
 _URL, _FLAG = "[a-z0-9]+://[^;]+", "^(true|false)$"
-_PLACES = {"wikipedia", "books", "text", "output", "corpus", "vocab", "exclude"}  # which all workers must see
+_PATHS = {*INPUTS, "output", "corpus", "vocab", "exclude"}  # which all workers must see
 
 
 def metadata(name: str) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def _pattern(param: click.Parameter, name: str) -> str:
         return f"[^; ]+ {_URL}"
     if isinstance(param.type, click.Choice):
         return f"({'|'.join(param.type.choices)})"
-    return _URL if name in _PLACES else _NUMBERS.get(param.type.name, "")
+    return _URL if name in _PATHS else _NUMBERS.get(param.type.name, "")
 
 
 def text(name: str) -> str:

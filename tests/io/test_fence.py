@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import Context
 from pathlib import Path
 from typing import Any
@@ -66,14 +67,17 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
         def roots(self) -> list[Path]:
             return [root]
 
-        def __call__(self, _reports: list[Any]) -> None:
+        def add_up(self, _reports: list[Any]) -> tuple[Any, list[Any]]:
+            raise AssertionError("it went on")
+
+        def __call__(self, _sums: list[Any], _entries: Iterable[Any]) -> None:
             raise AssertionError("it went on")
 
     root = begin(directory, 1)
     gather = transforms.Gather(Commit(), 1)
     begin(directory, 2, overwrite=True)
     with pytest.raises(OutputLockedError):
-        transforms._commit_once([], gather._commit, gather._runs)
+        transforms._commit_once([], gather._commit, gather._runs, 0)
 
 
 def test_the_same_run_goes_on(directory: Path) -> None:

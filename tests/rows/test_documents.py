@@ -19,7 +19,7 @@ def test_doctests() -> None:
 
 
 def _parts(built: Any) -> list[list[int]]:
-    """Return the rows as places in the bucket's tokens."""
+    """Return the rows as positions in the bucket's tokens."""
     rows = [built.input_ids[s:e].tolist() for s, e in zip(built.ends[:-1].tolist(), built.ends[1:].tolist(), strict=True)]
     assert all(row[0] == CLS and row[-1] == SEP and min(row[1:-1]) >= FIRST for row in rows)
     return [[token - FIRST for token in row[1:-1]] for row in rows]

@@ -106,7 +106,7 @@ def test_eighty_ten_ten(million: Any) -> None:
     shares = [(new == MASK).mean(), ((new != MASK) & (new != old)).mean(), (new == old).mean()]
     assert shares == pytest.approx([0.8, 0.1, 0.1], abs=0.001)
     of_row = np.bincount(row[new == MASK], minlength=len(masked)) - 0.8 * np.bincount(row, minlength=len(masked))
-    assert abs(of_row).max() < 1.0001  # in every row as nearly as whole places allow
+    assert abs(of_row).max() < 1.0001  # in every row as nearly as whole positions allow
 
 
 def test_random_words_are_ordinary_and_uniform(million: Any) -> None:
@@ -217,15 +217,15 @@ def _wordy(count: int, width: int = 128) -> np.ndarray:
 
 
 def _words_of(row: np.ndarray) -> list[list[int]]:
-    """The places of each word, by the rule said plainly: ``##`` goes on, unless a special token stands before it."""
+    """The positions of each word, by the rule said plainly: ``##`` goes on, unless a special token stands before it."""
     words: list[list[int]] = []
-    for place, piece in enumerate(row):
+    for position, piece in enumerate(row):
         if piece < FIRST:
             continue
-        if FIRST + 500 <= piece < FIRST + 800 and row[place - 1] >= FIRST:
-            words[-1].append(place)
+        if FIRST + 500 <= piece < FIRST + 800 and row[position - 1] >= FIRST:
+            words[-1].append(position)
         else:
-            words.append([place])
+            words.append([position])
     return words
 
 
@@ -236,8 +236,8 @@ def wordy() -> np.ndarray:
 
 def _selected(positions: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:
     chosen = np.zeros((len(positions), width), bool)
-    row, place = np.nonzero(labels != IGNORED)
-    chosen[row, positions[row, place]] = True
+    row, position = np.nonzero(labels != IGNORED)
+    chosen[row, positions[row, position]] = True
     return chosen
 
 
@@ -279,8 +279,8 @@ def test_words_that_the_caller_names() -> None:
     continues = np.zeros(ids.shape, bool)
     continues[0, 2:21:2] = continues[0, 23:42:2] = True  # words of two, on either side of the [SEP] at 21
     _masked, positions, labels = _mask(ids, [3], unit="word", continues=continues)
-    places = set(positions[0][labels[0] != IGNORED].tolist())
-    assert places and all((place - 1 if continues[0, place] else place + 1) in places for place in places)
+    chosen = set(positions[0][labels[0] != IGNORED].tolist())
+    assert chosen and all((position - 1 if continues[0, position] else position + 1) in chosen for position in chosen)
 
 
 def test_spans_are_runs_of_words(wordy: np.ndarray) -> None:

@@ -63,9 +63,9 @@ def test_parts_are_rows_of_one_document(objective: str, documents: Any, length: 
         assert packed.tallies == plain.tallies
     else:
         for piece in pieces:
-            places = [token - FIRST for token in piece if token >= FIRST]
-            assert not places or _document_of(text, places[0]) == _document_of(text, places[-1])
-            assert places == list(range(places[0], places[-1] + 1)) if places else piece == [SEP]
+            positions = [token - FIRST for token in piece if token >= FIRST]
+            assert not positions or _document_of(text, positions[0]) == _document_of(text, positions[-1])
+            assert positions == list(range(positions[0], positions[-1] + 1)) if positions else piece == [SEP]
         used = np.sort(packed.input_ids[packed.input_ids >= FIRST].astype(int)) - FIRST
         assert used.tolist() == np.repeat(np.arange(len(text.bucket.tokens)), copies).tolist()
     assert statistics(packed)["parts"] == packed.tallies[1].left == len(pieces)

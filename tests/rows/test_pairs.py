@@ -1,6 +1,6 @@
 """Pairs: exactly half NotNext, every token accounted for, and nothing but the text tells the label.
 
-In these buckets every token is another number (its place), so a pair tells exactly which text it is made of.
+In these buckets every token is another number (its position), so a pair tells exactly which text it is made of.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _build(text: Text, length: int = 32, short: float | None = 0.1, seed: int = 
 
 
 class Row(NamedTuple):
-    """A pair as its parts; a and b are places in the bucket's tokens."""
+    """A pair as its parts; a and b are positions in the bucket's tokens."""
 
     ids: list[int]
     segments: list[int]
@@ -135,12 +135,12 @@ def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) 
     documents, _, tokens = built.tallies
     lost, alone = Counter[str](), 0
     for d in range(len(text.bucket.ids)):
-        places = text.bucket.sentences[text.bucket.documents[d] : text.bucket.documents[d + 1] + 1]
-        if not any(place in used for place in range(int(places[0]), int(places[-1]))):
-            sentences = int((np.diff(places) > 0).sum())
+        positions = text.bucket.sentences[text.bucket.documents[d] : text.bucket.documents[d + 1] + 1]
+        if not any(position in used for position in range(int(positions[0]), int(positions[-1]))):
+            sentences = int((np.diff(positions) > 0).sum())
             reason = {0: "no text", 1: "one sentence"}.get(sentences, "no two sentences that fit")
             lost[reason] += 1
-            alone += copies * int(places[-1] - places[0]) * (sentences == 1)
+            alone += copies * int(positions[-1] - positions[0]) * (sentences == 1)
     assert +documents.dropped == lost
     assert tokens.dropped["documents of one sentence"] == alone
 
@@ -206,7 +206,7 @@ def test_a_short_side_leaves_its_room_to_the_other() -> None:
 
 
 def test_cuts_keep_words_whole() -> None:
-    """Words of three pieces, room for 13: A keeps 6 of its 7 places, B 6 of 6."""
+    """Words of three pieces, room for 13: A keeps 6 of its 7 positions, B 6 of 6."""
     text = _text([[[3] * 5, [3] * 5]])
     (row,) = _check(text, _build(text, 16, short=0), 16)
     assert (row.a, row.b) == (list(range(9, 15)), list(range(15, 21)))
@@ -264,7 +264,7 @@ def test_chunks_of_short_sentences_hold_every_token_once(lengths: Any, room: int
     """Where no sentence is over a quarter of the room nothing is lost, and no chunk is over the room."""
     text = _plain(lengths)
     spans = _spans(text, room, short=0.3, phase=phase)
-    assert [place for start, end in spans for place in range(start, end)] == list(range(len(text.bucket.tokens)))
+    assert [position for start, end in spans for position in range(start, end)] == list(range(len(text.bucket.tokens)))
     starts = set(text.bucket.sentences.tolist())
     assert all(starts & set(range(start + 1, end)) and end - start <= room for start, end in spans)
 
@@ -309,7 +309,7 @@ def test_running_text_uses_every_token_once(documents: Any, length: int, seed: i
 
 
 def _split(row: list[int]) -> list[list[int]]:
-    """Split a row at its separators, into places."""
+    """Split a row at its separators, into positions."""
     parts: list[list[int]] = [[]]
     for token in row:
         if token == SEP:
@@ -403,7 +403,7 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
             _build(there, seed=seed)
         return
     other = _build(there, seed=seed)
-    place = np.concatenate(
+    position = np.concatenate(
         [
             np.arange(here.bucket.sentences[here.bucket.documents[i]], here.bucket.sentences[here.bucket.documents[i + 1]])
             for i in order
@@ -412,7 +412,9 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
     )
     special = other.input_ids < FIRST
     back = np.where(
-        special, other.input_ids, place[np.where(special, 0, other.input_ids - FIRST).astype(int)] + FIRST if len(place) else 0
+        special,
+        other.input_ids,
+        position[np.where(special, 0, other.input_ids - FIRST).astype(int)] + FIRST if len(position) else 0,
     )
     assert one.input_ids.tolist() == back.tolist()
     assert one.labels.tolist() == other.labels.tolist() and one.ends.tolist() == other.ends.tolist()
@@ -539,8 +541,8 @@ def many() -> tuple[Text, Pairs, int]:
 
 def _auc(score: np.ndarray, label: np.ndarray) -> float:
     """How often a NotNext pair scores above an IsNext pair; ties count half."""
-    _, place, counts = np.unique(score, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    _, position, counts = np.unique(score, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[position]
     positive = label == NOT_NEXT
     n, m = positive.sum(), (~positive).sum()
     return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * m))
@@ -563,7 +565,7 @@ def test_lengths_and_places_do_not_tell_the_label(many: tuple[Text, Pairs, int])
     bounds = text.bucket.sentences[text.bucket.documents]
     begin = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST - bounds[built.a_documents]
     size = np.diff(bounds)[built.a_documents]
-    scores = {"pair": whole, "A": a, "B": b, "A's place": begin, "A's document": size, "share of A": a / (a + b)}
+    scores = {"pair": whole, "A": a, "B": b, "A's position": begin, "A's document": size, "share of A": a / (a + b)}
     told = {name: _auc(score, label) for name, score in scores.items()}
     assert all(abs(auc - 0.5) <= 0.01 for auc in told.values()), told
 
@@ -625,8 +627,8 @@ def test_the_large_bucket_keeps_every_law(many: tuple[Text, Pairs, int]) -> None
     a_ids, b_ids = built.a_documents, built.b_documents
     assert (a_ids[built.labels == NOT_NEXT] != b_ids[built.labels == NOT_NEXT]).all()
     assert (a_ids[built.labels == IS_NEXT] == b_ids[built.labels == IS_NEXT]).all()
-    places = built.input_ids[built.input_ids >= FIRST]
-    assert np.bincount(places).max() == 1
+    positions = built.input_ids[built.input_ids >= FIRST]
+    assert np.bincount(positions).max() == 1
     middle = np.flatnonzero(np.diff(built.token_type_ids.astype(int)) == 1)
     before, after = built.input_ids[middle - 1].astype(int), built.input_ids[middle + 1].astype(int)
     assert (after == before + 1)[built.labels == IS_NEXT].all() and not (after == before + 1)[built.labels == NOT_NEXT].any()

@@ -48,7 +48,7 @@ def _mask(built: pairs.Pairs, config: PairsConfig, split: str = "train", bucket:
     return static_masks.mask_rows(built, VOCABULARY, config, split, bucket)[0]
 
 
-def _places(columns: dict[str, Any], row: int) -> np.ndarray:
+def _positions(columns: dict[str, Any], row: int) -> np.ndarray:
     return columns["masked_lm_positions"][columns["masked_lm_ends"][row] : columns["masked_lm_ends"][row + 1]]
 
 
@@ -80,11 +80,11 @@ def test_masks_are_undone_by_positions_and_labels(
     limit = masking.max_predictions_of(config)
     assert limit == most or most == 0
     for row, (start, end) in enumerate(zip(built.ends[:-1], built.ends[1:], strict=True)):
-        places, n = _places(columns, row), int(maskable[start:end].sum())
-        assert (np.diff(places.astype(int)) > 0).all() and maskable[start + places.astype(int)].all()
-        assert len(places) <= limit
+        positions, n = _positions(columns, row), int(maskable[start:end].sum())
+        assert (np.diff(positions.astype(int)) > 0).all() and maskable[start + positions.astype(int)].all()
+        assert len(positions) <= limit
         if not config.whole_word:
-            assert len(places) == min(n, limit, max(1, np.rint(n * prob)))
+            assert len(positions) == min(n, limit, max(1, np.rint(n * prob)))
 
 
 def test_shares_over_many_rows() -> None:
@@ -108,7 +108,7 @@ def test_equal_rows_of_two_copies_have_other_masks() -> None:
     columns = _mask(built, config)
     masks: dict[bytes, list[bytes]] = defaultdict(list)
     for row, (start, end) in enumerate(zip(built.ends[:-1], built.ends[1:], strict=True)):
-        masks[built.input_ids[start:end].tobytes()].append(_places(columns, row).tobytes())
+        masks[built.input_ids[start:end].tobytes()].append(_positions(columns, row).tobytes())
     repeated = [found for found in masks.values() if len(found) > 1]
     assert len(repeated) > 100
     assert all(len(set(found)) == len(found) for found in repeated)
@@ -150,7 +150,10 @@ def test_words_go_whole(per_piece: bool) -> None:
         ({"masking": "dynamic"}, "`masking` dynamic: use one of none, static"),
         ({"whole_word": True}, "`whole_word` does nothing with `masking` none"),
         ({"masked_lm_prob": 0.15}, "`masked_lm_prob` does nothing with `masking` none"),
-        ({"max_predictions": 20}, "`max_predictions` does nothing with `masking` none"),
+        (
+            {"max_predictions": 20},
+            "`max_predictions` does nothing with `masking` none, where rows are masked when they are read: use",
+        ),
         ({"masking": "static", "objective": "causal"}, "`masking` static does nothing with `objective` causal"),
         ({"chinese_words": "jieba", "objective": "causal"}, "`chinese_words` does nothing with `objective` causal"),
         ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` does nothing to masks of pieces"),
@@ -202,14 +205,14 @@ def test_static_rows_are_the_others_masked(made: Path) -> None:
     assert list(masked[0]) == [*plain[0], "masked_lm_positions", "masked_lm_labels"]
     assert len(masked) == len(plain) > 500
     for row, other in zip(masked, plain, strict=True):
-        places, answers = row.pop("masked_lm_positions"), row.pop("masked_lm_labels")
-        assert len(places) == len(answers) == max(1, np.rint(0.15 * maskable[other["input_ids"]].sum()))
+        positions, answers = row.pop("masked_lm_positions"), row.pop("masked_lm_labels")
+        assert len(positions) == len(answers) == max(1, np.rint(0.15 * maskable[other["input_ids"]].sum()))
         changed += row != other
-        for place, answer in zip(places, answers, strict=True):
-            row["input_ids"][place] = answer
+        for position, answer in zip(positions, answers, strict=True):
+            row["input_ids"][position] = answer
         assert row == other
-        total += len(places)
-    assert changed > 0.95 * len(plain), "in a short row the one place may have been kept"
+        total += len(positions)
+    assert changed > 0.95 * len(plain), "in a short row the one position may have been kept"
     manifest = json.loads((made / "static" / "manifest.json").read_text())
     statistics, splits = manifest["statistics"], manifest["splits"]
     assert statistics["masked"] == total == sum(split["masked"] for split in splits.values())

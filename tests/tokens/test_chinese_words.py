@@ -65,7 +65,7 @@ def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: l
             parts = list(segmenter.parts(sentence)) if is_chinese(language) else [(sentence, False)]
             for part, word in parts:
                 pieces = tokenizer.encode(part, add_special_tokens=False).tokens
-                expected += [bool(word and place) or piece.startswith("##") for place, piece in enumerate(pieces)]
+                expected += [bool(word and position) or piece.startswith("##") for position, piece in enumerate(pieces)]
     assert continues.tolist() == expected
 
 
@@ -97,9 +97,9 @@ def _chinese(number: int) -> str:
     when = ["昨天下午", "去年冬天", "每个星期", "很久以前"]
     what = ["经过中央公园", "研究历史问题", "准备参加比赛", "离开火车站", "写了一封信", "发现新的世界"]
     lines = []
-    for place in range(6 + number % 9):
-        pick = number * 7 + place * 5
-        lines.append(f"{who[pick % 6]}{when[pick // 2 % 4]}{what[pick // 3 % 6]}，第{number}次no{place}。")
+    for position in range(6 + number % 9):
+        pick = number * 7 + position * 5
+        lines.append(f"{who[pick % 6]}{when[pick // 2 % 4]}{what[pick // 3 % 6]}，第{number}次no{position}。")
     return "".join(lines)
 
 

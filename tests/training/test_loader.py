@@ -138,7 +138,7 @@ def _masks(batches: Any) -> dict[int, tuple[int, ...]]:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_rows_mask_is_the_same_wherever_it_is_served(shards: Shards, unit: str) -> None:
-    """Other batches, other widths and so other numbers of places change no row's mask."""
+    """Other batches, other widths and so other numbers of positions change no row's mask."""
     one = _masks(loader.batches(shards, 7, masks=loader.MaskConfig(unit=unit)))
     for size, widths in ((1, None), (13, [64]), (30, [24, 40, 64])):
         other = _masks(loader.batches(shards, size, widths=widths, masks=loader.MaskConfig(unit=unit)))
@@ -266,8 +266,7 @@ def test_refusals(shards: Shards) -> None:
         ({"rank": 1}, "rank 1 of 1"),
         ({"start_step": -1}, "below 0"),
         ({"steps": -1}, "below 0"),
-        ({"masks": loader.MaskConfig(unit="letter")}, "piece, word, span"),
-        ({"masks": loader.MaskConfig(masked_lm_prob=0.0)}, "masked_lm_prob"),
+        ({"masks": "80/10/10"}, "give a MaskConfig or None"),
         ({"widths": [32]}, "the last of the widths"),
     ):
         with pytest.raises(UsageError, match=said):

@@ -62,7 +62,7 @@ def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], obj
         assert restored.tolist() == [token for document in documents for token in document]
         assert other["cu_seqlens"].dtype == torch.int32 and other["max_seqlen"] == max(map(len, documents))
         assert other["cu_seqlens"].tolist() == np.cumsum([0, *map(len, documents)]).tolist()
-        assert other["position_ids"].tolist() == [place for document in documents for place in range(len(document))]
+        assert other["position_ids"].tolist() == [position for document in documents for position in range(len(document))]
         assert (one["document_ids"] > 0).equal(seen)
         changed = one["document_ids"][:, 1:] != one["document_ids"][:, :-1]
         assert (one["position_ids"][:, 1:][seen[:, 1:] & changed] == 0).all()
@@ -141,7 +141,7 @@ def test_words_and_spans_end_with_their_document() -> None:
     options: dict[str, Any] = {"seed": 1, "epoch": 0, "rows": np.arange(200), "max_predictions": 3, "masked_lm_prob": 0.5}
     for unit in ("word", "span"):
         _, positions, labels = masking.mask(ids, vocabulary, unit=unit, **options)
-        chosen = [tuple(place[told != IGNORED].tolist()) for place, told in zip(positions, labels, strict=True)]
+        chosen = [tuple(position[told != IGNORED].tolist()) for position, told in zip(positions, labels, strict=True)]
         assert set(chosen) == {(1,), (4,)}
 
 
@@ -202,11 +202,11 @@ def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], ob
         flat = "cu_seqlens" in batch
         numbers = attention.documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
         starts = batch["cu_seqlens"][None, :-1].long() if flat else batch["document_starts"]
-        ids, types, places = (
+        ids, types, positions = (
             batch[name][None] if flat else batch[name] for name in ("input_ids", "token_type_ids", "position_ids")
         )
         with torch.no_grad():
-            words, relations = model(ids, types, masked(numbers), position_ids=places, document_starts=starts)
+            words, relations = model(ids, types, masked(numbers), position_ids=positions, document_starts=starts)
             alone = [model(*(torch.tensor([values]) for values in (*part, [1] * len(part[0])))) for part in documents]
         assert (words[numbers > 0] - torch.cat([one[0][0] for one in alone])).abs().max() < SAME
         used = torch.ones_like(starts, dtype=torch.bool) if flat else (starts > 0) | (torch.arange(starts.shape[1]) == 0)

@@ -23,7 +23,7 @@ MODEL = ModelConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, 
 
 
 class Slow(torch.nn.Module):
-    """A model that takes 1 ms a place, by a clock that it moves itself."""
+    """A model that takes 1 ms a position, by a clock that it moves itself."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Slow(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hundred rows that fill 64 places each."""
+    """A hundred rows that fill 64 positions each."""
     return write_pairs(tmp_path_factory.mktemp("trial") / "pairs", {"train": [[64] * 100]})
 
 
@@ -49,17 +49,17 @@ def config(data: Path, *steps: int, accumulation: int = 1, batch_size: int = 32)
 
 
 @pytest.mark.parametrize(
-    ("step", "ranks", "places"),
+    ("step", "ranks", "positions"),
     [(0, 1, 3000 * 32 * 64), (500, 1, 2500 * 32 * 64), (1500, 1, 1500 * 32 * 64), (0, 4, 3000 * 8 * 64)],
 )
 def test_it_is_the_time_of_all_places_to_come(
-    data: Path, monkeypatch: pytest.MonkeyPatch, step: int, ranks: int, places: int
+    data: Path, monkeypatch: pytest.MonkeyPatch, step: int, ranks: int, positions: int
 ) -> None:
     """Of phases that are over nothing, of one that is begun the rest; processes share the rows."""
     model = Slow(monkeypatch)
     told = trial.estimate(prepare(config(data, 1000, 2000), ranks), step, ranks, model, Slow.score)
     assert (told["kind"], told["step"], told["of"]) == ("trial", step, 3000)
-    assert told["seconds_left"] == pytest.approx(places / 1000)
+    assert told["seconds_left"] == pytest.approx(positions / 1000)
     assert model.weight.grad is None
 
 
@@ -67,7 +67,7 @@ def test_it_is_the_time_of_all_places_to_come(
 def test_it_takes_as_many_rows_as_tell_enough(
     data: Path, monkeypatch: pytest.MonkeyPatch, accumulation: int, rows: list[int]
 ) -> None:
-    """No more than the part of a step that fits into memory, and none after half a second: 8 rows of 64 places here."""
+    """No more than the part of a step that fits into memory, and none after half a second: 8 rows of 64 positions here."""
     model = Slow(monkeypatch)
     trial.estimate(prepare(config(data, 10, accumulation=accumulation)), 0, 1, model, Slow.score)
     assert model.rows == rows

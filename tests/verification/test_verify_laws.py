@@ -154,12 +154,12 @@ def short_row(rows: list[Row]) -> Row:
     return {**rows[0], "input_ids": [CLS, WORD, SEP], "token_type_ids": [0] * 3, "document_starts": [0]}
 
 
-def putting(*places: tuple[int, int], row: int = 3, name: str = "input_ids") -> Callable[[list[Row]], Any]:
-    """Put other ids at places of a row."""
+def putting(*positions: tuple[int, int], row: int = 3, name: str = "input_ids") -> Callable[[list[Row]], Any]:
+    """Put other ids at positions of a row."""
 
     def change(rows: list[Row]) -> None:
-        for place, value in places:
-            rows[row][name][place] = value
+        for position, value in positions:
+            rows[row][name][position] = value
 
     return change
 
@@ -258,28 +258,32 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "mask out of order": (
         "static",
         setting(3, masked_lm_positions=lambda old: [old[1], old[0], *old[2:]]),
-        "row 3 has masked places that are not in order",
+        "row 3 has masked positions that are not in order",
     ),
     "mask twice": (
         "static",
         setting(3, masked_lm_positions=lambda old: [old[0], old[0], *old[2:]]),
-        "row 3 has masked places that are not in order",
+        "row 3 has masked positions that are not in order",
     ),
     "mask after the end": (
         "static",
         setting(3, masked_lm_positions=lambda old: [*old[:-1], 128]),
-        "row 3 has a masked place after its end",
+        "row 3 has a masked position after its end",
     ),
     "mask on [CLS]": ("static", setting(3, masked_lm_positions=lambda old: [0, *old[1:]]), "row 3 "),
     "label of a special": ("static", putting((0, SEP), name="masked_lm_labels"), "row 3 has a mask on a special token"),
     "label of no id": ("static", putting((0, 120), name="masked_lm_labels"), "row 3 has a label that is no id"),
-    "labels and places": ("static", setting(3, masked_lm_labels=lambda old: old[1:]), "row 3 has not one label for each masked"),
+    "labels and positions": (
+        "static",
+        setting(3, masked_lm_labels=lambda old: old[1:]),
+        "row 3 has not one label for each masked",
+    ),
     "too few masks": (
         "static",
         setting(3, masked_lm_labels=lambda old: old[1:], masked_lm_positions=lambda old: old[1:]),
         "has ",
     ),
-    "mask of no place": ("static", lambda rows: putting((unmasked(rows[3]), MASK))(rows), "row 3 has a special token inside"),
+    "mask of no position": ("static", lambda rows: putting((unmasked(rows[3]), MASK))(rows), "row 3 has a special token inside"),
     "special as a word": (
         "static",
         lambda rows: putting((rows[3]["masked_lm_positions"][0], PAD))(rows),
@@ -296,11 +300,11 @@ def unmasked(row: Row) -> int:
 
 
 def in_part(rows: list[Row]) -> None:
-    """Take the first place of a masked word out of the mask."""
+    """Take the first position of a masked word out of the mask."""
     for row in rows:
-        for number, place in enumerate(row["masked_lm_positions"]):
-            if row["continues_word"][place]:
-                row["input_ids"][place] = row["masked_lm_labels"][number]
+        for number, position in enumerate(row["masked_lm_positions"]):
+            if row["continues_word"][position]:
+                row["input_ids"][position] = row["masked_lm_labels"][number]
                 del row["masked_lm_positions"][number], row["masked_lm_labels"][number]
                 return
     raise AssertionError("no word of two pieces is masked")
@@ -320,10 +324,10 @@ def test_too_few_masks_and_more_than_may_be(copy: Callable[[str], Path]) -> None
         row["input_ids"][row["masked_lm_positions"][0]] = row["masked_lm_labels"][0]
         fewer(rows)
 
-    assert "row 3 has not the share of masked places it is to have (0.15)" in told(rewritten(copy("static"), restored))
+    assert "row 3 has not the share of masked positions it is to have (0.15)" in told(rewritten(copy("static"), restored))
     words = rewritten(copy("words"), lambda rows: None)
     remade(words, lambda made: made["config"].update(max_predictions=2))
-    assert "has more than 2 masked places" in told(words)
+    assert "has more than 2 masked positions" in told(words)
 
 
 def test_large_shards_are_read_in_parts(copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -470,7 +474,7 @@ LISTS: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "no JSON": ("rejects", lambda b: b.replace(b"{", b"(", 1), "line 1 is no JSON"),
     "no object": ("drops", lambda b: b"3\n", "line 1 is no object"),
     "no reason": ("rejects", lambda b: b.replace(b'"reason"', b'"because"'), "line 1 has no reason"),
-    "no place": ("rejects", lambda b: b.replace(b'"where"', b'"there"'), "line 1 has no where"),
+    "no position": ("rejects", lambda b: b.replace(b'"where"', b'"there"'), "line 1 has no where"),
     "no id": ("drops", lambda b: b.replace(b'"id"', b'"name"'), "line 1 has no id"),
     "no detail": ("drops", lambda b: b.replace(b'"detail"', b'"figure"'), "line 1 has no detail"),
     "one more": ("drops", lambda b: b + b, "has 2 lines, but 1 by the manifest"),

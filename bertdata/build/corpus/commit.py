@@ -7,22 +7,24 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ...config import CorpusConfig
 from ...dataset import manifest
+from ...dataset.handed import Handed
 from ...dataset.manifest import write_list
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
 from ...tally import Tally
-from ..amounts import Amounts
+from ..selection import facts
 from ..selection.rewrite import put_in_place
-from . import missing
+from . import missing, sums
 from .extract import most_frequent
 from .plan import packages
-from .sources import CHECKSUM, INDEX, in_order, is_check, source
+from .sources import CHECKSUM, in_order
 
 __all__ = ["CorpusCommit"]
 
@@ -35,45 +37,47 @@ class CorpusCommit:
 
     root: str
     config: CorpusConfig
-    inputs: list[dict[str, Any]]
+    inputs: Handed
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
         return [to_path(self.root)]
 
-    def __call__(self, reports: list[dict[str, Any]]) -> None:
-        root = to_path(self.root)
-        _check_published(reports)
-        indexes = [report for report in reports if report["kind"] == INDEX]
-        reports = [report for report in reports if not is_check(report["kind"])]
-        tallies = {kind: Tally(source(kind).stage) for kind in in_order({report["kind"] for report in reports})}
-        for report in reports:
-            tallies[report["kind"]].merge(Tally.from_json(report["tally"]))
-        files = [file for report in reports for file in report["files"]]
-        files += self._count_missing(tallies.get("wikipedia", Tally("")), indexes, reports)
+    def add_up(self, reports: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return the sum of the reports of each source, and files, inputs and checks of each report."""
+        return sums.add_up(map(sums.of, reports)), [sums.kept(report) for report in reports]
+
+    def __call__(self, totals: list[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
+        root, inputs = to_path(self.root), self.inputs.read()
+        _check_published(entries)
+        added = sums.add_up(chain.from_iterable(totals))
+        tallies = {total["kind"]: Tally.from_json(total["tally"]) for total in added}
+        tallies = {kind: tallies[kind] for kind in in_order(tallies)}
+        files = [file for entry in entries for file in entry["files"] if not file["name"].startswith(facts.FILES)]
+        files += self._count_missing(tallies.get("wikipedia", Tally("")), entries)
         counted = [tally for tally in tallies.values() if tally.entered]
-        self._check_share(counted, reports)
+        self._check_share(counted, sum(total["lost"] for total in added), inputs, files)
         files = put_in_place(root, files)
         made = manifest.make(
             "documents",
             config=self.config.identity(),
-            inputs=_with_digests(self.inputs, reports),
-            sources=_sources(reports),
+            inputs=_with_digests(inputs, entries),
+            sources=_sources(added),
             shards=[file for file in files if file["name"].startswith("data/")],
             tallies=counted,
             rejects=[file for file in files if file["name"].startswith("rejects/")],
             drops=[file for file in files if file["name"].startswith("dropped/")],
             packages=packages(self.config),
-            dropped_templates=_dropped_templates(reports),
-            formulas=_formulas(reports),
+            dropped_templates=_dropped_templates(added),
+            formulas=_formulas(added),
         )
         manifest.check_rows(made, sum(tally.left for tally in counted))
         manifest.write(root, made, card.write(made))
 
-    def _count_missing(self, tally: Tally, indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _count_missing(self, tally: Tally, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
         root, name = to_path(self.root), "rejects/missing-pages.jsonl"
-        rejects = missing.find(indexes, reports)
+        rejects = missing.find(entries)
         for reject in rejects:
             tally.entered += reject["pages"]
             tally.rejected[missing.REASON] += reject["pages"]
@@ -82,18 +86,17 @@ class CorpusCommit:
             return []
         return [write_list(root, name, rejects)]
 
-    def _check_share(self, tallies: list[Tally], reports: list[dict[str, Any]]) -> None:
-        lost = sum(report["lost"] for report in reports)
+    def _check_share(self, tallies: list[Tally], lost: int, inputs: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
-        reasons = _most(tally.rejected for tally in tallies) + self._example(reports)
+        reasons = _most(tally.rejected for tally in tallies) + self._example(files)
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons}), more than `max_rejects` {self.config.max_rejects} "
                 f"allows: look at {self.root}/rejects, mend the input and run again with `overwrite`, or run the same command "
                 "again with a larger `max_rejects`"
             )
-        size = sum(entry["bytes"] for entry in self.inputs)
+        size = sum(entry["bytes"] for entry in inputs)
         if lost > self.config.max_rejects * size:
             raise TooManyRejectsError(
                 f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons}), a larger share than "
@@ -101,15 +104,15 @@ class CorpusCommit:
                 "take what there is with a larger `max_rejects`"
             )
         if not left:
-            reasons = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(reports)
+            reasons = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(files)
             raise EmptyResultError(
                 f"none of {entered} records gave a document ({reasons or 'it is empty'}): check the input, and the "
                 "options that drop documents"
             )
 
-    def _example(self, reports: list[dict[str, Any]]) -> str:
+    def _example(self, files: list[dict[str, Any]]) -> str:
         """Show the first reject: what a column or file lacks is the same for all, as a rule."""
-        names = [f["name"] for report in reports for f in report["files"] if "rejects/" in f["name"] and f["rows"]]
+        names = [file["name"] for file in files if "rejects/" in file["name"] and file["rows"]]
         if not names:
             return ""
         with open_file(to_path(self.root) / names[0]) as file:
@@ -117,24 +120,20 @@ class CorpusCommit:
         return f"; the first: {first['where']}" if first.get("where") else ""
 
 
-def _dropped_templates(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Add up the calls of templates that gave no words; a name counts in the tasks where it is among the most frequent."""
-    counts: Counter[str] = Counter()
-    for report in reports:
-        counts.update(dict(report["templates"]["names"]))
-    return {"calls": sum(report["templates"]["calls"] for report in reports), "most_frequent": most_frequent(counts, _NAMES)}
+def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count."""
+    counts = Counter(sums.counts(dict(total["templates"]["names"]) for total in totals))
+    return {"calls": sum(total["templates"]["calls"] for total in totals), "most_frequent": most_frequent(counts, _NAMES)}
 
 
-def _formulas(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Add up formulas by tag or template, and the sentences that went with those that were not written."""
-    counts: Counter[str] = Counter()
-    for report in reports:
-        counts.update(report["formulas"])
-    sums: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "dropped_sentences": counts.pop("sentences", 0)}
+def _formulas(totals: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return formulas by tag or template, and the sentences that went with those that were not written."""
+    counts = sums.counts(total["formulas"] for total in totals)
+    found: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "dropped_sentences": counts.pop("sentences", 0)}
     for key, count in sorted(counts.items()):
         what, _, name = key.partition(" ")
-        sums[what][name] = count
-    return sums
+        found[what][name] = count
+    return found
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:
@@ -142,49 +141,38 @@ def _most(counters: Iterable[Counter[str]]) -> str:
     return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
 
 
-def _sources(reports: list[dict[str, Any]]) -> dict[str, Any]:
+def _sources(totals: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what each source has given: documents and text, also by language, and what was taken out of it."""
-    totals: dict[str, Counter[str]] = {}
-    marks: dict[str, Counter[str]] = defaultdict(Counter)
-    amounts: dict[str, Amounts] = defaultdict(Amounts)
-    for report in reports:
-        own = totals.setdefault(report["kind"], Counter())
-        own.update(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
-        amounts[report["kind"]].merge(report["amounts"])
-        marks[report["kind"]].update(report["marks"])
-        if report.get("removed_words"):
-            own.update(removed_words=report["removed_words"])
-        if "trimmed" in report:
-            own.update(dict(zip(("trimmed_documents", "removed_paragraphs"), report["trimmed"], strict=True)))
-    total = sum(own["text_bytes"] for own in totals.values())
-    sums: dict[str, Any] = {}
-    for kind, own in totals.items():
-        languages = amounts[kind].to_json()
+    text_bytes = sum(total["given"]["text_bytes"] for total in totals)
+    found: dict[str, Any] = {}
+    for total in totals:
+        own, languages = total["given"], total["amounts"]
         counts = {what: sum(each[what] for each in languages.values()) for what in ("words", "characters")}
-        sums[kind] = {**own, **counts, "share": own["text_bytes"] / max(1, total), "languages": languages}
-        if marks[kind]:
-            sums[kind]["dropped_marks"] = dict(sorted(marks[kind].items()))
-    return sums
+        found[total["kind"]] = {**own, **counts, "share": own["text_bytes"] / max(1, text_bytes), "languages": languages}
+        if total["marks"]:
+            found[total["kind"]]["dropped_marks"] = dict(sorted(total["marks"].items()))
+    return found
 
 
-def _check_published(reports: list[dict[str, Any]]) -> None:
+def _check_published(entries: Iterable[dict[str, Any]]) -> None:
     """Raise VerificationError where a part was read whose bytes are not those whose published checksum was found right."""
-    read = {
-        (part["name"], part["start"], part["end"]): part["sha256"]
-        for report in reports
-        if report["kind"] == "wikipedia"
-        for part in report["inputs"]
+    found = {
+        (part["name"], part["start"], part["end"]): (part["sha256"], part["path"], entry["checksum"].partition(":")[0])
+        for entry in entries
+        if entry["kind"] == CHECKSUM
+        for part in entry["inputs"]
     }
-    for report in reports:
-        for part in report["inputs"] if report["kind"] == CHECKSUM else ():
-            if read[part["name"], part["start"], part["end"]] != part["sha256"]:
+    for entry in entries if found else ():
+        for part in entry["inputs"] if entry["kind"] == "wikipedia" else ():
+            sha256, path, algorithm = found.get((part["name"], part["start"], part["end"]), (part["sha256"], "", ""))
+            if sha256 != part["sha256"]:
                 raise VerificationError(
-                    f"{part['path']} has changed during this run: bytes {part['start']}-{part['end']} are not those whose "
-                    f"{report['checksum'].partition(':')[0]} was found right: fetch it again, then start again with `overwrite`"
+                    f"{path} has changed during this run: bytes {part['start']}-{part['end']} are not those whose {algorithm} "
+                    "was found right: fetch it again, then start again with `overwrite`"
                 )
 
 
-def _with_digests(entries: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add each file's SHA-256; of a file read in parts, that of its parts' digests, in order, as text; of a trial none."""
     digests_by_file = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
     for report in reports:

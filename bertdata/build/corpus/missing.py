@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import VerificationError
 from ...sources.dumps import LOSSES
+from .sources import INDEX
 
-__all__ = ["REASON", "find"]
+__all__ = ["REASON", "find", "pages_in"]
 
 REASON = "missing-page"
 
 
-def find(indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a reject for each dump that lacks pages of its index; it tells how many `pages`.
 
-    `indexes` are the reports of tasks that read an index, `reports` those of tasks that read dumps.
+    `entries` are what is kept of the reports of tasks that read dumps, and of those that read their indexes.
     Raise VerificationError for an index that can't be of this dump: it names too few pages, or other streams.
     """
+    indexes = [entry for entry in entries if entry["kind"] == INDEX]
+    pages, lost = Counter[str](), Counter[str]()
+    for entry in entries if indexes else ():
+        if entry["kind"] == "wikipedia":
+            pages[entry["inputs"][0]["name"]] += entry["pages"]
+            lost[entry["inputs"][0]["name"]] += entry["lost"]
     rejects: list[dict[str, Any]] = []
-    for report in indexes:
-        name, index = report["name"], report["index"]
-        of_file = [each for each in reports if each["kind"] == "wikipedia" and each["inputs"][0]["name"] == name]
-        seen = sum(_pages(each["tally"]) for each in of_file)
-        damaged = any(each["lost"] for each in of_file)
+    for entry in indexes:
+        name, index = entry["name"], entry["index"]
+        seen, damaged = pages[name], lost[name] > 0
         if seen > index["pages"] or (index["astray"] and not damaged):
             wrong = f"{index['astray']} of them in streams that are not there" if index["astray"] else f"the dump has {seen}"
             raise VerificationError(
@@ -37,7 +44,7 @@ def find(indexes: list[dict[str, Any]], reports: list[dict[str, Any]]) -> list[d
     return rejects
 
 
-def _pages(tally: dict[str, Any]) -> int:
+def pages_in(tally: dict[str, Any]) -> int:
     """Count the pages among what a task read."""
     entered: int = tally["in"]
     losses: int = sum(count for reason, count in tally["rejected"].items() if reason in LOSSES)

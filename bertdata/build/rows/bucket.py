@@ -13,11 +13,12 @@ import numpy as np
 from ... import keys, rows
 from ...config import PairsConfig
 from ...dataset import shards
+from ...dataset.handed import Handed
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
 from ...records import Report
-from ...tokens.vocab import Vocabulary
+from ...tokens import vocab
 from .buckets import Layout, Ref, Tokens, gather
 from .static_masks import mask_rows
 
@@ -35,13 +36,14 @@ class Output(NamedTuple):
 class BuildBucket:
     """Build a bucket's pairs, once for each output."""
 
-    vocabulary: Vocabulary
+    vocabulary: Handed
     outputs: list[Output]
     layout: Layout
+    merged: bool = False
 
     def __call__(self, group: tuple[int, Iterable[Ref | Tokens]]) -> Report:
         number, members = group
-        documents = list(gather(self.outputs[0].root, members))
+        documents = list(gather(self.outputs[0].root, members, self.merged))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()
@@ -53,12 +55,13 @@ class BuildBucket:
         bodies = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, self.vocabulary, bucket, *self.layout.split_of(number))
+            work = _Build(output, vocab.of_run(self.vocabulary), bucket, *self.layout.split_of(number))
             bodies.append(perform(to_path(output.root), "pairs", number, task, work))
         return Report(number, json.dumps(bodies))
 
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
-        dtype = np.uint16 if len(self.vocabulary.pieces) <= 1 << 16 else np.uint32
+        vocabulary = vocab.of_run(self.vocabulary)
+        dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
         tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
         lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
         starts = np.cumsum(lengths) - lengths
@@ -66,7 +69,7 @@ class BuildBucket:
         counts = [len(d.ends) // 8 for d in documents]
         zero = np.zeros(1, np.int64)
         words = b"".join(d.continues for d in documents)
-        continues = np.frombuffer(words, bool) if words else self.vocabulary.continues()[tokens]
+        continues = np.frombuffer(words, bool) if words else vocabulary.continues()[tokens]
         sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
         return rows.Bucket(tokens, continues, sentences, starts, [d.id for d in documents])
 
@@ -76,7 +79,7 @@ class _Build:
     """Build one output's rows of a bucket, and write their shard."""
 
     output: Output
-    vocabulary: Vocabulary
+    vocabulary: vocab.Vocabulary
     bucket: rows.Bucket
     split: str
     number: int
@@ -127,7 +130,7 @@ class _Build:
         return columns
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
-        """Count rows, and of the documents what the rows don't tell."""
+        """Count rows, and of the documents their number, repeated ids, tokens, and how many of these are [UNK]."""
         documents, unk = self.bucket.ids, self.vocabulary.pieces.index("[UNK]")
         return {
             **rows.statistics(built),

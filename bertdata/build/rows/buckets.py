@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ import pyarrow as pa
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
+from ...dataset.handed import Handed
 from ...dataset.run import STATE
-from ...errors import VerificationError
 from ...io.files import to_path
 from ...records import Report, Task
 from ...tokens import vocab
@@ -28,11 +28,11 @@ from ...tokens.chinese import WordEncoder
 from ...tokens.encoder import Encoder
 from ..documents import Reader
 
-__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count"]
+__all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
 
-# A bucket's documents in a spill file: the task that wrote it, the record batch (-1: none), and its rows.  There may be millions,
-# which the local runner holds in memory: a plain tuple of numbers takes 130 bytes, a named one with a path five times that.
-Ref = tuple[int, int, int]
+# A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
+# millions, which the local runner holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
+Ref = tuple[int, int, int, int]
 
 
 def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
@@ -97,18 +97,20 @@ class Tokenize:
     """Tokenize a batch of documents, and write them to a spill file by bucket."""
 
     root: str
-    vocabulary: vocab.Vocabulary
+    vocabulary: Handed
     reader: Reader
     layout: Layout
     chinese_words: str = "none"
+    group: Callable[[int], int] = int  # of a bucket: what its documents are written under
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary.tokenizer(), len(self.vocabulary.pieces))
+        vocabulary = vocab.of_run(self.vocabulary)
+        return Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
 
     @cached_property
     def _word_encoder(self) -> WordEncoder:
-        return WordEncoder(self._encoder, self.vocabulary)
+        return WordEncoder(self._encoder, vocab.of_run(self.vocabulary))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.endswith("_encoder")}
@@ -136,19 +138,20 @@ class Tokenize:
     def __call__(self, task: Task) -> dict[str, Any]:
         by_bucket: dict[int, list[Tokens]] = {}
         for bucket, document in self.documents(task):
+            bucket = self.group(bucket)
             by_bucket.setdefault(bucket, [])
             if document.row >= 0:
                 by_bucket[bucket].append(document)
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-        name = _name(task.number)
-        batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
-        file = shards.write(to_path(self.root), name, _SPILL, batches, "arrow-file")
-        batch_of = {bucket: index for index, bucket in enumerate(full)}
-        spills = [[bucket, batch_of.get(bucket, -1), len(by_bucket[bucket])] for bucket in sorted(by_bucket)]
+        name = spill_name(task.number)
+        batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], SPILL) for bucket in full)
+        file, pieces = shards.write_pieces(to_path(self.root), name, batches)
+        piece_of = dict(zip(full, pieces, strict=True))
+        spills = [[bucket, *piece_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]
         return {"files": [file], "spills": spills}
 
 
-_SPILL = pa.schema(
+SPILL = pa.schema(
     [
         ("id", pa.string()),
         ("tokens", pa.binary()),
@@ -160,19 +163,21 @@ _SPILL = pa.schema(
 )
 
 
-def _name(task: int) -> str:
-    return f"{STATE}/work/tokens-{task:05d}.arrow"
+def spill_name(number: int, merged: bool = False) -> str:
+    """Name the spill file of a task, or a merged one."""
+    return f"{STATE}/work/{'merged' if merged else 'tokens'}-{number:05d}.arrow"
 
 
 def references(report: Report) -> Iterator[tuple[int, Ref]]:
     """Turn what `Tokenize` reported into a reference for each bucket that the task has documents for; the first task has all."""
-    for bucket, batch, rows in json.loads(report.body)["spills"]:
-        yield bucket, (report.number, batch, rows)
+    for bucket, start, length, digest in json.loads(report.body)["spills"]:
+        yield bucket, (report.number, start, length, digest)
 
 
-def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
-    """Read a bucket's documents, each once: an engine may deliver a reference twice."""
-    seen: set[Any] = set()
+def gather(root: str, members: Iterable[Ref | Tokens], merged: bool = False) -> Iterator[Tokens]:
+    """Read a bucket's documents, each once, from spill files or merged ones: an engine may deliver a reference twice."""
+    seen: set[tuple[int, int]] = set()
+    refs: list[Ref] = []
     for member in members:
         source = (member.task, member.row) if isinstance(member, Tokens) else member[:2]
         if source in seen or source[1] < 0:
@@ -180,12 +185,11 @@ def gather(root: str, members: Iterable[Ref | Tokens]) -> Iterator[Tokens]:
         seen.add(source)
         if isinstance(member, Tokens):
             yield member
-            continue
-        task, index, expected = member
-        path, rows = to_path(root) / _name(task), 0
-        for batch in shards.read_batches(path, "arrow-file", index, index + 1):
-            columns = [column.to_pylist() for column in batch.columns]
-            yield from (Tokens(*values) for values in zip(*columns, strict=True))
-            rows += batch.num_rows
-        if rows != expected:
-            raise VerificationError(f"{path} holds {rows} of {expected} documents: run the same command again")
+        else:
+            refs.append(member)
+    directory = to_path(root)
+    for batch in shards.read_pieces(
+        SPILL, ((directory / spill_name(task, merged), shards.Piece(*piece)) for task, *piece in refs)
+    ):
+        columns = [column.to_pylist() for column in batch.columns]
+        yield from (Tokens(*values) for values in zip(*columns, strict=True))

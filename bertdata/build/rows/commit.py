@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
+from ...dataset.handed import Handed
 from ...errors import EmptyResultError, VerificationError
 from ...io.files import file_entry, to_path
 from ...report import card
@@ -25,7 +28,7 @@ __all__ = ["PairsCommit", "describe"]
 class PairsCommit:
     """Check that the counts add up, and write each output's vocabulary, data card and, last, manifest."""
 
-    vocabulary: vocab.Vocabulary
+    vocabulary: Handed
     outputs: list[Output]
     source: Reader
     documents: int
@@ -34,56 +37,66 @@ class PairsCommit:
         """Return the directories of the pairs."""
         return [to_path(output.root) for output in self.outputs]
 
-    def __call__(self, reports: list[list[dict[str, Any]]]) -> None:
-        for number, output in enumerate(self.outputs):
-            self._commit(output, [report[number] for report in reports])
+    def add_up(self, reports: list[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
+        """Return, for each output, the sum of the reports of each split; and the files of each bucket, by output."""
+        files = [[output["files"] for output in report] for report in reports]
+        return [_add_up(own) for own in zip(*reports, strict=True)], files
 
-    def _commit(self, output: Output, reports: list[dict[str, Any]]) -> None:
+    def __call__(self, sums: list[list[list[dict[str, Any]]]], entries: Iterable[list[list[dict[str, Any]]]]) -> None:
+        for number, output in enumerate(self.outputs):
+            total = _add_up(chain.from_iterable(own[number] for own in sums))
+            self._commit(output, total, [file for files in entries for file in files[number]])
+
+    def _commit(self, output: Output, total: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
         root, config = to_path(output.root), output.config
-        splits = {split: [r for r in reports if r["split"] == split] for split in dict.fromkeys(r["split"] for r in reports)}
-        counts = {split: _add_up(own) for split, own in splits.items()}
+        counts = {own["split"]: Counter(own["statistics"]) for own in total}
         entered = sum(count["documents"] for count in counts.values())
         if entered != self.documents:
             raise VerificationError(f"of {self.documents} documents in the corpus {entered} came to their buckets")
-        tallies = [tally for split, own in splits.items() for tally in _merge(split, own)]
+        tallies = [Tally.from_json(tally) for own in total for tally in _named(own)]
         for split, count in counts.items():
             if not count["rows"]:
                 raise EmptyResultError(_why_empty(split, tallies))
-        names = vocab.write(root, self.vocabulary)
+        vocabulary = vocab.of_run(self.vocabulary)
+        names = vocab.write(root, vocabulary)
         made = manifest.make(
             "pairs",
             config=config.identity(),
             inputs=self.source.inputs(),
-            shards=[file for report in reports for file in report["files"]],
+            shards=files,
             tallies=tallies,
             packages=config.packages,
             files=[file_entry(root, name) for name in names],
-            vocab_size=len(self.vocabulary.pieces),
+            vocab_size=len(vocabulary.pieces),
             statistics=describe(sum(counts.values(), Counter[str]()), config),
-            splits={s: {"shards": len(splits[s]), **describe(count, config)} for s, count in counts.items()},
+            splits={own["split"]: {"shards": own["buckets"], **describe(counts[own["split"]], config)} for own in total},
         )
-        total: Counter[str] = sum(counts.values(), Counter())
-        manifest.check_rows(made, total["rows"])
+        in_all = sum(counts.values(), Counter[str]())
+        manifest.check_rows(made, in_all["rows"])
         chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
-        if chunks != (held := total["parts" if config.pack else "rows"]):
+        if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         manifest.write(root, made, card.write(made))
 
 
-def _add_up(reports: list[dict[str, Any]]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for report in reports:
-        counts.update(report["statistics"])
-    return counts
-
-
-def _merge(split: str, reports: list[dict[str, Any]]) -> list[Tally]:
-    """Add up the counts of a split; those of ``validation`` say so in their names."""
-    merged = [Tally(t["stage"] if split == "train" else f"{split} {t['stage']}") for t in reports[0]["tallies"]]
-    for report in reports:
-        for tally, more in zip(merged, report["tallies"], strict=True):
+def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add up what buckets have reported of an output, or sums of it: a sum for each split, in the order in which they come."""
+    totals: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        tallies = [Tally(tally["stage"]) for tally in part["tallies"]]
+        new = {"split": part["split"], "buckets": 0, "statistics": Counter(), "tallies": tallies}
+        total = totals.setdefault(part["split"], new)
+        total["buckets"] += part.get("buckets", 1)
+        total["statistics"].update(part["statistics"])
+        for tally, more in zip(total["tallies"], part["tallies"], strict=True):
             tally.merge(Tally.from_json(more))
-    return merged
+    return [{**total, "tallies": [tally.to_json() for tally in total["tallies"]]} for total in totals.values()]
+
+
+def _named(total: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the counts of a split; those of ``validation`` say so in their names."""
+    prefix = "" if total["split"] == "train" else f"{total['split']} "
+    return [{**tally, "stage": f"{prefix}{tally['stage']}"} for tally in total["tallies"]]
 
 
 def _why_empty(split: str, tallies: list[Tally]) -> str:

@@ -18,13 +18,14 @@ from ..amounts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 
-__all__ = ["Facts", "Needs", "look_up", "read", "signatures"]
+__all__ = ["FILES", "Facts", "Needs", "look_up", "read", "signatures"]
 
+FILES = f"{STATE}/work/facts-"  # what the names of their files begin with
 ROWS = 1024  # of a record batch; the last one may have fewer
 
 
 class Needs(NamedTuple):
-    """What facts tell beside id, age, bytes of text and fingerprint: a signature, the fingerprints of long paragraphs, words."""
+    """Which facts are gathered beside id, age, size and fingerprint: signatures, fingerprints of long paragraphs, words."""
 
     signature: bool
     paragraphs: bool
@@ -88,7 +89,7 @@ def _signer() -> Signer:
 
 
 def _joined(sentences: list[str]) -> str:
-    """Join sentences that are as they are compared: so is the text, for no word and no rule of case goes beyond a sentence."""
+    """Join normalized sentences, which gives the normalized text: no word and no rule of case spans two sentences."""
     return " ".join(filter(None, sentences))
 
 
@@ -104,7 +105,7 @@ def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
 
 
 def _name(task: int) -> str:
-    return f"{STATE}/work/facts-{task:05d}.arrow"
+    return f"{FILES}{task:05d}.arrow"
 
 
 def read(root: Path, task: int) -> Iterator[pa.RecordBatch]:

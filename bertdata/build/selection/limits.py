@@ -28,22 +28,22 @@ def limited(items: Items, limit: int, tasks: list[int]) -> Items:
         before = 0
         for task, claims, words in items():
             chosen = end.admits(claims.high, before) if task in own else np.ones(len(words), bool)
-            before += int(np.count_nonzero(claims.high == np.uint64(end.key))) if task in own else 0
+            before += end.equals(claims.high) if task in own else 0
             yield task, claims, words, chosen
 
-    used, key, place = 0, 1 << 64, (-1, -1)
+    used, key, cut_at = 0, 1 << 64, (-1, -1)
     for task, claims, words, chosen in admitted():
         used += int(words[chosen].sum()) if task in own else 0
         out = np.flatnonzero(~chosen & (words > 0))
         if len(out) and int(claims.high[out].min()) < key:
             first = out[int(np.argmin(claims.high[out]))]
-            key, place = int(claims.high[first]), (task, int(claims.row[first]))
+            key, cut_at = int(claims.high[first]), (task, int(claims.row[first]))
 
     def cut() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
         for task, claims, words, chosen in admitted():
             kept = np.where(chosen, words, 0)
-            if task == place[0]:
-                kept[claims.row == place[1]] = limit - used
+            if task == cut_at[0]:
+                kept[claims.row == cut_at[1]] = limit - used
             yield task, claims, kept
 
     return cut

@@ -19,7 +19,7 @@ __all__ = ["lose", "lose_later", "record", "split_address"]
 
 
 def split_address(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Part addresses of documents into tasks and rows."""
+    """Split addresses of documents into tasks and rows."""
     return (at >> np.uint64(32)).astype(np.uint32), (at & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 

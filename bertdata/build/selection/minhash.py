@@ -49,7 +49,7 @@ class _Hashes(dict[str, bytes]):
 
 
 class _Runs(dict[str, bytes]):
-    """The hashes of the words in what stands between two spaces: most often it is one word, and has been seen before."""
+    """A cache of the hashes of the words between two spaces: most often one word, which was seen before."""
 
     def __init__(self, hashes: _Hashes) -> None:
         super().__init__()

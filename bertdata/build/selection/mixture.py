@@ -37,6 +37,14 @@ class Cut(NamedTuple):
         same = keys == np.uint64(self.key)
         return np.asarray((keys < np.uint64(self.key)) | (same & (np.cumsum(same) + before <= self.equal)))
 
+    def equals(self, keys: Keys) -> int:
+        """Count the keys that equal the cut's, of which a number is chosen, over all tasks: `before` of those that follow.
+
+        >>> Cut(7, 1).equals(np.array([3, 7, 7, 9], np.uint64)), ALL.equals(np.array([3], np.uint64))
+        (2, 0)
+        """
+        return int(np.count_nonzero(keys == np.uint64(self.key))) if self.key < 1 << 64 else 0
+
 
 ALL = Cut(1 << 64, 0)
 

@@ -202,10 +202,10 @@ def _first_words(document: Document, words: int) -> Document:
     for sentence in document.sentences:
         if words <= 0:
             break
-        pieces = sentence.split(None, words)
-        whole = len(pieces) <= words
-        sentences.append(sentence if whole else sentence[: len(sentence) - len(pieces[-1])].rstrip())
-        words -= len(pieces) if whole else words
+        split = sentence.split(None, words)
+        whole = len(split) <= words
+        sentences.append(sentence if whole else sentence[: len(sentence) - len(split[-1])].rstrip())
+        words -= len(split) if whole else words
     return document._replace(
         sentences=sentences, paragraph_starts=[start for start in document.paragraph_starts if start < len(sentences)]
     )

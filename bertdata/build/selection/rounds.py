@@ -21,13 +21,13 @@ import pyarrow as pa
 
 from ...dataset import shards
 from ...dataset.run import STATE
-from ...errors import VerificationError
 from ...io.files import digest, to_path
 from .duplicates import Claims, bucket
 
 __all__ = ["LOST", "WHOLE", "BucketClaims", "Decide", "Losses", "MergeLosses", "Rule", "WriteClaims", "bucket_count"]
 
-Ref = tuple[int, int, int]  # a task or bucket, the record batch in its file (-1: none), and its rows
+Ref = tuple[int, int, int, int]  # a task or bucket, where its record batch begins in its file (-1: none), bytes and digest
+NONE = (-1, 0, 0)
 WHOLE = (1 << 32) - 1  # as the number of a paragraph: the whole document
 CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted
 DOCUMENT = 4096  # bytes of plain input per document, by which the number of buckets is estimated: few wikis have less
@@ -100,6 +100,13 @@ def _name(round: str, what: str, number: int) -> str:
     return f"{STATE}/work/{round}-{what}-{number:05d}.arrow"
 
 
+def _read(root: str, round: str, what: str, schema: pa.Schema, refs: Iterable[Ref]) -> Iterator[pa.RecordBatch]:
+    """Read the record batches that references tell of, in their order; those without one give none."""
+    directory = to_path(root)
+    pieces = ((directory / _name(round, what, number), shards.Piece(*piece)) for number, *piece in refs if piece[0] >= 0)
+    return shards.read_pieces(schema, pieces)
+
+
 def bucket_count(rule: Rule, plain_bytes: int) -> int:
     """Return how many buckets a round has for an input of so many bytes, as if it were not compressed."""
     return max(1, min(9999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
@@ -116,19 +123,14 @@ class BucketClaims:
     @property
     def tasks(self) -> list[int]:
         """The tasks that have claims here, in order."""
-        return [task for task, batch, _ in self.refs if batch >= 0]
+        return [task for task, start, _, _ in self.refs if start >= 0]
 
     def parts(self) -> Iterator[Claims]:
         """Read the claims of each of these tasks."""
-        for task, index, rows in self.refs:
-            if index < 0:
-                continue
-            path = to_path(self.root) / _name(self.round, "claims", task)
-            for batch in shards.read_batches(path, "arrow-file", index, index + 1):
-                if batch.num_rows != rows:
-                    raise VerificationError(f"{path} holds {batch.num_rows} of {rows} claims: run the same command again")
-                high, low, row, part = (column.to_numpy() for column in batch.columns)
-                yield Claims(high, low, np.full(rows, task, np.uint32), row, part)
+        batches = _read(self.root, self.round, "claims", _CLAIMS, self.refs)
+        for task, batch in zip(self.tasks, batches, strict=True):
+            high, low, row, part = (column.to_numpy() for column in batch.columns)
+            yield Claims(high, low, np.full(len(row), task, np.uint32), row, part)
 
     def all(self) -> Claims:
         """Read all claims, sorted by hash."""
@@ -150,7 +152,7 @@ class WriteClaims:
     shards: int
 
     def __call__(self, task: int) -> Iterator[tuple[int, Ref]]:
-        yield task % self.buckets, (task, -1, 0)
+        yield task % self.buckets, (task, *NONE)
         if task >= self.shards:  # it has checked a file
             return
         claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
@@ -158,9 +160,9 @@ class WriteClaims:
         order = np.argsort(of, kind="stable")
         own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
         batches = (_batch(claims.take(chosen)) for chosen in own)
-        shards.write(to_path(self.root), _name(self.rule.name, "claims", task), _CLAIMS, batches, "arrow-file")
-        for index, chosen in enumerate(own):
-            yield int(of[chosen[0]]), (task, index, len(chosen))
+        _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "claims", task), batches)
+        for chosen, piece in zip(own, pieces, strict=True):
+            yield int(of[chosen[0]]), (task, *piece)
 
 
 def _batch(claims: Claims) -> pa.RecordBatch:
@@ -177,19 +179,19 @@ class Decide:
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))  # an engine may deliver a reference twice
-        losing: list[tuple[int, int]] = []
+        losing: list[int] = []
 
         def batches() -> Iterator[pa.RecordBatch]:
             for task, batch in self.rule.decide(BucketClaims(self.root, self.rule.name, refs)):
-                losing.append((task, batch.num_rows))
+                losing.append(task)
                 yield batch
 
-        shards.write(to_path(self.root), _name(self.rule.name, "lost", number), LOST, batches(), "arrow-file")
-        for task, batch, _ in refs:
-            if batch < 0:
-                yield task, (number, -1, 0)
-        for index, (task, rows) in enumerate(losing):
-            yield task, (number, index, rows)
+        _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "lost", number), batches())
+        for task, start, _, _ in refs:
+            if start < 0:
+                yield task, (number, *NONE)
+        for task, piece in zip(losing, pieces, strict=True):
+            yield task, (number, *piece)
 
 
 @dataclass(frozen=True)
@@ -205,13 +207,7 @@ class MergeLosses:
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> int:
         task, members = group
-        lost: list[pa.RecordBatch] = []
-        for number, index, rows in sorted(set(members)):
-            if index >= 0:
-                path = to_path(self.root) / _name(self.round, "lost", number)
-                lost += shards.read_batches(path, "arrow-file", index, index + 1)
-                if lost[-1].num_rows != rows:
-                    raise VerificationError(f"{path} holds {lost[-1].num_rows} of {rows} rows: run the same command again")
+        lost = list(_read(self.root, self.round, "lost", LOST, sorted(set(members))))
         batches: list[pa.RecordBatch] = []
         if lost:
             table = pa.Table.from_batches(lost)

@@ -25,6 +25,7 @@ from ...config import ChoiceConfig
 from ...io.files import to_path
 from . import facts, minhash, mixture
 from .duplicates import Claims, fingerprint, first_of_each
+from .kinds import Kinds
 from .limits import Items, limited
 from .losing import lose, lose_later, record, split_address
 from .rounds import WHOLE, BucketClaims, Losses, Rule
@@ -37,10 +38,10 @@ LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of 
 _PAIRS = 1 << 16  # of documents whose signatures are compared at a time
 
 
-def make(config: ChoiceConfig, root: str, kinds: tuple[str, ...]) -> list[Rule]:
-    """Return the rules of a run; `kinds` are the sources of its tasks, in order, those apart that check files."""
+def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
+    """Return the rules of a run; `kinds` are the sources of its tasks, without those that check files."""
     rules: list[Rule] = []
-    if "wikipedia" in kinds:
+    if "wikipedia" in kinds.names:
         rules.append(_Repeated(root, kinds))
     if config.dedup != "none":
         rules.append(_Same(root))
@@ -65,14 +66,14 @@ class _Repeated:
     """Of the copies of a page, which have one id, the newest is kept; of equally new ones the first."""
 
     root: str
-    kinds: tuple[str, ...]
+    kinds: Kinds
     name = "ids"
     per_document = 1.0
 
     def claims(self, task: int, losses: Losses) -> Claims:
         """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
         hashes, age = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)]
-        for batch in facts.read(to_path(self.root), task) if self.kinds[task] == "wikipedia" else ():
+        for batch in facts.read(to_path(self.root), task) if self.kinds.kind(task) == "wikipedia" else ():
             hashes.append(np.array([fingerprint(id) for id in batch.column("id").to_pylist()], np.uint64).reshape(-1, 2))
             age.append(WHOLE - batch.column("as_of").to_numpy())
         rows = np.flatnonzero(losses.left(sum(map(len, age)))).astype(np.uint32)
@@ -193,7 +194,7 @@ class _Selection:
     seed: int
     shares: tuple[tuple[str, float], ...]
     sample: int
-    kinds: tuple[str, ...]
+    kinds: Kinds
     name = "selection"
     per_document = 0.0
 
@@ -214,19 +215,16 @@ class _Selection:
         for task, (claims, scaled, own) in zip(received.tasks, self._kept(received, cuts), strict=True):
             chosen = own.copy()
             chosen[own] = last.admits(scaled[own], before)
-            # Keys that equal the cut's are admitted up to a number, over all tasks: count those of the tasks before.
-            before += int(np.count_nonzero(scaled[own] == np.uint64(last.key))) if last.key < 1 << 64 else 0
+            before += last.equals(scaled[own])
             if not chosen.all():
-                row, reason = claims.row[~chosen], np.where(own[~chosen], _SAMPLE, _MIXTURE).astype(np.uint8)
-                zeros, whole = np.zeros(len(row), np.uint32), np.full(len(row), WHOLE, np.uint32)
-                yield task, record(row, whole, reason, zeros, zeros, pa.array([""] * len(row)))
+                yield task, _out(claims.row[~chosen], WHOLE, np.where(own[~chosen], _SAMPLE, _MIXTURE))
 
     def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
         if not self.shares:
             return {}
         sizes: dict[str, int] = {}
         for task, claims in zip(received.tasks, received.parts(), strict=True):
-            sizes[self.kinds[task]] = sizes.get(self.kinds[task], 0) + int(claims.low.sum())
+            sizes[self.kinds.kind(task)] = sizes.get(self.kinds.kind(task), 0) + int(claims.low.sum())
         return {
             source: mixture.cut(lambda source=source: self._of(source, received), target)  # type: ignore[misc]
             for source, target in mixture.targets(dict(self.shares), sizes).items()
@@ -234,18 +232,17 @@ class _Selection:
 
     def _of(self, source: str, received: BucketClaims) -> Iterator[tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]]:
         for task, claims in zip(received.tasks, received.parts(), strict=True):
-            if self.kinds[task] == source:
+            if self.kinds.kind(task) == source:
                 yield claims.high, claims.low.astype(np.int64)
 
     def _kept(self, received: BucketClaims, cuts: dict[str, mixture.Cut]) -> Iterator[tuple[Claims, Any, npt.NDArray[np.bool_]]]:
         """Yield each task's claims, keys that compare between sources, and which claims the mixture keeps."""
         before: dict[str, int] = {}
         for task, claims in zip(received.tasks, received.parts(), strict=True):
-            source = self.kinds[task]
+            source = self.kinds.kind(task)
             cut = cuts.get(source, mixture.ALL)
             yield claims, mixture.scaled(claims.high, cut), cut.admits(claims.high, before.get(source, 0))
-            if cut.key < 1 << 64:
-                before[source] = before.get(source, 0) + int(np.count_nonzero(claims.high == np.uint64(cut.key)))
+            before[source] = before.get(source, 0) + cut.equals(claims.high)
 
 
 @dataclass(frozen=True)
@@ -258,7 +255,7 @@ class _Words:
     root: str
     seed: int
     limits: tuple[tuple[str, int], ...]
-    kinds: tuple[str, ...]
+    kinds: Kinds
     name = "words"
     per_document = 0.0
 
@@ -267,7 +264,7 @@ class _Words:
         return _drawn(self.root, self.seed, task, losses, "words")
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Lose documents whole, or with a number of words as their part: they are cut to so many."""
+        """Yield documents that are lost whole, or whose `part` is the number of words that they are cut to."""
 
         def items() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
             for task, claims in zip(received.tasks, received.parts(), strict=True):
@@ -275,13 +272,18 @@ class _Words:
 
         left: Items = items
         for source, limit in self.limits:
-            left = limited(left, limit, [task for task, kind in enumerate(self.kinds) if source in ("", kind)])
+            left = limited(left, limit, self.kinds.tasks(source))
         for task, claims, words in left():
             lost = words < claims.low.astype(np.int64)
             if lost.any():
-                part = np.where(words[lost] > 0, words[lost], WHOLE).astype(np.uint32)
-                zeros, reason = np.zeros(len(part), np.uint32), np.full(len(part), _WORDS, np.uint8)
-                yield task, record(claims.row[lost], part, reason, zeros, zeros, pa.array([""] * len(part)))
+                yield task, _out(claims.row[lost], np.where(words[lost] > 0, words[lost], WHOLE), _WORDS)
+
+
+def _out(row: npt.NDArray[np.uint32], part: Any, reason: Any) -> pa.RecordBatch:
+    """Make a record batch of documents that are lost for no other one; `part` and `reason` are a value each, or one for all."""
+    parts, reasons = (np.full(len(row), values, kind) for values, kind in ((part, np.uint32), (reason, np.uint8)))
+    zeros = np.zeros(len(row), np.uint32)
+    return record(row, parts, reasons, zeros, zeros, pa.array([""] * len(row)))
 
 
 def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:

@@ -42,9 +42,9 @@ def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Ar
     >>> padded(np.array([5, 6, 7]), np.array([0, 1, 3]), np.array([1, 0]), 3, 0).tolist()
     [[6, 7, 0], [5, 0, 0]]
     """
-    places = ends[rows][:, None] + np.arange(width)
-    inside = places < ends[rows + 1][:, None]
-    return np.asarray(np.where(inside, values[np.minimum(places, len(values) - 1)], fill), values.dtype)
+    indices = ends[rows][:, None] + np.arange(width)
+    inside = indices < ends[rows + 1][:, None]
+    return np.asarray(np.where(inside, values[np.minimum(indices, len(values) - 1)], fill), values.dtype)
 
 
 class _Data(NamedTuple):
@@ -196,14 +196,14 @@ class Shards:
         lengths = window.lengths_of(batches, inside)
         if lengths.max(initial=0) > width:
             raise ValueError(f"row {rows[lengths.argmax()]} has {lengths.max()} tokens, more than a width of {width}")
-        places = list(zip(batches.tolist(), inside.tolist(), strict=True))
+        addresses = list(zip(batches.tolist(), inside.tolist(), strict=True))
         found = {"attention_mask": np.arange(width) < lengths[:, None]}
         pad = self.pieces.index("[PAD]")
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                found[name] = np.array([window.batches[batch][name].values[row] for batch, row in places], np.int8)
+                found[name] = np.array([window.batches[batch][name].values[row] for batch, row in addresses], np.int8)
             elif name == "masked_lm_labels":
-                found[name] = self._lists(window, name, places, self.max_predictions, IGNORED, np.dtype(np.int32))
+                found[name] = self._lists(window, name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
             else:
                 parts = window.most_parts if self.packed else 1
                 most = {
@@ -211,7 +211,7 @@ class Shards:
                     **dict.fromkeys(("document_starts", "next_sentence_label"), parts),
                 }.get(name, width)
                 fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
-                found[name] = self._lists(window, name, places, most, fill)
+                found[name] = self._lists(window, name, addresses, most, fill)
         if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             where = ", ".join(map(str, self.paths))
             raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
@@ -221,15 +221,15 @@ class Shards:
         self,
         window: Window,
         name: str,
-        places: list[tuple[int, int]],
+        addresses: list[tuple[int, int]],
         width: int,
         fill: int,
         kind: np.dtype[Any] | None = None,
     ) -> Array:
-        """Gather a column of lists, places being (record batch, row in it): [B, width], filled up with `fill`."""
-        found = np.full((len(places), width), fill, kind or window.batches[0][name].values.dtype)
+        """Gather a column of lists, addresses being (record batch, row in it): [B, width], filled up with `fill`."""
+        found = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
         bits = name == "continues_word"  # Arrow has eight flags in a byte
-        for row, (batch, number) in zip(found, places, strict=True):
+        for row, (batch, number) in zip(found, addresses, strict=True):
             values, ends = window.batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
             if bits:

@@ -51,9 +51,9 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
     """Return the schema of rows that have these columns; ids take two bytes up to 65,536 words.
 
     ``continues_word`` tells of each token whether it goes on with the word before it.  ``masked_lm_positions`` and
-    ``masked_lm_labels`` are the masked places of a row, whose ``input_ids`` then are the masked ones, and what stood there.
+    ``masked_lm_labels`` are the masked positions of a row, whose ``input_ids`` then are the masked ones, and what stood there.
     ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.  Packed rows have
-    ``document_starts``, the places where their parts begin, and for each part a label and ids of documents.
+    ``document_starts``, the positions at which their parts begin, and for each part a label and ids of documents.
     """
     ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
 
@@ -123,7 +123,7 @@ class DocumentBatch:
 def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
     """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
 
-    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked places are flat too, [M]; where
+    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked positions are flat too, [M]; where
     those of a row end, ``masked_lm_ends`` [N + 1] tells; where the parts of a packed row end, ``part_ends`` [N + 1].
     """
     arrays = []

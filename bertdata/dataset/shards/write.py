@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,7 +22,9 @@ from ...io.storage import storage_errors
 
 __all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
 
-_AHEAD = 1 << 16  # bytes that a request to a store asks for, of a file that is read here and there
+_RANGE = 2 << 20  # bytes that a request to a store asks for
+_AHEAD = 1 << 16  # the same of a file that is read here and there
+_BODY_LENGTH = 4 + 2 * 3  # where a vtable of Message.fbs has the offset of that field, its fourth
 
 
 def name(split: str, index: int, count: int, format: str) -> str:
@@ -69,7 +72,7 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
     Raise VerificationError for a file that is missing, cut or damaged, StorageError where a disk or a store fails.
     """
     try:
-        with _source(path, format) as source:
+        with _source(path, _AHEAD if format == "arrow-file" or start else _RANGE) as source:
             if format == "parquet":
                 file = pq.ParquetFile(source)
                 for group in range(start, file.num_row_groups if end is None else end):
@@ -78,6 +81,8 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
                 reader = pa.ipc.open_file(source)
                 for index in range(start, reader.num_record_batches if end is None else end):
                     yield _sound(reader.get_batch(index))
+            elif start and end is not None:
+                yield from map(_sound, _within(source, start, end))
             else:
                 yield from map(_sound, _stream(pa.ipc.open_stream(source), path, start, end))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -99,10 +104,10 @@ def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoRetu
     raise VerificationError(f"{path} is {problem} ({error}): {advice}") from error
 
 
-def _source(path: Path, format: str) -> pa.NativeFile:
+def _source(path: Path, ahead: int) -> pa.NativeFile:
     if is_local(path):
         return pa.OSFile(str(path))  # pages of a mapped file would stay with the process
-    return pa.PythonFile(open_file(path, _AHEAD) if format == "arrow-file" else open_file(path), "r")
+    return pa.PythonFile(open_file(path, ahead), "r")
 
 
 def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
@@ -118,3 +123,32 @@ def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | Non
             yield batch
         del batch
         index += 1
+
+
+def _within(source: pa.NativeFile, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    """Read the record batches ``[start, end)`` of a stream; of those before them only their headers."""
+    schema = pa.ipc.read_schema(pa.ipc.read_message(source))
+    for _ in range(start):
+        length = _body_length(source)
+        source.seek(source.tell() + length)
+    for _ in range(start, end):
+        yield pa.ipc.read_record_batch(pa.ipc.read_message(source), schema)
+
+
+def _body_length(source: pa.NativeFile) -> int:
+    """Read the header of a message, and return how many bytes follow it: Message.fbs of Arrow's format, a flatbuffer.
+
+    Raise OSError where there is none.
+    """
+    mark, size = struct.unpack("<Ii", source.read(8).ljust(8, b"\0"))
+    header = source.read(size) if mark == 0xFFFFFFFF and size > 0 else b""
+    try:
+        (table,) = struct.unpack_from("<I", header)
+        vtable = table - struct.unpack_from("<i", header, table)[0]
+        (field,) = struct.unpack_from("<H", header, vtable + _BODY_LENGTH)
+        (length,) = struct.unpack_from("<q", header, table + field)
+    except struct.error as error:
+        raise OSError("a record batch is missing") from error
+    if not field or length < 0:
+        raise OSError("a record batch has no length")
+    return int(length)

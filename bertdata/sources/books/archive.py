@@ -52,25 +52,25 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
-def read_archive(piece: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
-    """Read the members of a piece whose names end with one of `suffixes`.
+def read_archive(part: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
+    """Read the members of a part whose names end with one of `suffixes`.
 
     Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``; other files are dropped.
     """
-    if piece.name.lower().endswith(".tar"):
-        with open_file(piece.path) as file:
-            file.seek(piece.start)
-            for found in _read(file, "r:", piece, suffixes, max_bytes):
+    if part.name.lower().endswith(".tar"):
+        with open_file(part.path) as file:
+            file.seek(part.start)
+            for found in _read(file, "r:", part, suffixes, max_bytes):
                 if isinstance(found, _Break):
-                    where = f"{piece.name}: byte {found.at}: {found.said}"
-                    yield from _refuse(piece, found.truncated, where, piece.end - found.at)
+                    where = f"{part.name}: byte {found.at}: {found.said}"
+                    yield from _refuse(part, found.truncated, where, part.end - found.at)
                 else:
                     yield found
         return
-    stream = Stream(piece.path)
+    stream = Stream(part.path)
     unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
     broken: _Break | None = None
-    for found in _read(unpacked, "r|", piece, suffixes, max_bytes):
+    for found in _read(unpacked, "r|", part, suffixes, max_bytes):
         if isinstance(found, _Break):
             broken = found
         else:
@@ -78,11 +78,11 @@ def read_archive(piece: FileRange, suffixes: tuple[str, ...], max_bytes: int) ->
     while unpacked.read(_BUFFER):  # to its end, where the packing tells whether it is whole
         pass
     if damage := stream.damage:
-        where = f"bytes {damage.start}-{damage.end} of {piece.name}: {damage.reason}"
-        yield from _refuse(piece, damage.reason == "truncated-stream", where, piece.end - damage.start)
+        where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
+        yield from _refuse(part, damage.reason == "truncated-stream", where, part.end - damage.start)
     elif broken:
         unread = max(0, stream.tell() - broken.at) / max(1, stream.tell())
-        yield from _refuse(piece, broken.truncated, f"{piece.name}: byte {broken.at}: {broken.said}", int(unread * piece.end))
+        yield from _refuse(part, broken.truncated, f"{part.name}: byte {broken.at}: {broken.said}", int(unread * part.end))
 
 
 class _Break(NamedTuple):
@@ -93,21 +93,21 @@ class _Break(NamedTuple):
     truncated: bool
 
 
-def _refuse(piece: FileRange, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
+def _refuse(part: FileRange, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
     reason = "truncated" if truncated else "damaged"
-    yield Reject(f"books:{piece.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
+    yield Reject(f"books:{part.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
 
 
 def _read(
-    file: IO[bytes], mode: str, piece: FileRange, suffixes: tuple[str, ...], max_bytes: int
+    file: IO[bytes], mode: str, part: FileRange, suffixes: tuple[str, ...], max_bytes: int
 ) -> Iterator[Member | Drop | Reject | _Break]:
-    at = piece.start
+    at = part.start
     try:
         for archive, about in _members(_File(file, forward=mode == "r|")):
-            if mode == "r:" and about.offset >= piece.end:
+            if mode == "r:" and about.offset >= part.end:
                 return
             at = about.offset
-            if found := _member(archive, about, piece, suffixes, max_bytes):
+            if found := _member(archive, about, part, suffixes, max_bytes):
                 yield found
             at = archive.offset
     except _BROKEN as error:
@@ -116,16 +116,16 @@ def _read(
 
 
 def _member(
-    archive: tarfile.TarFile, about: tarfile.TarInfo, piece: FileRange, suffixes: tuple[str, ...], max_bytes: int
+    archive: tarfile.TarFile, about: tarfile.TarInfo, part: FileRange, suffixes: tuple[str, ...], max_bytes: int
 ) -> Member | Drop | Reject | None:
     """Read a member; a directory is none."""
     name = about.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    full = "/".join([piece.name, *parts])
-    where = f"{piece.name}: byte {about.offset}: {name!r}"
-    if name.startswith("/") or ".." in parts or "\\" in about.name or not parts:
+    names = [one for one in name.split("/") if one not in ("", ".")]
+    full = "/".join([part.name, *names])
+    where = f"{part.name}: byte {about.offset}: {name!r}"
+    if name.startswith("/") or ".." in names or "\\" in about.name or not names:
         return (
-            None if about.isdir() and not parts else Reject(f"books:{full}", "unsafe-name", f"{where} leads out of the archive")
+            None if about.isdir() and not names else Reject(f"books:{full}", "unsafe-name", f"{where} leads out of the archive")
         )
     if about.isdir():
         return None
@@ -133,7 +133,7 @@ def _member(
         return Reject(f"books:{full}", "link", f"{where} is a link to {about.linkname!a}, not a file")
     if about.isdev():
         return Reject(f"books:{full}", "device", f"{where} is a device or a pipe, not a file")
-    if not name.lower().endswith(suffixes) or parts[-1].startswith("."):
+    if not name.lower().endswith(suffixes) or names[-1].startswith("."):
         return Drop("no book in an archive")
     if about.size > max_bytes:
         return Reject(f"books:{full}", "too-large", f"{where} has {about.size} bytes, more than {max_bytes}")

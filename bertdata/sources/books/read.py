@@ -55,21 +55,21 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
 
 
 def read_books(
-    pieces: Iterable[FileRange],
+    parts: Iterable[FileRange],
     *,
     columns: Columns | None = None,
     sentences: int = 1000,
     reading: Reading | None = None,
     max_bytes: int,
 ) -> Iterator[Book | Drop | Reject]:
-    """Read the books of pieces that `split` made; what holds none comes out as a Reject, a disk or store that fails as its error.
+    """Read the books of parts that `split` made; what holds none comes out as a Reject, a disk or store that fails as its error.
 
     A book, or what is unpacked of it, may have `max_bytes` bytes; a file of lines is cut every so many `sentences`.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, those of `read_epub`, `read_archive`,
     `read_sentences` and `read_table`.
     """
-    for piece in pieces:
-        yield from _read(piece, columns or Columns(), sentences, reading or Reading(), max_bytes)
+    for part in parts:
+        yield from _read(part, columns or Columns(), sentences, reading or Reading(), max_bytes)
 
 
 def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "drop") -> list[str]:
@@ -87,30 +87,30 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
     raise UsageError(f"{path} is {found.reason}: {found.where}: give a book as .txt or .epub")
 
 
-def _read(piece: FileRange, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
-    if piece.end == 0:
-        yield Reject(_id(piece.name), "empty", f"{piece.name}: 0 bytes")
-    elif is_table(piece.name):
-        for row in read_table(piece, "books", columns, max_bytes):
+def _read(part: FileRange, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
+    if part.end == 0:
+        yield Reject(_id(part.name), "empty", f"{part.name}: 0 bytes")
+    elif is_table(part.name):
+        for row in read_table(part, "books", columns, max_bytes):
             if isinstance(row, Reject):
                 yield row
             else:
                 yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
-    elif archive.is_archive(piece.name):
-        for member in archive.read_archive(piece, _FILES, max_bytes):
+    elif archive.is_archive(part.name):
+        for member in archive.read_archive(part, _FILES, max_bytes):
             if isinstance(member, archive.Member):
                 yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
             else:
                 yield member
-    elif is_sentence_lines(piece.name):
-        for found in read_sentences(piece, sentences, max_bytes):
+    elif is_sentence_lines(part.name):
+        for found in read_sentences(part, sentences, max_bytes):
             if isinstance(found, Reject):
                 yield found
             else:
-                yield Book(f"books:{piece.name}:{found[0]}", "", "", found[1], sentences=True)
+                yield Book(f"books:{part.name}:{found[0]}", "", "", found[1], sentences=True)
     else:
-        with open_file(piece.path) as file:
-            yield _from_file(piece.name, file, reading, max_bytes)
+        with open_file(part.path) as file:
+            yield _from_file(part.name, file, reading, max_bytes)
 
 
 def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:
@@ -143,7 +143,7 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     sizes = [sum(map(len, passage.lines)) * (1 if passage.verse else -1) for passage in epub.passages]
     keep_verse = reading.verse == "keep" or (reading.verse == "auto" and sum(sizes) > 0)
     kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
-    lines = [part for passage in kept for line in passage.lines for part in (line, "")]
+    lines = [text for passage in kept for line in passage.lines for text in (line, "")]
     title_page = [""]  # the pages that came before are dropped
     if not (paragraphs := clean_parts(Parts(title_page, lines), "keep", reading.footnotes)):
         return Reject(id, "empty", f"{name}: no paragraph of text")

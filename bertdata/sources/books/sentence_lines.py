@@ -28,31 +28,31 @@ def is_sentence_lines(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def read_sentences(piece: FileRange, count: int, max_bytes: int) -> Iterator[tuple[int, list[str]] | Reject]:
+def read_sentences(part: FileRange, count: int, max_bytes: int) -> Iterator[tuple[int, list[str]] | Reject]:
     """Yield `count` lines at a time, without blank ones, and the byte where the first of them stands.
 
     Reasons to reject a line: ``bad-utf-8``, ``binary``, ``too-large``; the file: ``truncated``.
     """
-    begin, sentences = piece.start, list[str]()
-    with open_file(piece.path) as file:
-        file.seek(piece.start)
-        for start, line in read_lines(file, piece.end - piece.start, max_bytes):
-            found = _sentence(line, piece, piece.start + start, max_bytes)
+    begin, sentences = part.start, list[str]()
+    with open_file(part.path) as file:
+        file.seek(part.start)
+        for start, line in read_lines(file, part.end - part.start, max_bytes):
+            found = _sentence(line, part, part.start + start, max_bytes)
             if isinstance(found, Reject):
                 yield found
             elif found:
-                begin = begin if sentences else piece.start + start
+                begin = begin if sentences else part.start + start
                 sentences.append(found)
             if len(sentences) == count:
                 yield begin, sentences
                 sentences = []
         if sentences:
             yield begin, sentences
-        yield from check_end(file, piece, "books")
+        yield from check_end(file, part, "books")
 
 
-def _sentence(line: bytes | None, piece: FileRange, at: int, max_bytes: int) -> str | Reject:
-    id, where = f"books:{piece.name}:{at}", f"{piece.name}: byte {at}"
+def _sentence(line: bytes | None, part: FileRange, at: int, max_bytes: int) -> str | Reject:
+    id, where = f"books:{part.name}:{at}", f"{part.name}: byte {at}"
     if line is None:
         return Reject(id, "too-large", f"{where}: a line of more than {max_bytes} bytes")
     if b"\0" in line:

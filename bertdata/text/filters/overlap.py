@@ -38,7 +38,7 @@ _BASE = 0x9E3779B97F4A7C15  # of the polynomial; odd, so that its powers have in
 _OPENS = np.uint64(0xBF58476D1CE4E5B9)  # added where a word begins
 
 Bits = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.intp]
+Offsets = npt.NDArray[np.intp]
 
 
 class Grams:
@@ -114,7 +114,7 @@ def _windows(text: str) -> Iterator[str]:
         yield text[start : start + WINDOW + _OVERLAP]
 
 
-def _runs(text: str) -> tuple[Bits, Places, Places]:
+def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
     """Return the hashes of the runs of words in a window, and where in it each begins and ends.
 
     A run from character i to j of those that are in words has the hash ``(sum of n[k] * base**k) / base**i``, k from i to j.

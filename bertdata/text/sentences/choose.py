@@ -99,8 +99,8 @@ class _Checked:
 
     def __call__(self, paragraph: str, language: str) -> list[str]:
         try:
-            found = list(self._function(paragraph, language))
-            joined = "".join("".join(found).split())
+            sentences = list(self._function(paragraph, language))
+            joined = "".join("".join(sentences).split())
         except Exception as error:  # whatever it raises, the paragraph is what its author needs to see
             raise self._error(f"raises {type(error).__name__}: {error}", paragraph, language) from error
         whole = "".join(paragraph.split())
@@ -108,7 +108,7 @@ class _Checked:
             same = len(os.path.commonprefix([joined, whole]))
             has, wants = joined[same : same + 20], whole[same : same + 20]
             raise self._error(f"gives {has!r} in the place of {wants!r}", paragraph, language)
-        return [sentence for piece in found if (sentence := piece.strip())]
+        return [sentence for text in sentences if (sentence := text.strip())]
 
     def _error(self, what: str, paragraph: str, language: str) -> UsageError:
         where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"

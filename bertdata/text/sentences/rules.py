@@ -89,8 +89,8 @@ def _ends(text: str, language: str) -> list[int]:
     return ends
 
 
-def _has_no_word(piece: str) -> bool:
-    return not any(map(str.isalnum, piece))
+def _has_no_word(text: str) -> bool:
+    return not any(map(str.isalnum, text))
 
 
 def _offsets(masked: str, language: str) -> list[int]:

@@ -4,5 +4,6 @@ from .disambiguation import is_disambiguation
 from .extract import extract_paragraphs
 from .redirects import is_redirect
 from .templates import Templates, load_templates
+from .variants import check_variant
 
-__all__ = ["Templates", "extract_paragraphs", "is_disambiguation", "is_redirect", "load_templates"]
+__all__ = ["Templates", "check_variant", "extract_paragraphs", "is_disambiguation", "is_redirect", "load_templates"]

@@ -6,9 +6,10 @@
 
 import re
 
+from .boxes import close_boxes, is_dropped
 from .external import part_labels
 from .inline import INLINE
-from .marks import FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
+from .marks import AWAY, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
 from .quotes import drop_quotes
 
 __all__ = ["paragraphs"]
@@ -22,10 +23,8 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # with the end of a line among its attributes
 _TAGS = _BLOCKS | INLINE
 _HEADING = re.compile(rf"=.*=[\s{OBJECT}]*$")
-# HTML that is no prose, and the boxes that MediaWiki's own classes name.
-_DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
-_BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
 _VANISHED = VANISHED + FOOTNOTE
+_UNSEEN = _VANISHED + AWAY + " "
 _MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
 # A line that begins with a formula, perhaps indented, is displayed: the sentence before it goes on with it.
 _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}\s,;.])+$")
@@ -73,6 +72,11 @@ class _Page:
             self.end()
             self.continues = continues
 
+    def rejoin(self) -> None:
+        """Take a link without words at the beginning of a line: with it the blank lines before it go."""
+        if self.continues and not self.lines and not self.inside:
+            self.lines = [self.done.pop()]
+
     def display(self, line: str) -> None:
         """Take a displayed formula: it goes on with the sentence before it; after a whole sentence it is a list item."""
         if not self.lines and self.continues and not _ENDED.search(self.done[-1]):
@@ -99,8 +103,13 @@ class _Page:
             self.blank()
             return
         first = line[0]
-        if first in _VANISHED:
+        if first in _VANISHED or first == AWAY:
             line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
+            if line[:1] == AWAY:
+                line = line.lstrip(_UNSEEN)
+                self.rejoin()
+                if first == AWAY and not line:
+                    return
             first = line[:1]
         tags = _block_tags(line) if "<" in line else []
         if first == "=" and _HEADING.match(line):
@@ -157,7 +166,7 @@ class _Page:
             closing, name = tag[1] == "/", tag[2].lower()
             if self.inside:
                 self.nest(name, closing)
-            elif not closing and (name in _DROPPED or (name == "div" and _is_box(tag[3]))):
+            elif not closing and is_dropped(name, tag[3]):
                 self.inside, self.depth = name, 1
             elif name == "blockquote":
                 self.in_quote = not closing
@@ -175,15 +184,6 @@ class _Page:
         """Add what stands between two block tags."""
         if not self.inside and text and not text.isspace():
             self.add(text)
-
-
-def _is_box(attributes: str) -> bool:
-    """Say whether a ``div`` is a box beside the text.
-
-    >>> _is_box(' class="thumb tright"'), _is_box(' style="float: right"')
-    (True, False)
-    """
-    return "class" in attributes.lower() and _BOX.search(attributes) is not None
 
 
 def _block_tags(line: str) -> list[re.Match[str]]:
@@ -227,6 +227,7 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     """
     if "<" in text:
         text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
+        text = close_boxes(text)
     if "<" in text and (FORMULA in text or HOLE in text):
         text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on)

@@ -18,8 +18,14 @@ _LINE_ENDS = frozenset("\n\r\f")
 
 
 def _character(reference: re.Match[str]) -> str:
-    """Return the character; one that ends a line is a space."""
+    """Return the character; one that ends a line is a space; of a name that only begins with one that is known, the text.
+
+    >>> decode_entities("&notit; &semi; a&NewLine;b")
+    '&notit; ; a b'
+    """
     character = unescape(reference[0])
+    if len(character) > 2 and character[-1] == ";":
+        return reference[0]
     return " " if character in _LINE_ENDS else character
 
 

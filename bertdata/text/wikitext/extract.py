@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from ..sentences import split_sentences
 from .blocks import paragraphs
 from .extensions import resolve_extensions
-from .formulas import Formulas, drop_sentences
+from .formulas import Formulas, drop_sentences, figures_of_tags
 from .inline import finish
 from .links import resolve_links
 from .marks import HOLE, clean_input
@@ -56,6 +56,7 @@ def extract_paragraphs(
     calls within one that was dropped or is empty.
 
     ``math`` says what becomes of formulas, in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
+    With "text" numbers in ``<sup>`` and ``<sub>`` are raised and lowered as well: 10⁶, H₂O; else 106, H2O.
     ``formulas`` counts them by tag or template ("found math", "written math", "dropped math"), and under "sentences" those
     that went because of one; ``split``, a function of a paragraph and a language, cuts them.
     """
@@ -81,6 +82,8 @@ def _resolved(text: str, page: PageContext, namespaces: Mapping[str, int] | None
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:
     """Return a paragraph as plain text, without the sentences that lack a formula, which are counted."""
+    if page.formulas.choice == "text":
+        paragraph = figures_of_tags(paragraph)
     paragraph = finish(paragraph, page.templates is not None)
     if HOLE in paragraph:
         paragraph, dropped = drop_sentences(paragraph, lambda whole: split(whole, page.language))

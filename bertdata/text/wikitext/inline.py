@@ -8,7 +8,7 @@ import re
 
 from .entities import decode_entities
 from .external import drop_addresses
-from .marks import FOOTNOTE, FORMULA, OBJECT, SHIELD, VANISHED, unshield
+from .marks import AWAY, FOOTNOTE, FORMULA, OBJECT, SHIELD, VANISHED, unshield
 
 __all__ = ["INLINE", "finish"]
 
@@ -88,6 +88,8 @@ def finish(text: str, templates_on: bool = False) -> str:
     """Return one paragraph as plain text."""
     if FORMULA in text:
         text = text.replace(FORMULA, "")
+    if AWAY in text:
+        text = text.replace(AWAY, "")
     if "[" in text:
         text = drop_addresses(text)
     if "]" in text:

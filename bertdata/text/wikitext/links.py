@@ -1,21 +1,22 @@
 """Links become their labels; files, categories and links to other languages go.
 
     >>> names = Namespaces.build()
-    >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names)
-    'see Foo, quxs'
+    >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names) == "see Foo, quxs" + AWAY
+    True
     >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c", names) == VANISHED + " c"
     True
 
-Of a link that nothing ends the brackets go, what stands after them stays:
+Of a link that nothing ends the brackets go, what stands after them stays; of a file, its caption:
 
-    >>> resolve_links("a [[b|c d", names)
-    'a c d'
+    >>> resolve_links("a [[b|c d", names), resolve_links("[[File:x.jpg|thumb|A house. More", names)
+    ('a c d', 'A house. More')
 """
 
 import re
 
-from .marks import FOOTNOTE, VANISHED, as_text, shield
+from .marks import AWAY, FOOTNOTE, VANISHED, as_text, shield
 from .namespaces import CATEGORY, FILE, Namespaces
+from .navigation import drop_rows
 from .quotes import drop_quotes
 
 __all__ = ["resolve_links"]
@@ -41,7 +42,7 @@ def _trick(target: str) -> str:
 
 
 def _words(content: str, names: Namespaces) -> str | None:
-    """Return the words that ``[[content]]`` shows, a mark for a file; None for a category, whose place is closed up.
+    """Return the words that ``[[content]]`` shows, a mark for a file; None for a category, before which no space stays.
 
     >>> _words("fr:Rome", Namespaces.build()), _words("fr:Rome|in French", Namespaces.build())
     (None, 'in French')
@@ -86,9 +87,19 @@ class _Links:
         """Add a link without another one in it."""
         words = _words(content, self.names)
         if words is None:
-            self.parts[-1] = self.parts[-1].rstrip()
+            self.away()
         else:
             self.parts.append(words)
+
+    def away(self) -> None:
+        """Add a link that leaves nothing; one after another, as they end a page, make one line."""
+        parts = self.parts
+        before = parts[-1].rstrip()
+        if not before and len(parts) > 1 and parts[-2] == AWAY:
+            parts[-1] = ""
+        else:
+            parts[-1] = before if before == parts[-1] else parts[-1].rstrip(" ")
+            parts.append(AWAY)
 
     def close(self, count: int) -> None:
         """Match a run of ``count`` closing brackets with the links that are open."""
@@ -118,14 +129,15 @@ class _Links:
             parts[place + 1] = as_text(label if bar else target)
 
     def finish(self) -> str:
-        """Return the text; of a link that never ends drop the target, of a file the whole line."""
+        """Return the text; of a link that never ends drop the target, of a file all but what may be a caption."""
         parts = self.parts
         for place in self.open:
             parts[place] = ""
             line, newline, rest = parts[place + 1].partition("\n")
             target, bar, label = line.partition("|")
             if bar and ":" in target and self.names.kind(target) == FILE:
-                parts[place + 1] = newline + rest
+                caption = label.rpartition("|")[2].strip()
+                parts[place + 1] = (as_text(caption) if " " in caption else "") + newline + rest
             elif bar:
                 parts[place + 1] = as_text(label) + newline + rest
         return "".join(parts)
@@ -135,7 +147,7 @@ def resolve_links(text: str, names: Namespaces) -> str:
     """Return ``text`` with the words of each link in its place."""
     if "[[" not in text and "]]" not in text:
         return text
-    text = "".join(_PLAIN.split(text))
+    text = "".join(_PLAIN.split(drop_rows(text)))
     links = _Links(names)
     parts = links.parts
     done = 0

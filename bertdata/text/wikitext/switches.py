@@ -76,7 +76,7 @@ _WORDS = """
     不转换标题 不轉換標題 不索引 静态重定向 靜態重定向 消歧义 消歧義
 """
 _SWITCHES = frozenset(_WORDS.replace("_", "").split())
-_WORD = r"([^\s_＿]{1,40}(?:_[^\s_＿]{1,40}){0,5})[_＿]{2}"
+_WORD = r"([^\s_＿]{1,40}(?:_[^\s_＿]{1,40}){0,5})[_＿]{2}([ \t]*)"
 _SWITCH = re.compile("_(?=_)_" + _WORD)  # begins with one plain character: that is found much faster
 _WIDE_SWITCH = re.compile("[_＿]{2}" + _WORD)  # Japanese has wide underscores as well
 
@@ -84,4 +84,11 @@ _WIDE_SWITCH = re.compile("[_＿]{2}" + _WORD)  # Japanese has wide underscores 
 def drop_switches(text: str) -> str:
     """Return ``text`` without behaviour switches."""
     switches = _WIDE_SWITCH if "＿" in text else _SWITCH
-    return switches.sub(lambda switch: "" if switch[1].upper().replace("_", "") in _SWITCHES else switch[0], text)
+    return switches.sub(_shown, text)
+
+
+def _shown(switch: re.Match[str]) -> str:
+    """Return nothing for a switch; where it begins a line, the white space after it goes, as it makes no preformatted line."""
+    if switch[1].upper().replace("_", "") not in _SWITCHES:
+        return switch[0]
+    return "" if switch.string[switch.start() - 1 : switch.start()] in ("", "\n") else switch[2]

@@ -3,10 +3,10 @@
     >>> drop_tables("before\\n{| class=wikitable\\n| cell\\n|} after")
     'before\\n\\nafter'
 
-Often a template would have closed a table.  One that nothing closes ends at the next heading:
+Often a template would have closed a table.  One that nothing closes ends where no row follows a blank line, or at a heading:
 
-    >>> drop_tables("{|\\n| cell\\n== Heading ==\\ntext")
-    '\\n\\n== Heading ==\\ntext'
+    >>> drop_tables("{|\\n| cell\\nmore\\n\\n| cell\\n\\ntext")
+    '\\n\\n\\ntext'
 """
 
 import re
@@ -17,6 +17,8 @@ _WIKI = r"\n(?=[ \t:{|])(?:[ \t:]*(\{\|)|[ \t]*\|\}[ \t]*)"
 _HTML = re.compile("</?table", re.IGNORECASE)
 _EDGE = re.compile(_WIKI)  # begins with a plain character: that is found much faster
 _ANY_EDGE = re.compile(_WIKI + r"|<(/?)table\b[^<>]*>[ \t]*", re.IGNORECASE)
+_ROW = re.compile(r"[ \t:]*(?:(\|\})|[|!]|\{\||</?(?:t[rdh]|tbody|thead|tfoot|caption|colgroup|col)\b)", re.IGNORECASE)
+_BLANK = re.compile(r"(?:\n[ \t]*(?=\n|$))+")
 
 
 def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
@@ -28,13 +30,27 @@ def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
             opened.append(edge.start())
         elif opened:
             spans.append((opened.pop(), edge.end()))
-    heading = -1
+    end = -1
     for start in opened:
-        if heading < start:
-            heading = text.find("\n=", start + 1)
-            heading = len(text) if heading < 0 else heading
-        spans.append((start, heading))
+        if end < start:
+            end = _end_of_rows(text, start)
+            spans.append((start, end))
     return sorted(spans)
+
+
+def _end_of_rows(text: str, start: int) -> int:
+    """Return where the rows end that follow the beginning of a table."""
+    end = text.find("\n", start + 1)
+    in_cell = False
+    while end >= 0:
+        blank = _BLANK.match(text, end)
+        line = blank.end() + 1 if blank else end + 1
+        row = _ROW.match(text, line)
+        if row is None and (blank or not in_cell or text.startswith("=", line)):
+            return end
+        in_cell = row is None or not row[1]
+        end = text.find("\n", line)
+    return len(text)
 
 
 def drop_tables(text: str) -> str:

@@ -14,7 +14,9 @@ that follows it.
 import re
 from functools import lru_cache
 
-__all__ = ["NOTES", "note_rules", "resolve_variants"]
+from ...errors import UsageError
+
+__all__ = ["NOTES", "check_variant", "note_rules", "resolve_variants"]
 
 # For each wiki with variants, for each variant: those to fall back on, the nearest first.
 _FALLBACKS: dict[str, dict[str, str]] = {
@@ -162,6 +164,22 @@ class _Converter:
             elif word and len(self.rules) < _MAX_RULES:
                 self.rules[word] = becomes
         self.pattern = None
+
+
+def check_variant(variant: str, language: str) -> None:
+    """Raise UsageError for a variant that no wiki has, naming those of the wiki in `language`.
+
+    >>> check_variant("zh-tw", "zh")
+    >>> check_variant("tw", "zh")
+    Traceback (most recent call last):
+    bertdata.errors.UsageError: `variant` tw: no wiki has it: use zh, zh-cn, zh-hans, zh-hant, zh-hk, zh-mo, zh-my, zh-sg or zh-tw
+    """
+    if not variant or any(variant.lower() in _codes(each) for each in _FALLBACKS):
+        return
+    if language not in _FALLBACKS:
+        raise UsageError(f"`variant` {variant}: no wiki has it, and the one in {language} has none: omit it")
+    *known, last = sorted(_codes(language))
+    raise UsageError(f"`variant` {variant}: no wiki has it: use {', '.join(known)} or {last}")
 
 
 def note_rules(body: str) -> str:

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor
 
-from ...dataset.run import differences
+from ...dataset.run import differences, first_few
 from ...errors import ResumeError, VerificationError
 from ...io.files import TEMPORARY, read_json, remove, replacing_directory, write_json
 from ..recipe import Recipe
@@ -53,7 +53,7 @@ def restore(directory: Path, learner: Learner, identity: dict[str, Any]) -> dict
     """Bring a learner to where a checkpoint left them, if its run was the same; return its state."""
     state: dict[str, Any] = read_json(directory / "state.json") or {}
     if changed := differences(state.get("identity", {}), identity):
-        raise ResumeError(f"{directory} was made with other settings; what differs: {'; '.join(changed[:5])}: give the old ones")
+        raise ResumeError(f"{directory} was made with other settings; what differs: {first_few(changed)}: give the old ones")
     _fill(learner.model.state_dict(), directory / "model.safetensors")
     _fill(learner.optimizer.moments, directory / "optimizer.safetensors")
     learner.optimizer.updates = state["updates"]

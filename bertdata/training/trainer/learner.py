@@ -58,13 +58,13 @@ class Learner:
         batch = {name: values.to(device, non_blocking=True) for name, values in batch.items()}
         masked = self.world.total((batch["masked_lm_labels"] != IGNORED).sum())
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=device)
-        pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
-        for index, piece in enumerate(pieces):
-            with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
-                mlm, nsp, found = self.score(self._forward, dict(zip(batch, piece, strict=True)))
+        parts_of = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
+        for index, part in enumerate(parts_of):
+            with contextlib.nullcontext() if index == len(parts_of) - 1 else self._apart():
+                mlm, nsp, scores = self.score(self._forward, dict(zip(batch, part, strict=True)))
                 loss = (mlm / masked + nsp / config.batch_size) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            sums += found
+            sums += scores
         self.scaler.unscale_(cast(Any, self.optimizer))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()

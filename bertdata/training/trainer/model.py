@@ -31,8 +31,9 @@ class _Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, ids: Tensor, types: Tensor, places: Tensor | None) -> Tensor:
-        positions = self.position_embeddings.weight[: ids.shape[1]] if places is None else self.position_embeddings(places)
+    def forward(self, ids: Tensor, types: Tensor, position_ids: Tensor | None) -> Tensor:
+        table = self.position_embeddings
+        positions = table.weight[: ids.shape[1]] if position_ids is None else table(position_ids)
         return cast(
             Tensor, self.dropout(self.LayerNorm(self.word_embeddings(ids) + self.token_type_embeddings(types) + positions))
         )
@@ -131,9 +132,9 @@ class BertForPreTraining(nn.Module):
         return words, self.cls.seq_relationship(pooled)
 
 
-def _at(hidden: Tensor, places: Tensor) -> Tensor:
-    """Take the states [B, P, D] at places [B, P]."""
-    return hidden.gather(1, places[:, :, None].expand(-1, -1, hidden.shape[2]))
+def _at(hidden: Tensor, positions: Tensor) -> Tensor:
+    """Take the states [B, P, D] at positions [B, P]."""
+    return hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:

@@ -42,7 +42,7 @@ def joined() -> Iterator[World]:
     torch.cuda.set_device(device if cuda else -1)  # -1: nothing to do
     with contextlib.ExitStack() as stack:
         if size > 1:
-            store = distributed.TCPStore(**place) if (place := loopback_store(rank, size)) else None  # type: ignore[attr-defined]
+            store = distributed.TCPStore(**address) if (address := loopback_store(rank, size)) else None  # type: ignore[attr-defined]
             distributed.init_process_group("nccl" if cuda else "gloo", store=store, rank=rank, world_size=size)
             stack.callback(distributed.destroy_process_group)
         yield World(rank, size, device)

@@ -33,13 +33,13 @@ CONFIGS = [
 ]
 
 
-def batch_of(config: ModelConfig, rows: int = 6, width: int = 20, places: int = 4) -> dict[str, Tensor]:
-    """Random rows of many lengths, with segments, padding and places not used."""
+def batch_of(config: ModelConfig, rows: int = 6, width: int = 20, masked: int = 4) -> dict[str, Tensor]:
+    """Random rows of many lengths, with segments, padding and positions not used."""
     generator = torch.Generator().manual_seed(3)
     lengths = torch.randint(6, width + 1, (rows, 1), generator=generator)
     columns = torch.arange(width)[None, :]
-    labels = torch.randint(0, config.vocab_size, (rows, places), generator=generator)
-    positions = torch.stack([torch.randperm(5, generator=generator)[:places] for _ in range(rows)])
+    labels = torch.randint(0, config.vocab_size, (rows, masked), generator=generator)
+    positions = torch.stack([torch.randperm(5, generator=generator)[:masked] for _ in range(rows)])
     labels[::2, -1], positions[::2, -1] = IGNORED, 0
     return {
         "input_ids": torch.randint(5, config.vocab_size, (rows, width), generator=generator) * (columns < lengths),
@@ -60,8 +60,8 @@ def ours(model: BertForPreTraining, batch: dict[str, Tensor]) -> tuple[Tensor, T
 def dense(batch: dict[str, Tensor]) -> dict[str, Tensor]:
     """The batch as Hugging Face's model takes it."""
     labels = torch.full_like(batch["input_ids"], IGNORED)
-    for row, (places, words) in enumerate(zip(batch["masked_lm_positions"], batch["masked_lm_labels"], strict=True)):
-        labels[row, places[words != IGNORED]] = words[words != IGNORED]
+    for row, (positions, words) in enumerate(zip(batch["masked_lm_positions"], batch["masked_lm_labels"], strict=True)):
+        labels[row, positions[words != IGNORED]] = words[words != IGNORED]
     return {
         **{name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask", "next_sentence_label")},
         "labels": labels,

@@ -91,7 +91,7 @@ def document(
 
 
 def _parts(paragraph: str) -> Iterator[str]:
-    """Cut a paragraph of a million characters, which is no prose, where a word ends: who splits it holds it many times."""
+    """Cut a paragraph of over a million characters where a word ends: splitting it whole takes many times its memory."""
     start = 0
     while len(paragraph) - start > _LONGEST_PARAGRAPH:
         space = _SPACE.search(paragraph, start + _LONGEST_PARAGRAPH)

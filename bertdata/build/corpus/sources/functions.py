@@ -28,7 +28,7 @@ _FIELDS = {"id", "title", "url", "language", "text", "paragraphs", "sentences"}
 
 @cache
 def reader(name: str) -> Source:
-    """Return the source that a function is; `name` is ``module:function``."""
+    """Return the source that calls a reader function; `name` is ``module:function``."""
 
     def read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
         function = load(name, "read", dict(config.functions).get(name, ""))

@@ -14,7 +14,7 @@ from ....sources import SUFFIXES, dumps
 from ....sources.dumps import checksums, multistream
 from ....sources.lines import MOST_LINES
 from ....text.sentences import splitter
-from ....text.wikitext import Templates, extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from ....text.wikitext import Templates, check_variant, extract_paragraphs, is_disambiguation, is_redirect, load_templates
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source, document
 
 __all__ = ["WIKIPEDIA"]
@@ -25,6 +25,7 @@ _LISTED = ("empty page", "disambiguation")  # of what is dropped unread; redirec
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
     site = dumps.read_site(path)  # refuses what is no dump before anything runs
     load_templates(site.language, dict(config.templates))  # and what is no table of templates
+    check_variant(config.variant, site.language)
     return dumps.split(path, target)
 
 

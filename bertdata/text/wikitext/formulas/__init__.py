@@ -4,6 +4,7 @@ from .chemistry import chemical_parts
 from .choose import CHOICES, Formulas
 from .holes import drop_sentences
 from .layout import root
+from .scripts import figures_of_tags
 from .tex import tex_to_text
 
-__all__ = ["CHOICES", "Formulas", "chemical_parts", "drop_sentences", "root", "tex_to_text"]
+__all__ = ["CHOICES", "Formulas", "chemical_parts", "drop_sentences", "figures_of_tags", "root", "tex_to_text"]

@@ -22,18 +22,31 @@ def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[s
 
     ``split`` cuts a paragraph into sentences and loses nothing but white space, so that characters tell where each ends.
     """
+    text = paragraph.replace(HOLE, _WORD)
+    hole = paragraph.find(HOLE)
+    moved = len(_WORD) - len(HOLE)  # for each hole, the text is so much longer than the paragraph
     kept: list[str] = []
-    dropped = start = 0
-    for sentence in split(paragraph.replace(HOLE, _WORD)):
-        size, end, holed = len("".join(sentence.split())), start, False
-        while size > 0 and end < len(paragraph):
-            char = paragraph[end]
-            holed = holed or char == HOLE
-            size -= len(_WORD) if char == HOLE else not char.isspace()
-            end += 1
-        if holed:
+    dropped = start = holes = 0
+    for sentence in split(text):
+        end = _end(text, start, sentence)
+        if start <= hole + holes * moved < end:
             dropped += 1
         else:
-            kept.append(paragraph[start:end])
+            kept.append(text[start:end])
+        while hole >= 0 and hole + holes * moved < end:
+            hole = paragraph.find(HOLE, hole + 1)
+            holes += 1
         start = end
     return "".join(kept).strip(), dropped
+
+
+def _end(text: str, start: int, sentence: str) -> int:
+    """Return where a sentence ends that begins at ``start``, or after white space there."""
+    place = text.find(sentence, start, start + len(sentence) + 1)
+    if place == start or (place > start and text[start].isspace()):
+        return place + len(sentence)
+    size, end = len("".join(sentence.split())), start
+    while size > 0 and end < len(text):
+        size -= not text[end].isspace()
+        end += 1
+    return end

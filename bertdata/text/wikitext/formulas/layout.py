@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 from .scripts import ALL_SCRIPTS
@@ -92,6 +93,7 @@ def write(atoms: list[Atom]) -> str:
     return shown.strip() if len(atoms) > 1 else shown
 
 
+@lru_cache(maxsize=256)
 def _apart(before: str, kind: str) -> bool:
     """Say whether a space stands between two atoms."""
     if {before, kind} & {BINARY, RELATION}:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ..entities import decode_entities
 from ..marks import HOLE
 
-__all__ = ["ALL_SCRIPTS", "scripts_of_tags", "subscript", "superscript"]
+__all__ = ["ALL_SCRIPTS", "figures_of_tags", "scripts_of_tags", "subscript", "superscript"]
 
 _SUPERSCRIPTS = dict(
     zip(
@@ -24,6 +25,7 @@ _SUPERSCRIPTS = dict(
 _SUBSCRIPTS = dict(zip("0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 ALL_SCRIPTS = frozenset([*_SUPERSCRIPTS.values(), *_SUBSCRIPTS.values()])
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
+_FIGURES = re.compile(r"<(su[pb])\b[^<>]*>((?:[+\u2212-]|&minus;)?\d{1,9}[+\u2212-]?)</\1\s*>", re.IGNORECASE)
 _LETTERS = re.compile("''+")
 
 
@@ -48,10 +50,21 @@ def scripts_of_tags(text: str) -> str:
     >>> scripts_of_tags("''x''<sub>''i''</sub><sup>&minus;1</sup>"), scripts_of_tags("''T''<sub>c</sub>") == f"''T''{HOLE}"
     ("''x''ᵢ⁻¹", True)
     """
+    return _TAG.sub(lambda tag: _script(tag[1].lower(), tag[2]), text) if "<" in text else text
 
-    def show(tag: re.Match[str]) -> str:
-        inner = decode_entities(_LETTERS.sub("", tag[2]))
-        shown = superscript(inner) if tag[1].lower() == "sup" else subscript(inner)
-        return HOLE if shown is None else shown
 
-    return _TAG.sub(show, text) if "<" in text else text
+@lru_cache(maxsize=1 << 12)
+def _script(name: str, content: str) -> str:
+    """Return what ``<sup>`` or ``<sub>`` shows; a page repeats the same few."""
+    inner = decode_entities(_LETTERS.sub("", content))
+    shown = superscript(inner) if name == "sup" else subscript(inner)
+    return HOLE if shown is None else shown
+
+
+def figures_of_tags(text: str) -> str:
+    """Return wikitext with the numbers in ``<sup>`` and ``<sub>`` raised and lowered; letters, as of ordinals, keep their tags.
+
+    >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup> of H<sub>2</sub>O, 1<sup>st</sup>")
+    '10⁻⁶ m² of H₂O, 1<sup>st</sup>'
+    """
+    return _FIGURES.sub(lambda tag: scripts_of_tags(tag[0]), text) if "</su" in text or "</SU" in text else text

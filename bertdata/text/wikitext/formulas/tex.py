@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from ..entities import decode_entities
 from .chemistry import chemical
@@ -272,6 +273,7 @@ def _accented(text: str, accent: str, each: bool) -> str:
     return base[0] + accent + base[1:]
 
 
+@lru_cache(maxsize=1 << 12)
 def tex_to_text(tex: str) -> str | None:
     """Return a formula as text; None where text cannot hold it, such as a matrix, or a subscript that Unicode lacks."""
     if len(tex) > _LONGEST:

@@ -1,0 +1,38 @@
+"""The source of each task, told by runs: tasks of one source follow one another, so this does not grow with their number."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate, groupby
+from typing import NamedTuple
+
+__all__ = ["Kinds"]
+
+
+class Kinds(NamedTuple):
+    """The sources that tasks have, in order, and after which task each ends.
+
+    >>> kinds = Kinds.of(["wikipedia"] * 9 + ["books"] * 2)
+    >>> kinds, kinds.kind(8), kinds.kind(9), list(kinds.tasks("books"))
+    (Kinds(names=('wikipedia', 'books'), ends=(9, 11)), 'wikipedia', 'books', [9, 10])
+    """
+
+    names: tuple[str, ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, kinds: Iterable[str]) -> Kinds:
+        """Gather the runs of the sources of tasks."""
+        runs = [(name, sum(1 for _ in own)) for name, own in groupby(kinds)]
+        return cls(tuple(name for name, _ in runs), tuple(accumulate(count for _, count in runs)))
+
+    def kind(self, task: int) -> str:
+        """Return the source of a task."""
+        return self.names[bisect_right(self.ends, task)]
+
+    def tasks(self, source: str = "") -> list[int]:
+        """List the tasks of a source, or all."""
+        starts = (0, *self.ends)
+        runs = zip(self.names, starts, self.ends, strict=False)
+        return [task for name, start, end in runs if source in ("", name) for task in range(start, end)]

@@ -1,0 +1,41 @@
+"""The kinds of input that `build-corpus` reads: the names of their options and arguments, their help, and the files they take.
+
+A kind is an entry here and a file in `bertdata/build/corpus/sources/`, which says how such files are cut into tasks and read.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["ARCHIVES", "INPUTS", "PLAIN", "TABLES", "Input"]
+
+_PACKED = (".bz2", ".gz", ".xz", ".zst")
+TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow")  # a text a row
+ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED))  # a book a member
+PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; the last three are of the splits of a data set, as BabyLM names them
+
+
+class Input(NamedTuple):
+    """A kind of input: the suffixes of the files that a directory or a glob stands for, and what `--help` says."""
+
+    suffixes: tuple[str, ...]
+    help: str
+    metavar: str = "PATH"
+
+
+INPUTS = {  # by the name of the option; in the order in which a corpus has them
+    "wikipedia": Input(
+        (".xml", *(f".xml{packer}" for packer in _PACKED)),
+        "MediaWiki dump: .xml, plain or with .bz2, .gz, .xz, .zst; file, glob or directory.",
+        "DUMP",
+    ),
+    "books": Input(
+        (".txt", ".epub", *ARCHIVES, *TABLES),
+        "Books: .txt or .epub, one a file; .tar (.gz, .bz2, .xz, .zst) of them; .jsonl, .parquet or .arrow, one a row; file, "
+        "glob or directory.",
+    ),
+    "text": Input(
+        (*PLAIN, *TABLES),
+        "Other text: .txt; .jsonl (.gz, .bz2, .xz, .zst), .parquet or .arrow, one a row; file, glob or directory.",
+    ),
+}

@@ -1,0 +1,108 @@
+"""What the driver of a run hands to its workers in files: what grows with the input is no part of the job that is submitted.
+
+    .bertdata/work/plan-tasks.jsonl      the tasks, a line each; a job names at most `_RANGES` ranges of it
+    .bertdata/work/plan-inputs.json      any other value, of JSON
+
+Both are functions of the run's identity, but for the paths of this machine's files, so a run that continues writes them again.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..io.files import PRIVATE, replacing, to_path
+from ..io.pieces import piece_digest, read_piece
+from ..records import Task
+from .staging import STATE
+
+__all__ = ["Handed", "TaskRange", "ranges", "write_tasks"]
+
+_RANGES = 256  # of the file of tasks that a job names: with them it has some 10 kB more
+_LEAST = 250  # tasks in a range, but in the last: to expand so many takes a millisecond
+
+
+class TaskRange(NamedTuple):
+    """A run of lines in the file of tasks: where it begins, its bytes, and their digest."""
+
+    start: int
+    length: int
+    digest: int
+
+    def tasks(self, root: str) -> Iterator[Task]:
+        """Read the tasks of a run that builds in `root`; raise VerificationError where they are not those of this job."""
+        lines = read_piece(_path(to_path(root), "tasks.jsonl"), *self).splitlines()
+        return (Task(*json.loads(line)) for line in lines)
+
+
+def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
+    """Return the ranges of the file that `write_tasks` writes: never more than `_RANGES`, however many tasks there are."""
+    found: list[TaskRange] = []
+    for block in _blocks(tasks):
+        start = found[-1].start + found[-1].length if found else 0
+        found.append(TaskRange(start, len(block), piece_digest(block)))
+    return found
+
+
+def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
+    """Write the file of tasks of a run that builds in `root`."""
+    with replacing(_path(root, "tasks.jsonl"), PRIVATE) as file:
+        for block in _blocks(tasks):
+            file.write(block)
+
+
+def _blocks(tasks: Sequence[Task]) -> Iterator[bytes]:
+    """Yield the lines of each range."""
+    size, left = max(_LEAST, -(-len(tasks) // _RANGES)), iter(tasks)
+    while block := _lines(islice(left, size)):
+        yield block
+
+
+def _lines(tasks: Iterable[Task]) -> bytes:
+    return "".join(f"{json.dumps(task)}\n" for task in tasks).encode()
+
+
+def _path(root: Path, name: str) -> Path:
+    return root / STATE / "work" / f"plan-{name}"
+
+
+class Handed(NamedTuple):
+    """A value of JSON that lies in a file of the run that builds in `root`; `name` is the file's, within those of the plan."""
+
+    root: str
+    name: str
+    length: int
+    digest: int
+
+    @classmethod
+    def of(cls, root: Path, name: str, value: Any) -> Handed:
+        """Name a value; `write` puts it where `read` looks for it."""
+        data = _value(value)
+        return cls(str(root), name, len(data), piece_digest(data))
+
+    def write(self, value: Any) -> None:
+        """Write the file."""
+        with replacing(_path(to_path(self.root), f"{self.name}.json"), PRIVATE) as file:
+            file.write(_value(value))
+
+    def read(self) -> Any:
+        """Read the value, once in a process; raise VerificationError where it is not that of this job."""
+        return _known(self)
+
+    def read_once(self) -> Any:
+        """Read the value, and keep nothing of it."""
+        path = _path(to_path(self.root), f"{self.name}.json")
+        return json.loads(read_piece(path, 0, self.length, self.digest))
+
+
+def _value(value: Any) -> bytes:
+    return f"{json.dumps(value)}\n".encode()
+
+
+@functools.lru_cache(maxsize=4)
+def _known(handed: Handed) -> Any:
+    return handed.read_once()

@@ -1,0 +1,46 @@
+"""Read pieces of files: a run of bytes by one request, and a digest that tells whether they are those that were written."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from ..errors import VerificationError
+from .files import is_local, is_private
+from .storage import storage_errors
+
+__all__ = ["piece_digest", "read_piece"]
+
+
+def piece_digest(data: Any) -> int:
+    """Return a digest of 62 bits, which tells an accident: not every engine has whole numbers of more than 63."""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big") >> 2
+
+
+def read_piece(path: Path, start: int, length: int, digest: int) -> bytes:
+    """Read the `length` bytes of a file from `start` on: of one in a store by a single GET.
+
+    Raise VerificationError where these are not what was written, StorageError where a disk or a store fails.
+    """
+    with storage_errors(f"cannot read {path}"):
+        try:
+            data = _read(path, start, length)
+        except FileNotFoundError:
+            data = b""
+    if len(data) != length or piece_digest(data) != digest:
+        raise VerificationError(
+            f"{path} is missing or damaged: its bytes from {start} to {start + length} are not those that were written: run the "
+            "same command again"
+        )
+    return data
+
+
+def _read(path: Any, start: int, length: int) -> bytes:
+    if is_local(path):
+        with open(path, "rb") as file:
+            file.seek(start)
+            return file.read(length)
+    if is_private(path):
+        return bytes(path.read_bytes()[start : start + length])
+    return bytes(path.fs.cat_file(path.path, start=start, end=start + length))

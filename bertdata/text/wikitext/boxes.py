@@ -1,0 +1,49 @@
+"""HTML elements whose content is no prose: lists, headings, and the boxes beside the text."""
+
+import re
+
+__all__ = ["close_boxes", "is_dropped"]
+
+# MediaWiki's own classes name boxes.
+_DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
+_BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
+_EDGE = re.compile(r"<(/?)([uod]l|h[1-6]|figure|nav|div)(?=[\s/>])([^<>]*)>", re.IGNORECASE)
+
+
+def is_dropped(name: str, attributes: str) -> bool:
+    """Tell whether the content of an element is no prose, by the element's name in small letters and its attributes.
+
+    >>> is_dropped("div", ' class="thumb tright"'), is_dropped("div", ' style="float: right"'), is_dropped("ul", "")
+    (True, False, True)
+    """
+    if name != "div":
+        return name in _DROPPED
+    return "class" in attributes.lower() and _BOX.search(attributes) is not None
+
+
+def close_boxes(text: str) -> str:
+    r"""Close elements that are dropped and that nothing closes at the next blank line, so that no page is lost in them.
+
+    >>> close_boxes("<ul><li>a\n\ntext"), close_boxes("<div class=thumb>a</div>\n\ntext")
+    ('<ul><li>a\n</ul>\n\ntext', '<div class=thumb>a</div>\n\ntext')
+    """
+    opened: dict[str, list[re.Match[str]]] = {}
+    for tag in _EDGE.finditer(text):
+        tags = opened.setdefault(tag[2].lower(), [])
+        if not tag[1]:
+            tags.append(tag)
+        elif tags:
+            tags.pop()
+    parts: list[str] = []
+    done, end = 0, -1
+    for tag in sorted((tag for tags in opened.values() if any(map(_drops, tags)) for tag in tags), key=re.Match.start):
+        if end < tag.end():
+            end = text.find("\n\n", tag.end())
+            end = len(text) if end < 0 else end
+        parts += (text[done:end], f"\n</{tag[2]}>")
+        done = end
+    return "".join(parts) + text[done:]
+
+
+def _drops(tag: re.Match[str]) -> bool:
+    return is_dropped(tag[2].lower(), tag[3])

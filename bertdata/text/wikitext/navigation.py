@@ -1,0 +1,39 @@
+"""Rows of links that lead to other pages are no prose: months of a year, provinces of a country.
+
+>>> drop_rows("[[May]] | '''June''' | [[July|7]]\\nFrom [[May]] – [[July]]")
+'\\nFrom [[May]] – [[July]]'
+"""
+
+import re
+
+__all__ = ["drop_rows"]
+
+_START = re.compile(  # a line whose first item ends at a separator; begins with a plain character: that is found much faster
+    r"\n(?=[\[<'←«◄])(?:<[^<>\n]{0,100}>|[←«◄ ]|'')*(?:\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}''')(?:'')*"
+    r"(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][–—][ \u00a0])"
+)
+_ITEM = re.compile(r"\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}'''")
+_UNSEEN = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
+_BETWEEN = frozenset(" \t\u00a0|·•–—←→◄►«»<>'.\x1f\x1e")
+_FEWEST = 3  # items that make a row
+
+
+def drop_rows(text: str) -> str:
+    """Return ``text`` without the lines that hold links, dots, bars or dashes between them, and nothing else."""
+    text = "\n" + text
+    parts: list[str] = []
+    done = 0
+    for first in _START.finditer(text):
+        start = first.start() + 1
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        if _is_row(text[start:end]):
+            parts.append(text[done:start])
+            done = end
+    parts.append(text[done:])
+    return "".join(parts)[1:]
+
+
+def _is_row(line: str) -> bool:
+    rest, items = _ITEM.subn("", line)
+    return items >= _FEWEST and _BETWEEN.issuperset(_UNSEEN.sub("", rest))

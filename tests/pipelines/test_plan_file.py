@@ -1,0 +1,121 @@
+"""The tasks of a run lie in a file: a job is small with any number of them, they are spread evenly, and only its own are read."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from bertdata.pipelines import transforms
+from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.engines import engine
+from bertdata.pipelines.export import Export
+from bertdata.pipelines.make_pairs import MakePairs
+from bertdata.pipelines.train_vocab import TrainVocab
+from bertdata.pipelines.transforms import Chain, Tasks
+
+from bertdata.build.corpus.plan import CorpusPlan
+from bertdata.build.documents import Corpus, Reader
+from bertdata.build.rows.bucket import Output
+from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
+from bertdata.dataset import handed
+from bertdata.dataset.handed import Handed
+from bertdata.errors import VerificationError
+from bertdata.exports.base import Source
+from bertdata.io.files import write_json
+from bertdata.records import FileRange, Task, pack
+from bertdata.tokens.vocab import Vocabulary
+
+MOST = 200_000  # bytes of any job
+PARTS = pack([FileRange(name := "enwiki-20261101-pages-articles-multistream7.xml-p1p2.bz2", f"gs://dumps/{name}", 0, 1 << 24)])
+
+
+def test_any_job_is_small_with_a_million_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither tasks, nor input files, nor a vocabulary are in the graph: Dataflow takes one of 10 MB."""
+    tasks = [Task(9_999_999, "wikipedia", PARTS)] * 700_000 + [Task(9_999_999, "text", PARTS)] * 300_000
+    found = handed.ranges(tasks)
+    assert len(found) == 256 and found[-1].start + found[-1].length > 100_000_000
+    monkeypatch.setattr(transforms, "ranges", lambda _: found)
+    inputs = [{"name": f"{number:064x}.jsonl", "source": "text", "bytes": 1, "licence": "?"} for number in range(20_000)]
+    pieces = Vocabulary([f"{number * 7919 % 1_000_003:x}" for number in range(100_000)], True, True)
+    choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1,text=2", sample_documents=9, max_words="text=9")
+    shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", "batches": 500} for number in range(10_000)]
+    corpus, plan = Corpus({"rows": 9, "shards": shards}, tasks, 1 << 40, Reader("/corpus", "0" * 64)), CorpusPlan(tasks, inputs)
+    outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (64, 128, 256, 512)]
+    chains = {
+        "build-corpus": BuildCorpus(plan, CorpusConfig(), tmp_path),
+        "build-corpus choosing": BuildCorpus(plan, CorpusConfig(choice=choice), tmp_path),
+        "train-vocab": TrainVocab(corpus, VocabConfig(), tmp_path),
+        "make-pairs": MakePairs(corpus, pieces, outputs, 9999),
+        "make-pairs by engine": MakePairs(corpus, pieces, outputs, 9999, "engine"),
+        "export": Export(tasks, Source("/corpus", "0" * 64), ExportConfig(), pieces, tmp_path),
+    }
+    sizes = {}
+    for name, chain in chains.items():
+        pipeline = beam.Pipeline()
+        _ = pipeline | chain
+        sizes[name] = len(pipeline.to_runner_api().SerializeToString())
+    assert {name: size for name, size in sizes.items() if size > MOST} == {}
+
+
+class Work(Chain):
+    """Do each task, which writes down who did it."""
+
+    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+        return begin | "Tasks" >> Tasks(self._root, self._tasks) | "Work" >> beam.Map(_note, str(self._root))
+
+
+_waited: list[bool] = []  # of this process
+
+
+def _note(task: Task, root: str) -> None:
+    """Note who does a task; before its first one ends, a worker waits for the other, which may start later."""
+    Path(root, f"done-{task.number}-{os.getpid()}").touch()
+    end = time.monotonic() + 60 * (not _waited and Path(root, "together").exists())
+    _waited.append(True)
+    while time.monotonic() < end and len({path.name.split("-")[2] for path in Path(root).glob("done-*")}) < 2:
+        time.sleep(0.02)
+    time.sleep(0.05)
+
+
+def _tasks(count: int) -> list[Task]:
+    return [Task(number, "text", PARTS) for number in range(count)]
+
+
+def _run(root: Path, tasks: Sequence[Task], workers: int) -> list[list[str]]:
+    write_json(root / ".bertdata" / "run.json", {})
+    engine.run(Work(root, tasks), tasks=len(tasks), workers=workers)
+    return [path.name.split("-")[1:] for path in root.glob("done-*")]
+
+
+def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path) -> None:
+    """They are in one range, which one worker expands: it must not keep them."""
+    (tmp_path / "together").touch()
+    done = _run(tmp_path, _tasks(20), 2)
+    assert sorted(int(number) for number, _ in done) == list(range(20))
+    assert min(Counter(worker for _, worker in done).values()) >= 3 and len({worker for _, worker in done}) == 2
+
+
+def test_tasks_of_several_ranges_come_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handed, "_LEAST", 3)
+    assert [found.start > 0 for found in handed.ranges(_tasks(10))] == [False, True, True, True]
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    assert sorted(int(number) for number, _ in _run(tmp_path, _tasks(10), 1)) == list(range(10))
+
+
+def test_the_file_of_another_job_is_not_read(tmp_path: Path) -> None:
+    handed.write_tasks(tmp_path, _tasks(5))
+    with pytest.raises(VerificationError, match=r"plan-tasks\.jsonl is missing or damaged: its bytes from 0 to"):
+        list(handed.ranges(_tasks(6))[0].tasks(str(tmp_path)))
+    assert list(handed.ranges(_tasks(5))[0].tasks(str(tmp_path))) == _tasks(5)
+    value: Any = {"a": ["tea \udce9"]}
+    given = Handed.of(tmp_path, "inputs", value)
+    with pytest.raises(VerificationError, match=r"plan-inputs\.json is missing"):
+        given.read()
+    given.write(value)
+    assert given.read() == value
