@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from .commands.export import export
     from .commands.make_pairs import make_pairs
     from .commands.progress import Progress
+    from .commands.push import push
     from .commands.train_vocab import train_vocab
-    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
+    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
     from .config.train import TrainConfig
     from .dataset.data_set import DataSet
     from .dataset.shards import Shards
@@ -46,6 +47,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "export": "commands.export",
     "report": "report.page.write",
     "trace": "build.trace",
+    "push": "commands.push",
     "verify": "verification",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -62,6 +64,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "ChoiceConfig": "config",
     "VocabConfig": "config",
     "PairsConfig": "config",
+    "PushConfig": "config",
     "TrainConfig": "config.train",
     "BertDataError": "errors",
 }
@@ -75,6 +78,7 @@ __all__ = [
     "MaskConfig",
     "PairsConfig",
     "Progress",
+    "PushConfig",
     "Shards",
     "TrainConfig",
     "VocabConfig",
@@ -85,6 +89,7 @@ __all__ = [
     "extract_paragraphs",
     "load_templates",
     "make_pairs",
+    "push",
     "read_book",
     "report",
     "split_sentences",

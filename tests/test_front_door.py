@@ -22,7 +22,7 @@ from bertdata.config.inputs import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
 
-COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export")
+COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export", "push")
 
 
 def test_every_public_name_is_there() -> None:
@@ -42,7 +42,7 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     assert all(parameter.name in told for parameter in parameters)
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
     positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    assert positional in ([], ["corpus"], ["directory"])
+    assert positional in ([], ["corpus"], ["directory"], ["directory", "name"])
 
 
 def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -99,7 +99,7 @@ def test_the_options_of_the_first_table_are_of_every_building_command() -> None:
 
 def test_every_option_that_is_named_exists() -> None:
     """In a table of make-pairs it is of make-pairs; elsewhere of any command, or of pip."""
-    known = set().union(*map(options_of, (*BUILDING, "export", "inspect", "templates", "demo", "train", "download")))
+    known = set().union(*map(options_of, (*BUILDING, "export", "push", "inspect", "templates", "demo", "train", "download")))
     known |= {"--help", "--editable", "--constraint", "--check", "--runner", "--nproc-per-node"}
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", README)) - {"--project", "--corpus", "--control"} <= known
     section = README.partition("### What make-pairs makes")[2].partition("### What comes out")[0]

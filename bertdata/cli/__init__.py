@@ -22,6 +22,7 @@ _COMMANDS = {
     "train-vocab": "Train a WordPiece vocabulary on a corpus.",
     "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
     "export": "Write a corpus or rows in the format that another trainer reads.",
+    "push": "Put a data set on the Hugging Face Hub.",
     "train": "Train BERT on the pairs.",
     "inspect": "Show what a data set holds, in words and examples.",
     "report": "Write a page about data sets or a training run, with pictures; compare them.",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, VocabConfig
+from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
 from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError
@@ -126,7 +126,7 @@ def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> st
 @cache
 def _fields() -> frozenset[str]:
     """Return the names of all fields and arguments that are options of some command."""
-    kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig)
+    kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig, PushConfig)
     arguments = (*INPUTS, "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
     return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import re
 import signal
@@ -39,6 +40,13 @@ _GO_ON = "continue with the same command and --resume"
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --output, to the bit.")
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
+@click.option(
+    "--cache-bytes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Bytes of disk, in TMPDIR, for shards of a store; where a split has more, windows of a third of it are read one after "
+    "another.  [default: cache_bytes in RUN.TOML, or all of them]",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @speech_options
 def command(
@@ -46,6 +54,7 @@ def command(
     output: str,
     resume: bool,
     overwrite: bool,
+    cache_bytes: int | None,
     dry_run: bool,
     quiet: bool,
     log_json: bool,
@@ -62,6 +71,8 @@ def command(
     """
     speech.speak(quiet=quiet, log_json=log_json)
     config = read_training(configuration)
+    if cache_bytes is not None:
+        config = dataclasses.replace(config, cache_bytes=cache_bytes)
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():
@@ -90,7 +101,7 @@ def command(
 
 def _plan(recipe: Recipe) -> Iterator[str]:
     """Say what a run is made of."""
-    from ..training.plan import BatchPlan, widths
+    from ..training.windows import plan_of
 
     model, config = recipe.model, recipe.config
     shape = f"L{model.num_hidden_layers} H{model.hidden_size} A{model.num_attention_heads}"
@@ -98,9 +109,8 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     steps = f"{count(config.total_steps, 'step')} of {config.batch_size} rows"
     yield f"train: BERT {shape}, {model.parameters:,} parameters, to predict {heads}; {steps}"
     for part in recipe.parts:
-        rows, sizes = part.shards, part.phase.widths or widths(part.shards.max_seq_length)
-        directories = list(zip(rows.rows, rows.weights, strict=True))
-        planned = BatchPlan(rows.lengths, config.batch_size, widths=sizes, seed=part.options["seed"], parts=directories)
+        rows = part.shards
+        planned = plan_of(rows, config.batch_size, seed=part.options["seed"], widths=part.phase.widths)
         evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate"
         epochs = part.phase.steps / planned.batches
         yield (

@@ -9,6 +9,7 @@ from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
 from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig, mask_shares
+from .push import PushConfig
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
@@ -25,6 +26,7 @@ __all__ = [
     "ExportConfig",
     "FilterConfig",
     "PairsConfig",
+    "PushConfig",
     "VocabConfig",
     "parse_toml",
     "read_small",

@@ -139,6 +139,7 @@ class TrainConfig(Config):
     compile: bool = field(default=False, metadata=FREE)
     gradient_checkpointing: bool = field(default=False, metadata=FREE)
     workers: int = field(default=2, metadata=FREE)
+    cache_bytes: int = field(default=0, metadata=FREE)  # of a cache for each split, as of `Shards`; 0: all of it
     log_every: int = field(default=100, metadata=FREE)
     evaluate_every: int = field(default=10000, metadata=FREE)
     evaluate_batches: int = field(default=100, metadata=FREE)
@@ -151,7 +152,7 @@ class TrainConfig(Config):
         self._require(bool(self.phases), "phases: give at least one [[phases]] with shards and steps")
         for name in ("batch_size", "log_every", "evaluate_every", "evaluate_batches", "save_every", "keep"):
             self._require(getattr(self, name) >= 1, f"{name}: use at least 1")
-        for name in ("workers", "max_predictions"):
+        for name in ("workers", "max_predictions", "cache_bytes"):
             self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
         self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a share over 0, and 1 at most")
         self._require(0 <= self.masked_lm_prob_end <= 1, "masked_lm_prob_end: use a share over 0, or 0 for masked_lm_prob")

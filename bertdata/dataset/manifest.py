@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import NoInputError, UsageError, VerificationError
-from ..io.files import digest, file_entry, is_local, size, write_json, write_text
+from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
 from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
@@ -171,10 +171,17 @@ def listed(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def check_files(directory: Path, manifest: dict[str, Any]) -> None:
-    """Raise VerificationError for a file of a data set that is missing, leads out of it, or has another size than it should."""
+    """Raise VerificationError for a file of a data set that is missing, leads out of it, or has another size than it should.
+
+    An object store is asked for a list of its files, as a question for each would take long.
+    """
+    objects: Any = None if is_local(directory) else directory
+    known = objects is not None and objects.protocol in OBJECT_STORES
+    with storage_errors(f"cannot read {directory}"):
+        sizes = {name: about["size"] for name, about in objects.fs.find(objects.path, detail=True).items()} if known else {}
     for file in listed(manifest):
-        path = directory / file["name"]
-        if not path.is_file() or path.stat().st_size != file["bytes"]:
+        path: Any = directory / file["name"]
+        if (sizes.get(path.path) if known else path.stat().st_size if path.is_file() else None) != file["bytes"]:
             raise VerificationError(f"{path} is missing or cut: build it again with `overwrite`")
         check_inside(directory, file["name"])
 

@@ -5,7 +5,7 @@
         loss = transformers_model(**batch).loss
 
 The rows of a step and their masks are a function of the seed and the step: they are the same with any number of workers, and
-the ranks of any world share one global batch among them.
+the ranks of any world share one global batch among them.  Shards of a store are fetched by the workers, ahead of the rows.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from ..errors import UsageError
 from ..io.process import end_with_parent
 from ..rows import masking
 from ..wordpiece import IGNORED
-from . import plan
 from .masks import MaskConfig
+from .plan import Batch, BatchPlan
+from .windows import WindowPlan, plan_of
 
 try:
     import torch
@@ -65,8 +66,8 @@ def batches(
         seed: Of the order and of the masks.
         rank, world_size: Which process of how many this is.
         start_step, steps: A step is a global batch; steps are counted over all epochs.
-        whole: Rows that do not fill a batch form a last, short one, so that an epoch has every row: for evaluation, whose masks
-            then are those of epoch 0.
+        whole: Rows that do not fill a batch form a last, short one, of each window of `shards`, so that an epoch has every row:
+            for evaluation, whose masks then are those of epoch 0.
         widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
         masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
         dense_labels: See below.
@@ -81,7 +82,7 @@ def batches(
 
     Packed rows also have ``position_ids`` [B, L], from 0 in each part, and ``document_ids`` [B, L], the number of the part from 1
     on, 0 being padding, of which `training.attention` makes masks; ``document_starts`` [B, D], 0 after the last; their labels of
-    pairs are [B, D], -100 after the last.  D is the same for all batches.
+    pairs are [B, D], -100 after the last.  D is the same for all batches of a window.
 
     An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and
     ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32, where the K parts begin, and T; the number ``max_seqlen``, of tokens of the
@@ -102,7 +103,7 @@ def batches(
     )
 
 
-def _steps(order: plan.BatchPlan, start: int, count: int | None) -> range:
+def _steps(order: BatchPlan | WindowPlan, start: int, count: int | None) -> range:
     """Return the numbers of `count` steps from `start` on, or of the rest of its epoch."""
     if start < 0 or (count is not None and count < 0):
         raise UsageError(f"`start_step` {start}, `steps` {count}: neither can be below 0")
@@ -157,14 +158,7 @@ class Batches(Dataset[Tensors]):
         self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels, "unpadded": unpadded}
         self._shards, self._seed, self._rank, self._world_size = shards, seed, rank, world_size
         self._masks, self._form = masks, "unpadded" if unpadded else "dense" if dense_labels else "sparse"
-        self.plan = plan.BatchPlan(
-            shards.lengths,
-            batch_size,
-            widths=widths or ([shards.max_seq_length] if shards.packed else plan.widths(shards.max_seq_length)),
-            seed=seed,
-            parts=list(zip(shards.rows, shards.weights, strict=True)),
-            whole=whole,
-        )
+        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
         self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -175,7 +169,7 @@ class Batches(Dataset[Tensors]):
         arrays = self._arrays(self.plan[step])
         return _PickledBatch(arrays, self._form) if get_worker_info() else _tensors(arrays, self._form)  # type: ignore[return-value]
 
-    def _arrays(self, batch: plan.Batch) -> Arrays:
+    def _arrays(self, batch: Batch) -> Arrays:
         count = len(batch.rows)
         own = slice(self._rank * count // self._world_size, (self._rank + 1) * count // self._world_size)
         arrays = self._shards.gather(batch.rows[own], batch.width)
@@ -187,7 +181,7 @@ class Batches(Dataset[Tensors]):
             arrays |= self._mask(arrays["input_ids"], continues, batch, numbers)
         return _unpadded(arrays) if self._form == "unpadded" else arrays
 
-    def _mask(self, ids: npt.NDArray[Any], continues: Any, batch: plan.Batch, numbers: npt.NDArray[Any]) -> Arrays:
+    def _mask(self, ids: npt.NDArray[Any], continues: Any, batch: Batch, numbers: npt.NDArray[Any]) -> Arrays:
         """Mask rows; what is masked of a row depends on no other row, and not on the width."""
         masks = self._masks
         masked, positions, labels = masking.mask(

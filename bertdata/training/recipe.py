@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import keys
@@ -12,6 +11,7 @@ from ..config.train import ModelConfig, Phase, TrainConfig
 from ..dataset import manifest
 from ..dataset.shards import Shards
 from ..errors import UsageError
+from ..io.files import to_path
 from ..rows.masking import UNITS
 from .masks import MaskConfig, Schedule
 
@@ -51,11 +51,11 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         raise UsageError(f"unit {config.unit!r}: use one of {', '.join(UNITS)}")
     parts: list[Part] = []
     for index, phase in enumerate(config.phases):
-        shards = Shards(phase.shards, weights=phase.weights or None)
+        shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
         if shards.masking == "none":
             options["masks"] = _masks(config, parts[-1].end if parts else 0, phase.steps)
-        parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase), options))
+        parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase, config), options))
     for part in parts:
         _check(config, part, parts[0].shards, processes)
     first = parts[0].shards
@@ -82,10 +82,10 @@ def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
     return MaskConfig(prob, max_predictions=config.max_predictions, unit=config.unit, mask_shares=config.mask_shares)
 
 
-def _validation(phase: Phase) -> Shards | None:
-    made = [manifest.read(Path(path)) for path in phase.shards]
+def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
+    made = [manifest.read(to_path(path)) for path in phase.shards]
     all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in made)
-    return Shards(phase.shards, split="validation") if all_have else None
+    return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
 
 
 def _check(config: TrainConfig, part: Part, first: Shards, processes: int) -> None:

@@ -17,7 +17,7 @@ from conftest import COMMAND, SAMPLE, Run, digests
 from bertdata.cli import cli
 from bertdata.io.terminal import clean
 
-COMMANDS = ["build-corpus", "train-vocab", "make-pairs", "export", "inspect", "templates", "demo"]
+COMMANDS = ["build-corpus", "train-vocab", "make-pairs", "export", "push", "inspect", "templates", "demo"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

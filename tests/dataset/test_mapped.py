@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,8 +185,6 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus
         Shards(sample_corpus)
     with pytest.raises(UsageError, match=r"no split 'test', but train, validation"):
         Shards(pairs, split="test")
-    with pytest.raises(UsageError, match="`format` arrow-stream"):
-        Shards(write_pairs(tmp_path / "parquet", LENGTHS, format="parquet"))
     for weights in ([1.0, 2.0], [0.0], [-1.0], [float("nan")]):
         with pytest.raises(UsageError, match="weights"):
             Shards(pairs, weights=weights)
@@ -196,11 +196,32 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus
             shards.gather(np.array(rows), 64)
 
 
-def test_only_files_of_this_machine_are_mapped(pairs: Path) -> None:
+def test_a_row_is_a_dict_of_its_columns(pairs: Path, sample_pairs: Path) -> None:
+    shards = Shards(pairs)
+    assert [row["input_ids"].tolist() for row in shards] == [row_of(n, length) for n, length in enumerate(FLAT)]
+    assert shards[4].keys() == {"input_ids", "token_type_ids", "next_sentence_label"}
+    assert shards[-1]["input_ids"].tolist() == shards[7]["input_ids"].tolist() == row_of(7, 5)
+    assert shards[np.int64(1)]["next_sentence_label"] == 1 and shards[1]["input_ids"].dtype == np.uint16
+    assert [len(row["input_ids"]) for row in shards[-3:]] == [40, 5, 5]
+    assert [len(row["input_ids"]) for row in shards[6:0:-2]] == [5, 11, 64] and shards[8:] == []
+    for number in (8, -9):
+        with pytest.raises(IndexError, match=f"row {number}: there are 8"):
+            shards[number]
+    with pytest.raises(TypeError, match="str"):
+        shards["input_ids"]  # type: ignore[call-overload]
+    stored = read_rows(sample_pairs)
+    for found, row in zip(Shards(sample_pairs), stored, strict=True):
+        assert {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()} == row
+
+
+def test_rows_need_neither_torch_nor_pandas(pairs: Path) -> None:
+    code = "import sys; sys.modules.update(torch=None, pandas=None); import bertdata; "
+    code += f"rows = bertdata.Shards({str(pairs)!r}); print(len(rows), len(rows[-1]), len(list(rows)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "8 3 8\n"
+
+
+def test_a_file_url_is_a_path(pairs: Path) -> None:
     assert len(Shards(pairs.as_uri())) == 8
-    pytest.importorskip("upath")
-    with pytest.raises(UsageError, match="memory://pairs can't be mapped"):
-        Shards("memory://pairs")
 
 
 def test_directories_together(tmp_path: Path, pairs: Path) -> None:

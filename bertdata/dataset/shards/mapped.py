@@ -1,44 +1,39 @@
 """Rows of pairs where they lie: shards mapped into memory, checked against their manifest, gathered into arrays.
 
     shards = bertdata.Shards("pairs-128")
+    shards[0]["input_ids"]                                       # [tokens]
     shards.gather(np.array([7, 0]), width=128)["input_ids"]      # [2, 128]
 
-Opening reads manifests and the shards' headers, no rows; a mapped shard keeps no file open.
+Opening reads manifests and the shards' headers, no rows; a mapped shard keeps no file open.  Shards of a store, and of Parquet,
+are fetched into a cache when they are needed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from ...config import LABEL_1
 from ...errors import UsageError, VerificationError
-from ...io.files import digest, is_local, to_path
+from ...io.files import is_local, to_path
 from ...io.storage import storage_errors
 from ...pieces import ROLES, Special, of_bert, of_tokenizer
 from ...wordpiece import IGNORED
 from .. import manifest
 from ..form import VOCABULARIES
 from ..staging import steady
-from .schema import pair_schema
-from .write import check_end, raise_for
+from .views import DIFFER, REMAKE
+from .windows import File, Held, Window
 
 __all__ = ["Shards", "padded"]
 
-_READ = (
-    *("input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word"),
-    *("masked_lm_positions", "masked_lm_labels"),
-)
-
-_REMAKE = "build it again with `overwrite`"
 Array = npt.NDArray[Any]
 
 
@@ -53,13 +48,6 @@ def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Ar
     return np.asarray(np.where(inside, values[np.minimum(indices, len(values) - 1)], fill), values.dtype)
 
 
-class _Column(NamedTuple):
-    """A column of a record batch, as views of the mapped file: values, and of lists where their rows end [N + 1]."""
-
-    values: Array
-    ends: Array
-
-
 class _Data(NamedTuple):
     """A directory of pairs: its manifest, the shards of one split, and its vocabulary."""
 
@@ -71,10 +59,20 @@ class _Data(NamedTuple):
 
 
 class Shards:
-    """The rows of one split of one or several directories that make-pairs wrote, numbered through.
+    """The rows of one split of one or several directories that make-pairs wrote, numbered through: a sequence of dicts.
 
-    weights: how many times an epoch serves the rows of each directory, 1 if not given; of 0.25, it serves a quarter of them, each
-    epoch another one.  verify: hash every shard, which reads them all.  Pickled, it is its paths and options.
+    ``shards[i]`` has the columns that are stored, lists of numbers as arrays; a slice is a list of rows.
+
+    Args:
+        paths: Directories, or addresses in a store.
+        split: ``train`` or ``validation``.
+        weights: How many times an epoch serves the rows of each directory, 1 if not given; of 0.25, it serves a quarter of them,
+            each epoch another one.
+        verify: Hash every shard, which reads them all; those of a store, and of Parquet, are hashed whenever they are fetched.
+        cache_bytes: Bytes of this machine's disk, in TMPDIR, for shards of a store, and of Parquet as they are read; as many as
+            they have if not given.  Of data that have more, wherever they lie, an epoch goes through windows of a third of it.
+
+    Pickled, it is its paths and options.
 
     Raise VerificationError, which names the file, where one is not what its manifest says or where directories do not belong
     together, and UsageError for what can't be read this way.
@@ -87,46 +85,69 @@ class Shards:
         split: str = "train",
         weights: Sequence[float] | None = None,
         verify: bool = False,
+        cache_bytes: int | None = None,
+        _directory: str = "",
     ) -> None:
         self.paths = [to_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-        self.split = split
+        self.split, self.cache_bytes = split, cache_bytes
         self.weights = [1.0] * len(self.paths) if weights is None else [float(weight) for weight in weights]
         if not self.paths or len(self.weights) != len(self.paths):
             raise UsageError(f"{len(self.weights)} weights for {len(self.paths)} directories of pairs: give one for each")
         if not all(0 < weight <= 1000 for weight in self.weights):
             raise UsageError(f"the weights are {self.weights}: each must be over 0, and 1000 at most")
         with steady(*self.paths):
-            self._open(split, verify)
+            data = [_read(path, split) for path in self.paths]
+            self._tell(data)
+            files = [file for index, one in enumerate(data) for file in _files(index, one, split)]
+            self._held = Held(files, self.max_seq_length, cache_bytes, _directory)
+        self.window, self.windows = self._held.window, self._held.windows
+        self.columns = self._held.columns
+        if verify:
+            self._held.verify()
 
-    def _open(self, split: str, verify: bool) -> None:
-        """Read the manifests, and map all shards."""
-        data = [_read(path, split) for path in self.paths]
+    def _tell(self, data: list[_Data]) -> None:
+        """Take from the manifests what all rows have in common; raise VerificationError where they differ."""
         _agree(data, "vocabulary", [one.pieces for one in data])
         _agree(data, "special tokens", [one.special for one in data])
         self.special, self._files = data[0].special, tuple(file["name"] for file in data[0].manifest["files"])
         _agree(data, "objective", objectives := [one.manifest["config"]["objective"] for one in data])
         _agree(data, "packing", packs := [one.manifest["config"].get("pack", False) for one in data])
         _agree(data, "masking", maskings := [one.manifest["config"]["masking"] for one in data])
-        mapped = [[batch for shard in one.shards for batch in _map(one, shard, verify)] for one in data]
-        for one, batches in zip(data, mapped, strict=True):
-            if not batches:
-                raise VerificationError(f"{one.path} has no record batch of split {split}: {_REMAKE}")
-        self._batches = [batch for batches in mapped for batch in batches]
-        self.columns = tuple(self._batches[0])
-        for one, batches in zip(data, mapped, strict=True):
-            _agree([data[0], *[one] * len(batches)], "columns", [self.columns, *map(tuple, batches)])
-        self._starts = np.cumsum([0] + [len(batch["input_ids"].ends) - 1 for batch in self._batches])
-        self._digests = [[shard["sha256"] for shard in one.shards] for one in data]
-        self.rows = [sum(shard["rows"] for shard in one.shards) for one in data]
         self.pieces, self.objective, self.masking, self.packed = data[0].pieces, objectives[0], maskings[0], packs[0]
         self.max_seq_length = max(one.manifest["config"]["max_seq_length"] for one in data)
         self.max_predictions = max(one.manifest["statistics"].get("max_predictions", 0) for one in data)
+        self.rows = [sum(shard["rows"] for shard in one.shards) for one in data]
 
     def __reduce__(self) -> tuple[Callable[..., Shards], tuple[Any, ...]]:
-        return _reopen, (self.paths, self.split, self.weights)
+        return _reopen, (self.paths, self.split, self.weights, self.cache_bytes, self._held.directory)
 
     def __len__(self) -> int:
-        return int(self._starts[-1])
+        return int(self._held.firsts[-1])
+
+    @overload
+    def __getitem__(self, number: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, number: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(number, slice):
+            return [self[place] for place in range(*number.indices(len(self)))]
+        place = operator.index(number)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"row {place}: there are {len(self)}")
+        (shard,) = self._held.shards_of(np.array([place % len(self)]))
+        inside = place % len(self) - int(self._held.firsts[shard])
+        for view in self._held.views([shard]):
+            if inside < view.batch.num_rows:
+                return view.row(inside)
+            inside -= view.batch.num_rows
+        raise AssertionError("a shard has the rows of its manifest")
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for shard in range(len(self._held.files)):
+            for view in self._held.views([shard], [shard + 1]):
+                yield from map(view.row, range(view.batch.num_rows))
 
     @property
     def vocab_size(self) -> int:
@@ -140,73 +161,85 @@ class Shards:
 
     @cached_property
     def lengths(self) -> Array:
-        """The number of tokens of each row [N]; raise VerificationError where it can't be."""
-        kind = np.uint16 if self.max_seq_length < 1 << 16 else np.uint32
-        found = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self._batches])
-        if len(found) and (longest := int(found.max())) > self.max_seq_length:  # a damaged length below 0 is a large one here
-            where, told = ", ".join(map(str, self.paths)), f"tokens, but {self.max_seq_length} are the most by the manifest"
-            raise VerificationError(f"{where}: a row has {longest} {told}: Shards(…, verify=True) names the damaged file")
+        """The number of tokens of each row [N]; raise VerificationError where it can't be.  Of a store, this reads all rows."""
+        if len(self.windows) == 1:
+            return self.window(0).lengths
+        found = np.zeros(len(self), np.uint16 if self.max_seq_length < 1 << 16 else np.uint32)
+        for number in range(len(self.windows)):
+            window = self.window(number)
+            found[window.numbers(np.arange(len(window)))] = window.lengths
         return found
 
     @cached_property
     def most_parts(self) -> int:
         """The most parts that a packed row has; 1 of rows that are not packed."""
-        if not self.packed:
-            return 1
-        found = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self._batches))
-        if not 0 < found <= self.max_seq_length:
-            raise VerificationError(f"{self.paths[0]}: a row has {found} parts: Shards(…, verify=True) names the damaged file")
-        return found
+        return max(self.window(number).most_parts for number in range(len(self.windows))) if self.packed else 1
 
     @cached_property
     def identity(self) -> str:
-        """A digest of the rows and of how often each is served: the same for the same data, wherever they lie."""
-        told = json.dumps([self.split, self.weights, self._digests, self.pieces])
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        """A digest of the rows, of how often each is served and in which windows: the same wherever they lie."""
+        files = self._held.files
+        digests = [[file.entry["sha256"] for file in files if file.directory == index] for index in range(len(self.paths))]
+        told = [self.split, self.weights, digests, self.pieces, *([self.windows] if len(self.windows) > 1 else [])]
+        return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def rows_of(self, window: int) -> list[int]:
+        """Return how many rows of each directory a window has."""
+        own = [self._held.files[number] for number in self.windows[window]]
+        return [sum(file.entry["rows"] for file in own if file.directory == index) for index in range(len(self.paths))]
 
     def gather(self, rows: Array, width: int) -> dict[str, Array]:
         """Return rows [B], numbered through, as arrays of the types they are stored in.
 
         ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are told, ``continues_word`` [B, width];
         ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
-        [B, `max_predictions`], -100 being the label of an unused one.  Of packed rows ``document_starts`` [B, `most_parts`], 0
-        after the last, and a label for each part, -100 after the last.  Raise ValueError for a row longer than `width`.
+        [B, `max_predictions`], -100 being the label of a place not used.  Of packed rows ``document_starts`` [B, D], 0 after the
+        last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise ValueError for
+        a row longer than `width`.
         """
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
             raise IndexError(f"rows {rows.min()} to {rows.max()}: there are {len(self)}")
-        lengths = self.lengths[rows]
+        window = self._held.window_with(rows)
+        batches, inside = window.batches_of(rows)
+        lengths = window.lengths_of(batches, inside)
         if lengths.max(initial=0) > width:
             raise ValueError(f"row {rows[lengths.argmax()]} has {lengths.max()} tokens, more than a width of {width}")
-        batches = np.searchsorted(self._starts, rows, "right") - 1
-        addresses = list(zip(batches.tolist(), (rows - self._starts[batches]).tolist(), strict=True))
+        addresses = list(zip(batches.tolist(), inside.tolist(), strict=True))
         found = {"attention_mask": np.arange(width) < lengths[:, None]}
         pad = max(self.special.pad, 0)
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                found[name] = np.array([self._batches[batch][name].values[row] for batch, row in addresses], np.int8)
+                found[name] = np.array([window.batches[batch][name].values[row] for batch, row in addresses], np.int8)
             elif name == "masked_lm_labels":
-                found[name] = self._lists(name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
+                found[name] = self._lists(window, name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
             else:
+                parts = window.most_parts if self.packed else 1
                 most = {
                     "masked_lm_positions": self.max_predictions,
-                    **dict.fromkeys(("document_starts", "next_sentence_label"), self.most_parts),
+                    **dict.fromkeys(("document_starts", "next_sentence_label"), parts),
                 }.get(name, width)
                 fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
-                found[name] = self._lists(name, addresses, most, fill)
+                found[name] = self._lists(window, name, addresses, most, fill)
         if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             where = ", ".join(map(str, self.paths))
             raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
         return found
 
     def _lists(
-        self, name: str, addresses: list[tuple[int, int]], width: int, fill: int, kind: np.dtype[Any] | None = None
+        self,
+        window: Window,
+        name: str,
+        addresses: list[tuple[int, int]],
+        width: int,
+        fill: int,
+        kind: np.dtype[Any] | None = None,
     ) -> Array:
         """Gather a column of lists, addresses being (record batch, row in it): [B, width], filled up with `fill`."""
-        found = np.full((len(addresses), width), fill, kind or self._batches[0][name].values.dtype)
+        found = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
         bits = name == "continues_word"  # Arrow has eight flags in a byte
         for row, (batch, number) in zip(found, addresses, strict=True):
-            values, ends = self._batches[batch][name]
+            values, ends = window.batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
             if bits:
                 values = np.unpackbits(values[start >> 3 : (end + 7) >> 3], bitorder="little")
@@ -219,17 +252,25 @@ class Shards:
         return found.view(bool) if bits else found
 
 
-def _reopen(paths: list[Path], split: str, weights: list[float]) -> Shards:
-    return Shards(paths, split=split, weights=weights)
+def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: int | None, directory: str) -> Shards:
+    return Shards(paths, split=split, weights=weights, cache_bytes=cache_bytes, _directory=directory)
+
+
+def _files(index: int, data: _Data, split: str) -> list[File]:
+    """Return the shards of a directory, the index-th."""
+    config, told = data.manifest["config"], data.manifest["splits"][split]
+    here = is_local(data.path) and config["format"] != "parquet"
+    if not any(shard["batches"] for shard in data.shards):
+        raise VerificationError(f"{data.path} has no record batch of split {split}: {REMAKE}")
+    count, paths = len(data.shards), [data.path / shard["name"] for shard in data.shards]
+    size = len(data.pieces)
+    entries = enumerate(zip(paths, data.shards, strict=True))
+    return [File(index, (n + 0.5) / count, path, here, shard, config, told, size) for n, (path, shard) in entries]
 
 
 def _read(path: Path, split: str) -> _Data:
     """Read a directory's manifest and vocabulary, and check the sizes of its files."""
-    if not is_local(path):
-        raise UsageError(f"{path} can't be mapped into memory: copy it to a disk of this machine, and give that")
     made = manifest.read(path, "pairs")
-    if made["config"]["format"] == "parquet":
-        raise UsageError(f"{path} holds Parquet files, which can't be mapped: make these pairs with `format` arrow-stream")
     if split not in made["splits"]:
         told = ", ".join(made["splits"])
         raise UsageError(f"{path} has no split {split!r}, but {told}: make-pairs `validation_fraction` makes one")
@@ -246,7 +287,7 @@ def _read_tokenizer(path: Path, made: dict[str, Any]) -> tuple[list[str], Specia
     tokenizer, settings = (json.loads(_told(path / name, made)) for name in VOCABULARIES[1])
     pieces, special = of_tokenizer(tokenizer, settings)
     if len(pieces) != made["vocab_size"]:
-        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {_REMAKE}")
+        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {REMAKE}")
     return pieces, special
 
 
@@ -256,23 +297,21 @@ def _told(path: Path, made: dict[str, Any]) -> bytes:
         told = path.read_bytes()
     digests = {file["name"]: file["sha256"] for file in made["files"]}
     if hashlib.sha256(told).hexdigest() != digests[path.name]:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
+        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
     return told
 
 
 def _read_pieces(path: Path, made: dict[str, Any]) -> list[str]:
     """Read a vocabulary; raise VerificationError unless it is the manifest's, and one that rows can be read with."""
-    with storage_errors(f"cannot read {path}"):
-        told = path.read_bytes()
-    digests = {file["name"]: file["sha256"] for file in made["files"]}
+    told = _told(path, made)
     try:
         pieces = told.decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise VerificationError(f"{path} is damaged ({error}): {_REMAKE}") from error
-    if hashlib.sha256(told).hexdigest() != digests["vocab.txt"] or len(pieces) != made["vocab_size"]:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
+        raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
+    if len(pieces) != made["vocab_size"]:
+        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
     if missing := [f"[{role.upper()}]" for role in ROLES if f"[{role.upper()}]" not in pieces]:
-        raise VerificationError(f"{path} lacks {', '.join(missing)}: {_REMAKE}")
+        raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")
     return pieces
 
 
@@ -280,53 +319,4 @@ def _agree(data: list[_Data], what: str, values: list[Any]) -> None:
     """Raise VerificationError unless all directories have one value."""
     for one, value in zip(data, values, strict=True):
         if value != values[0]:
-            raise VerificationError(f"{one.path} and {data[0].path} differ in their {what}: read them apart, or make them alike")
-
-
-def _map(data: _Data, shard: dict[str, Any], verify: bool) -> list[dict[str, _Column]]:
-    """Map a shard's record batches; raise VerificationError unless it is whole and holds the rows its manifest says."""
-    path = data.path / shard["name"]
-    try:
-        with pa.memory_map(str(path)) as source:
-            if data.manifest["config"]["format"] == "arrow-file":
-                file = pa.ipc.open_file(source)
-                batches = [file.get_batch(index) for index in range(file.num_record_batches)]
-            else:
-                check_end(path)
-                batches = list(pa.ipc.open_stream(source))
-        for batch in batches:
-            batch.validate()
-            _check_columns(path, batch.schema, data)
-        names = [name for name in _READ if name in batches[0].schema.names] if batches else []
-        views = [{name: _column(batch.column(name)) for name in names} for batch in batches]
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise_for(path, error, "damaged", _REMAKE)
-    rows = sum(batch.num_rows for batch in batches)
-    if rows != shard["rows"]:
-        raise VerificationError(f"{path} holds {rows} rows, but {shard['rows']} by its manifest: {_REMAKE}")
-    if verify and digest(path) != shard["sha256"]:
-        raise VerificationError(f"{path} is not the file its manifest tells of (SHA-256): {_REMAKE}")
-    return views
-
-
-def _check_columns(path: Path, schema: pa.Schema, data: _Data) -> None:
-    """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
-    config = data.manifest["config"]
-    needed = ["input_ids", "token_type_ids", *(["next_sentence_label"] if config["objective"] in LABEL_1 else [])]
-    needed += ["document_starts"] if (packed := config.get("pack", False)) else []
-    needed += ["masked_lm_positions", "masked_lm_labels"] if config["masking"] == "static" else []
-    for field in pair_schema(len(data.pieces), [name for name in _READ if packed or name != "document_starts"]):
-        found = [own.type for own in schema if own.name == field.name]
-        if (found or field.name in needed) and found != [field.type]:
-            told = f"has no one column {field.name}" if len(found) != 1 else f"has a column {field.name} of {found[0]}"
-            raise VerificationError(f"{path} {told}, not of {field.type}: {_REMAKE}")
-
-
-def _column(column: pa.Array) -> _Column:
-    """View a column without a copy."""
-    if not pa.types.is_list(column.type):
-        return _Column(column.to_numpy(), np.zeros(0, np.int32))
-    ends = column.offsets.to_numpy()
-    if pa.types.is_boolean(column.type.value_type):
-        return _Column(np.frombuffer(column.values.buffers()[1] or b"", np.uint8), ends)
-    return _Column(column.values.to_numpy(), ends)
+            raise VerificationError(f"{one.path} and {data[0].path} {DIFFER.format(what)}")

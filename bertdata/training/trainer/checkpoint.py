@@ -8,7 +8,6 @@ It is written under a temporary name, flushed to the disk and renamed: one that 
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) 
         (path / "model.safetensors").write_bytes(packed(learner.model.state_dict(), {"format": "pt"}))
         (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
         for name in first.vocabulary_files:
-            shutil.copyfile(first.paths[0] / name, path / name)
+            (path / name).write_bytes((first.paths[0] / name).read_bytes())
         write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
         write_json(path / "state.json", {**counts, **state})
     for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint

@@ -1,0 +1,108 @@
+"""A shard as it lies on a disk of this machine: its record batches, mapped into memory, and columns of them without a copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...config import LABEL_1
+from ...errors import VerificationError
+from .schema import pair_schema
+from .write import check_end, raise_for
+
+__all__ = ["DIFFER", "REMAKE", "Column", "View", "columns_of", "map_rows"]
+
+READ = (
+    *("input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word"),
+    *("masked_lm_positions", "masked_lm_labels"),
+)
+REMAKE = "build it again with `overwrite`"
+DIFFER = "differ in their {}: read them apart, or make them alike"
+Array = npt.NDArray[Any]
+
+
+class Column(NamedTuple):
+    """A column of a record batch, as views of the mapped file: values, and of lists where their rows end [N + 1]."""
+
+    values: Array
+    ends: Array
+
+
+class View(NamedTuple):
+    """A record batch of rows, and those of its columns that models read."""
+
+    batch: pa.RecordBatch
+    columns: dict[str, Column]
+
+    def row(self, number: int) -> dict[str, Any]:
+        """Return a row: lists of numbers as arrays, other values as Python has them."""
+        found = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
+        return {name: _value(value) for name, value in found.items()}
+
+
+def _value(value: pa.Scalar) -> Any:
+    numbers = pa.types.is_list(value.type) and not pa.types.is_string(value.type.value_type)
+    return value.values.to_numpy(zero_copy_only=False) if numbers else value.as_py()
+
+
+def map_rows(path: Path, shard: dict[str, Any], config: dict[str, Any], vocab_size: int, format: str) -> list[View]:
+    """Map a shard's record batches; raise VerificationError unless it is whole and holds the rows its manifest says.
+
+    shard: its entry in the manifest; config: the manifest's; format: that of the file.
+    """
+    try:
+        with pa.memory_map(str(path)) as source:
+            if format == "arrow-file":
+                file = pa.ipc.open_file(source)
+                batches = [file.get_batch(index) for index in range(file.num_record_batches)]
+            else:
+                check_end(path)
+                batches = list(pa.ipc.open_stream(source))
+        for batch in batches:
+            batch.validate()
+            _check_columns(path, batch.schema, config, vocab_size)
+        names = [name for name in READ if name in batches[0].schema.names] if batches else []
+        views = [View(batch, {name: _column(batch.column(name)) for name in names}) for batch in batches]
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise_for(path, error, "damaged", REMAKE)
+    rows = sum(batch.num_rows for batch in batches)
+    if rows != shard["rows"]:
+        raise VerificationError(f"{path} holds {rows} rows, but {shard['rows']} by its manifest: {REMAKE}")
+    return views
+
+
+def columns_of(config: dict[str, Any]) -> tuple[str, ...]:
+    """Return the columns that models read of rows of a configuration."""
+    words = {"continues_word"} if config["chinese_words"] != "none" else set()
+    return tuple(name for name in READ if name in _needed(config) | words)
+
+
+def _needed(config: dict[str, Any]) -> set[str]:
+    needed = {"input_ids", "token_type_ids"}
+    needed |= {"next_sentence_label"} if config["objective"] in LABEL_1 else set()
+    needed |= {"document_starts"} if config.get("pack", False) else set()
+    return needed | ({"masked_lm_positions", "masked_lm_labels"} if config["masking"] == "static" else set())
+
+
+def _check_columns(path: Path, schema: pa.Schema, config: dict[str, Any], vocab_size: int) -> None:
+    """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
+    needed, packed = _needed(config), config.get("pack", False)
+    for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
+        found = [own.type for own in schema if own.name == field.name]
+        if (found or field.name in needed) and found != [field.type]:
+            told = f"has no one column {field.name}" if len(found) != 1 else f"has a column {field.name} of {found[0]}"
+            raise VerificationError(f"{path} {told}, not of {field.type}: {REMAKE}")
+
+
+def _column(column: pa.Array) -> Column:
+    """View a column without a copy."""
+    if not pa.types.is_list(column.type):
+        return Column(column.to_numpy(), np.zeros(0, np.int32))
+    ends = column.offsets.to_numpy()
+    if pa.types.is_boolean(column.type.value_type):
+        return Column(np.frombuffer(column.values.buffers()[1] or b"", np.uint8), ends)
+    return Column(column.values.to_numpy(), ends)

@@ -1,0 +1,89 @@
+"""Which rows a step serves of data that go through a bounded cache: an epoch takes windows of shards, one after another.
+
+Each window has a plan of its own, and each epoch an order of its own of the windows.  How many batches a window has follows from
+its number of rows alone, so a step is found without a look at the windows before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import keys
+from ..dataset.shards import Shards
+from ..errors import UsageError
+from .plan import Batch, BatchPlan, Ints, shuffled
+from .plan import widths as equal_widths
+
+__all__ = ["WindowPlan", "plan_of"]
+
+
+class _Place(NamedTuple):
+    """Where a step is: epoch, window, number of its batch in the window, and the window that comes then."""
+
+    epoch: int
+    window: int
+    number: int
+    then: int
+
+
+class WindowPlan:
+    """The batches of every epoch, window by window; attributes and arguments as of `BatchPlan`.
+
+    left: the rows that an epoch leaves over, less than a batch of each window.
+    """
+
+    def __init__(self, shards: Shards, batch_size: int, *, widths: Sequence[int], seed: int, whole: bool = False) -> None:
+        self.batch_size, self.widths, self.seed = batch_size, tuple(widths), seed
+        self._shards, self._whole = shards, whole
+        served = [self._served(window) for window in range(len(shards.windows))]
+        self._counts = np.array([-(-rows // batch_size) if whole else rows // batch_size for rows in served])
+        if not self._counts.all():
+            raise UsageError(
+                f"`cache_bytes` {shards.cache_bytes}: a third of it holds {min(served):,} rows, which do not fill one batch of "
+                f"{batch_size}: give more"
+            )
+        self.left = 0 if whole else sum(rows % batch_size for rows in served)
+        self.batches = int(self._counts.sum())
+        self._open: tuple[int, BatchPlan] | None = None
+
+    def __getitem__(self, step: int) -> Batch:
+        """Return the batch of a step, counted over all epochs; its window is mapped, and the next one is begun to be fetched."""
+        place = self._place(step)
+        window = self._shards.window(place.window, place.then)
+        if self._open is None or self._open[0] != place.window:
+            parts = list(zip(self._shards.rows_of(place.window), self._shards.weights, strict=True))
+            seed = keys.key(self.seed, "window", place.window)
+            plan = BatchPlan(window.lengths, self.batch_size, widths=self.widths, seed=seed, parts=parts, whole=self._whole)
+            self._open = place.window, plan
+        batch = self._open[1][place.epoch * int(self._counts[place.window]) + place.number]
+        return batch._replace(step=step, rows=window.numbers(batch.rows))
+
+    def _served(self, window: int) -> int:
+        """Return how many rows an epoch serves of a window."""
+        shares = zip(self._shards.rows_of(window), self._shards.weights, strict=True)
+        return sum(rows * int(weight) + round(rows * (weight - int(weight))) for rows, weight in shares)
+
+    def _place(self, step: int) -> _Place:
+        epoch, number = divmod(step, self.batches)
+        order = self._order(epoch)
+        ends = np.cumsum(self._counts[order])
+        place = int(np.searchsorted(ends, number, "right"))
+        then = order[place + 1] if place + 1 < len(order) else self._order(epoch + 1)[0]
+        return _Place(epoch, int(order[place]), number - int(ends[place - 1] if place else 0), int(then))
+
+    def _order(self, epoch: int) -> Ints:
+        return shuffled(np.arange(len(self._counts)), len(self._counts), keys.key(self.seed, "windows", epoch))
+
+
+def plan_of(
+    shards: Shards, batch_size: int, *, seed: int, widths: Sequence[int] | None = None, whole: bool = False
+) -> BatchPlan | WindowPlan:
+    """Return the batches of shards: of all rows together, or of their windows; widths are the loader's where none are given."""
+    told = widths or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
+    if len(shards.windows) > 1:
+        return WindowPlan(shards, batch_size, widths=told, seed=seed, whole=whole)
+    parts = list(zip(shards.rows, shards.weights, strict=True))
+    return BatchPlan(shards.lengths, batch_size, widths=told, seed=seed, parts=parts, whole=whole)
