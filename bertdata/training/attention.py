@@ -11,25 +11,56 @@ for each row.  There `flex`, or unpadded batches and flash attention (`for_flash
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["attend", "block_mask", "documents_of", "flex", "for_flash_attention", "for_transformers"]
+__all__ = ["Parts", "attend", "block_mask", "documents_of", "flex", "for_bert", "for_flash_attention", "for_transformers"]
+
+_HALF = (torch.float16, torch.bfloat16)  # what flash attention computes in
+
+
+class Parts(NamedTuple):
+    """Where the parts of an unpadded batch begin, and its end, [K + 1] in int32; no part is longer than `longest`."""
+
+    starts: Tensor
+    longest: int
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
-    """Return what each place takes from those it may see; all but the mask are [B, H, L, D / H].
+    """Return what each place takes from those it may see; all but `allowed` are [B, H, L, D / H].
 
-    `allowed` is a mask of Booleans for SDPA, or a BlockMask, with which there can be no dropout; a GPU compiles that.
+    `allowed` is a mask of Booleans for SDPA; or a BlockMask, with which there can be no dropout, and which a GPU compiles; or
+    the `Parts` of an unpadded batch, each of which sees itself.
     """
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
+    if isinstance(allowed, Parts):
+        if query.is_cuda and query.dtype in _HALF and not dropout:
+            return _varlen(query, key, value, allowed)
+        return _one_by_one(query, key, value, allowed.starts, dropout)  # type: ignore[no-any-return]
     if dropout:
         raise ValueError("attention by blocks has no dropout: use attention_probs_dropout_prob 0")
-    return _flex_attention(query.is_cuda)(query, key, value, block_mask=allowed)  # type: ignore[no-any-return]
+    compiled = query.is_cuda and not torch.compiler.is_compiling()
+    return _flex_attention(compiled)(query, key, value, block_mask=allowed)  # type: ignore[no-any-return]
+
+
+def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
+    from torch.nn.attention.varlen import varlen_attn
+
+    query, key, value = (values[0].transpose(0, 1).contiguous() for values in (query, key, value))
+    found: Any = varlen_attn(query, key, value, parts.starts, parts.starts, parts.longest, parts.longest)
+    return found.transpose(0, 1)[None]  # type: ignore[no-any-return]
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # it would be compiled for each number of parts
+def _one_by_one(query: Tensor, key: Tensor, value: Tensor, starts: Tensor, dropout: float) -> Tensor:
+    """Attention of each part by itself; there is no mask, so it takes no more than the parts alone would."""
+    sizes = starts.diff().tolist()
+    each = zip(*(torch.split(values, sizes, 2) for values in (query, key, value)), strict=True)
+    return torch.cat([functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout) for q, k, v in each], 2)
 
 
 @cache
@@ -66,6 +97,41 @@ def documents_of(cu_seqlens: Tensor) -> Tensor:
     """Return the number of the part, from 1 on, that each token of an unpadded batch is of, [1, T]."""
     sizes = cu_seqlens.diff().long()
     return torch.repeat_interleave(torch.arange(1, len(sizes) + 1, device=cu_seqlens.device), sizes)[None]
+
+
+def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool = False) -> dict[str, Any]:
+    """Return the arguments of `trainer.model.BertForPreTraining`, in which no part sees another.
+
+    Args:
+        batch: Of the loader, padded, with ``masked_lm_positions``, packed or not.
+        unpadded: Leave padding out: what is [B, L] is [1, T], and the logits are [1, B P, V] and, of pairs, [1, B D, 2].
+        dropout: Whether attention has dropout, with which packed rows get a mask of each pair of places on a GPU, too.
+    """
+    names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
+    found: dict[str, Any] = {own: batch[name] for own, name in names.items()}
+    found |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
+    if unpadded:
+        return _flat(found, batch["attention_mask"].bool())
+    if (numbers := batch.get("document_ids")) is None:
+        return {**found, "attention": batch["attention_mask"]}
+    return {**found, "attention": flex(numbers) if numbers.is_cuda and not dropout else block_mask(numbers)}
+
+
+def _flat(found: dict[str, Any], seen: Tensor) -> dict[str, Any]:
+    """Put what `for_bert` has found of padded rows end to end; `seen` [B, L] is True where a token is."""
+    sizes, tokens = seen.sum(1), seen.flatten().nonzero()[:, 0]
+    begins = (sizes.cumsum(0) - sizes)[:, None]  # of rows among the tokens
+    starts = found.get("document_starts", torch.zeros_like(begins))
+    used = starts > 0
+    used[:, 0] = True
+    places = found.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
+    flat = {
+        name: (values + begins).view(1, -1) for name, values in (("positions", found["positions"]), ("document_starts", starts))
+    }
+    for name, values in (("ids", found["ids"]), ("types", found["types"]), ("position_ids", places)):
+        flat[name] = values.flatten()[tokens][None]
+    bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
+    return {**flat, "attention": Parts(bounds, seen.shape[1])}
 
 
 def for_transformers(batch: dict[str, Any], config: Any, dtype: torch.dtype = torch.float32) -> dict[str, Any]:

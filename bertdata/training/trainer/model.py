@@ -1,8 +1,10 @@
 """BERT and what it learns, under the parameter names of Hugging Face's, so that each loads the other's weights.
 
 Word predictions are computed at the masked positions alone (Google's `gather_indexes`), by the embeddings' own matrix.
+With rotary positions it is RoFormer (Su et al. 2021): queries and keys are turned by their place, and no position is learnt.
 
     model(input_ids, token_type_ids, attention_mask, positions)   [B, L] x 3, [B, P]  ->  logits [B, P, V], [B, 2]
+    model(**attention.for_bert(batch))                            the same of packed rows, or without padding
 """
 
 from __future__ import annotations
@@ -21,21 +23,26 @@ from ..attention import attend
 
 __all__ = ["BertForPreTraining", "score"]
 
+_BASE = 10000.0  # of rotary positions: RoFormer's
+Turn = tuple[Tensor, Tensor] | None
+
 
 class _Embeddings(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        if config.position_embedding_type == "absolute":
+            self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, ids: Tensor, types: Tensor, places: Tensor | None) -> Tensor:
-        positions = self.position_embeddings.weight[: ids.shape[1]] if places is None else self.position_embeddings(places)
-        return cast(
-            Tensor, self.dropout(self.LayerNorm(self.word_embeddings(ids) + self.token_type_embeddings(types) + positions))
-        )
+        found = self.word_embeddings(ids) + self.token_type_embeddings(types)
+        if hasattr(self, "position_embeddings"):
+            learnt = self.position_embeddings
+            found = found + (learnt.weight[: ids.shape[1]] if places is None else learnt(places))
+        return cast(Tensor, self.dropout(self.LayerNorm(found)))
 
 
 class _SelfAttention(nn.Module):
@@ -44,11 +51,25 @@ class _SelfAttention(nn.Module):
         self.heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
         self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
 
-    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any, turn: Turn) -> Tensor:
         query, key, value = (
             part(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
+        if turn is not None:
+            query, key = _turned(query, *turn), _turned(key, *turn)
         return attend(query, key, value, allowed, self.dropout if self.training else 0.0).transpose(1, 2).flatten(2)
+
+
+def _turn(places: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Return sine and cosine of the angles, [B, 1, L, size / 2], by which pairs of values at these places are turned."""
+    angles = places[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=places.device) / -size)
+    return angles.sin(), angles.cos()
+
+
+def _turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
+    """Turn each pair of neighbours among the values [B, H, L, D / H], in float32."""
+    one, other = values.float()[..., ::2], values.float()[..., 1::2]
+    return torch.stack([one * cosine - other * sine, other * cosine + one * sine], -1).flatten(-2).to(values.dtype)
 
 
 class _Output(nn.Module):
@@ -72,8 +93,8 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = _Output(config, config.intermediate_size)
 
-    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
-        hidden = self.attention["output"](self.attention["self"](hidden, allowed), hidden)
+    def forward(self, hidden: Tensor, allowed: Any, turn: Turn) -> Tensor:
+        hidden = self.attention["output"](self.attention["self"](hidden, allowed, turn), hidden)
         return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
 
 
@@ -96,6 +117,8 @@ class BertForPreTraining(nn.Module):
     def __init__(self, config: ModelConfig, *, gradient_checkpointing: bool = False) -> None:
         super().__init__()
         self.gradient_checkpointing = gradient_checkpointing
+        rotary = config.position_embedding_type == "rotary"
+        self.head_size = config.hidden_size // config.num_attention_heads if rotary else 0  # 0: nothing is turned
         layers = nn.ModuleList(_Layer(config) for _ in range(config.num_hidden_layers))
         pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
         parts = {"embeddings": _Embeddings(config), "encoder": nn.ModuleDict({"layer": layers}), "pooler": pooler}
@@ -110,21 +133,32 @@ class BertForPreTraining(nn.Module):
                 nn.init.trunc_normal_(values, std=(std := config.initializer_range), a=-2 * std, b=2 * std)
 
     def forward(
-        self, ids: Tensor, types: Tensor, attention: Any, positions: Tensor | None = None, **packed: Tensor
+        self,
+        ids: Tensor,
+        types: Tensor,
+        attention: Any,
+        positions: Tensor | None = None,
+        *,
+        position_ids: Tensor | None = None,
+        document_starts: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext).
 
-        Of packed rows `attention` is one of the masks of `training.attention`, and `packed` their ``position_ids`` and, of pairs,
-        ``document_starts`` [B, D]; then the second logits are [B, D, 2].
+        `attention` is a mask of padding, or of packed rows what `training.attention.attend` takes.  With `document_starts` [B, D]
+        the second logits are [B, D, 2].
         """
-        hidden = self.bert.embeddings(ids, types, packed.get("position_ids"))
-        allowed = attention[:, None, None, :].bool() if len(attention.shape) == 2 else attention
+        hidden = self.bert.embeddings(ids, types, position_ids)
+        allowed = attention[:, None, None, :].bool() if isinstance(attention, Tensor) and attention.ndim == 2 else attention
+        turn: Turn = None
+        if self.head_size:
+            places = torch.arange(ids.shape[1], device=ids.device)[None] if position_ids is None else position_ids
+            turn = _turn(places, self.head_size)
         for layer in self.bert.encoder.layer:
             if self.gradient_checkpointing and self.training:
-                hidden = checkpoint(layer, hidden, allowed, use_reentrant=False)
+                hidden = checkpoint(layer, hidden, allowed, turn, use_reentrant=False)
             else:
-                hidden = layer(hidden, allowed)
-        first = _at(hidden, packed["document_starts"]) if "document_starts" in packed else hidden[:, 0]
+                hidden = layer(hidden, allowed, turn)
+        first = hidden[:, 0] if document_starts is None else _at(hidden, document_starts)
         pooled = torch.tanh(self.bert.pooler.dense(first))
         hidden = hidden if positions is None else _at(hidden, positions)
         words = self.cls.predictions(hidden, self.bert.embeddings.word_embeddings.weight)
@@ -139,17 +173,19 @@ def _at(hidden: Tensor, places: Tensor) -> Tensor:
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """Return the sum of the masked words' losses, that of the pairs', and all that `report.metrics.SUMS` names, in float64.
 
-    words [B, P, V] and relations [B, 2] are logits.  Rows without ``next_sentence_label`` have no loss of pairs.
+    words [B, P, V] and relations [B, 2], or of packed rows [B, D, 2], are logits.  Rows without ``next_sentence_label`` have no
+    loss of pairs.
     """
     labels, attention = batch["masked_lm_labels"], batch["attention_mask"]
     logits = words.float().flatten(0, 1)
     mlm = functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
     sums = [mlm.detach(), (labels != IGNORED).sum(), (logits.detach().argmax(1) == labels.flatten()).sum()]
     nsp = none = torch.zeros((), device=labels.device)
-    if (truth := batch.get("next_sentence_label")) is None:
+    if "next_sentence_label" not in batch:
         sums += [none, none, none]
     else:
-        nsp = functional.cross_entropy(relations.float(), truth, reduction="sum")
-        sums += [nsp.detach(), none + len(truth), (relations.detach().argmax(1) == truth).sum()]
+        logits, truth = relations.float().flatten(0, -2), batch["next_sentence_label"].flatten()
+        nsp = functional.cross_entropy(logits, truth, ignore_index=IGNORED, reduction="sum")
+        sums += [nsp.detach(), (truth != IGNORED).sum(), (logits.detach().argmax(1) == truth).sum()]
     sums += [none + len(labels), attention.sum(), none + attention.numel()]
     return mlm, nsp, torch.stack([value.double() for value in sums])
