@@ -105,7 +105,9 @@ def test_cuts_of_two_sentences_or_more(sizes: list[int], room: int) -> None:
         assert edges.index(end) - edges.index(start) >= 2 and end - start <= room
 
 
-@pytest.mark.parametrize(("objective", "unpacked", "full"), [("documents", 0.97, 0.99), ("nsp", 0.92, 0.985), ("sop", 0.92, 0.99)])
+@pytest.mark.parametrize(
+    ("objective", "unpacked", "full"), [("documents", 0.97, 0.99), ("nsp", 0.92, 0.985), ("sop", 0.92, 0.99)]
+)
 def test_rows_of_long_documents_are_full(objective: str, unpacked: float, full: float) -> None:
     """In a bucket of 380 rows; Bs of equal length, which pairs exchange, are rarer there than in one of 2,000."""
     rng = np.random.default_rng(3)
