@@ -11,6 +11,7 @@ for each row.  There `flex`, or unpadded batches and flash attention (`for_flash
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ from torch.nn import functional
 __all__ = ["Parts", "attend", "block_mask", "documents_of", "flex", "for_bert", "for_flash_attention", "for_transformers"]
 
 _HALF = (torch.float16, torch.bfloat16)  # what flash attention computes in
+_VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and later
 
 
 class Parts(NamedTuple):
@@ -38,7 +40,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
     if isinstance(allowed, Parts):
-        if query.is_cuda and query.dtype in _HALF and not dropout:
+        if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout:
             return _varlen(query, key, value, allowed)
         return _one_by_one(query, key, value, allowed.starts, dropout)  # type: ignore[no-any-return]
     if dropout:

@@ -26,7 +26,6 @@ from .learner import Learner
 
 __all__ = ["checkpoints", "restore", "save"]
 
-_KINDS = {"absolute": ("bert", "BertForPreTraining"), "rotary": ("roformer", "RoFormerForMaskedLM")}  # as `transformers` has them
 _TOKENIZER = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
 
@@ -34,6 +33,9 @@ def checkpoints(output: Path) -> list[Path]:
     """List the checkpoints of a run by step."""
     found = [path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()]
     return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+_KINDS = {"absolute": ("bert", "BertForPreTraining"), "rotary": ("roformer", "RoFormerForMaskedLM")}  # as `transformers` has them
 
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
