@@ -80,7 +80,7 @@ def main() -> None:
     guard()
     try:
         with signals(), storage_errors():
-            code: Any = cli.main(prog_name="bertdata", standalone_mode=False)
+            code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code
     except click.ClickException as error:

@@ -101,6 +101,7 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             verbose=options.verbose,
             progress=progress,
             warn=partial(echo, err=True),
+            own_process=(click.get_current_context().obj or {}).get("own_process", False),
         )
         made = run(planned, how)
     if not made:

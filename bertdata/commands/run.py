@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +51,8 @@ class RunOptions:
     workers: local worker processes; None for one a core.  overwrite: replace a finished data set once the new one is whole.
     wait: False submits the job to an engine that continues by itself, and returns.  beam_args: options for Beam, such as
     ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  progress: is called with a `Progress` twice a second,
-    from a thread of its own.  warn: is called with what a user should know and no error says.
+    from a thread of its own.  warn: is called with what a user should know and no error says.  own_process: this process does
+    nothing else, so Beam is imported without the packages that a local run does not use, in half the time.
     """
 
     workers: int | None = None
@@ -60,6 +62,7 @@ class RunOptions:
     verbose: bool = False
     progress: Callable[[Progress], None] | None = None
     warn: Callable[[str], None] = warnings.warn
+    own_process: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +128,10 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             raise planned.unreached
         options.warn(planned.summary)
         return [DataSet.read(directory, new=False) for directory in planned.directories]
-    pipelines = _pipelines()
+    workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
+    pipelines = _pipelines(lean=local and options.own_process)
     from bertdata.pipelines.engines import processes
 
-    workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
     how_run: dict[str, Any] = {
         "tasks": planned.tasks,
         "workers": workers,
@@ -136,10 +139,12 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         "verbose": options.verbose,
     }
     how_run["warn"] = options.warn
-    if not local and pipelines().check(options.beam_args, workers, options.wait):
-        pipelines().run(planned.chain([*planned.directories]), **how_run)
-        return []
-    with contextlib.ExitStack() as stack:
+    if not local:
+        with _silenced(options.verbose):
+            if pipelines().check(options.beam_args, workers, options.wait):
+                pipelines().run(planned.chain([*planned.directories]), **how_run)
+                return []
+    with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots = [
             stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
@@ -159,8 +164,28 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
 
-def _pipelines() -> Callable[[], Any]:
-    """Return what imports Beam, which takes a second; raise UsageError where `bertdata.pipelines` is not installed."""
+@contextlib.contextmanager
+def _silenced(verbose: bool) -> Iterator[None]:
+    """Keep Beam's messages off standard error, unless `verbose` or where the program has set up logging.
+
+    Beam calls functions such as `logging.warning`, which set up a handler themselves where the root logger has none.
+    """
+    root, handler = logging.getLogger(), logging.NullHandler()
+    if verbose or root.handlers:
+        yield
+        return
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+
+
+def _pipelines(lean: bool) -> Callable[[], Any]:
+    """Return what imports Beam, which takes a second; raise UsageError where `bertdata.pipelines` is not installed.
+
+    A `lean` Beam lacks what engines other than the local one use, for as long as this process lives.
+    """
     import importlib.util
 
     if importlib.util.find_spec("bertdata.pipelines") is None:
@@ -171,7 +196,9 @@ def _pipelines() -> Callable[[], Any]:
         )
 
     def engine() -> Any:
-        with imports_frozen():
+        from bertdata.pipelines.engines import processes
+
+        with processes.lean() if lean else imports_frozen():
             from bertdata.pipelines.engines import engine
         return engine
 

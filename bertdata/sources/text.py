@@ -32,10 +32,10 @@ _TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 # `*MOT:`, up to seven letters and digits) and of Switchboard (`A:`), and of subtitles the dash of a new speaker, notes of music
 # and tags of italics around the line.
 MARKS = {
-    "tags": re.compile(r"(?i)^</?[ibu]>\s*|\s*</?[ibu]>$"),
+    "tags": re.compile(r"(?i)^</?[ibu]>\s*|(?:(?<!\s)\s+)?</?[ibu]>$"),
     "speakers": re.compile(r"^(?:\*[A-Z][A-Z0-9]{0,6}:|[A-Z]:(?=\t))\s*"),
     "dashes": re.compile(r"^[-\u2013\u2014]+(?:\s+|(?=[^\W\d_]))"),
-    "music": re.compile(r"\s*[\u2669-\u266c]+(?:\s+|$)"),
+    "music": re.compile(r"(?:(?<!\s)\s+)?(?<![\u2669-\u266c])[\u2669-\u266c]+(?:\s+|$)"),
 }
 
 

@@ -12,8 +12,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from bertdata.io.process import imports_frozen
 from bertdata.io.terminal import guard
+
+from .processes import lean
 
 __all__ = ["main"]
 
@@ -42,7 +43,7 @@ def main() -> None:
     """Serve the runner that started this process; a line of JSON on the standard input tells where it is."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
-    with imports_frozen():
+    with lean():
         from apache_beam.runners.worker import sdk_worker_main, statesampler
 
     guard()

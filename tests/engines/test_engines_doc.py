@@ -20,6 +20,8 @@ import pytest
 from bertdata.pipelines.engines import engine
 from clusters import SECONDS, TIED, end, free_ports, wait_for
 from conftest import REPOSITORY, SAMPLE, digests
+from fsspec.implementations.memory import MemoryFileSystem
+from fsspec.registry import _registry
 from listeners import listeners
 
 from bertdata.cli import cli
@@ -82,6 +84,14 @@ def test_the_local_command(directory: Path) -> None:
     assert (directory / "corpus" / "manifest.json").exists()
 
 
+@pytest.fixture
+def google_storage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let paths of Google's store be made also where gcsfs is not installed; nothing is read or written there."""
+    if not _is_installed("gcsfs"):
+        monkeypatch.setitem(_registry, "gs", MemoryFileSystem)
+
+
+@pytest.mark.usefixtures("google_storage")
 def test_beam_takes_the_options_of_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the engine is not here; a runner whose package is missing is left out."""
     looks = "apache_beam.options.pipeline_options.GoogleCloudOptions._warn_if_soft_delete_policy_enabled"
@@ -122,6 +132,7 @@ def test_what_is_installed_exists() -> None:
     assert "--service_port" in help_text
 
 
+@pytest.mark.usefixtures("google_storage")
 def test_the_templates_take_their_parameters() -> None:
     spec = importlib.util.spec_from_file_location("launch", REPOSITORY / "pipelines" / "dataflow" / "launch.py")
     assert spec is not None and spec.loader is not None

@@ -30,8 +30,13 @@ GROWTH = 3.0  # a linear pattern grows by one from size to size, a quadratic one
 BOUNDED = {  # patterns that see no more than so many characters, and why
     ("bertdata.text.filters.boilerplate", "_ABOUT"): (300, "is_boilerplate gives them no paragraph longer than _LONGEST"),
     ("bertdata.text.filters.boilerplate", "_WHOLE"): (300, "is_boilerplate gives it no paragraph longer than _LONGEST"),
-    ("bertdata.text.sentences.rules", "_ENUMERATOR"): (9, "_cut gives it fewer than nine characters"),
-    ("bertdata.text.sentences.rules", "_ITEM"): (12, "_cut gives it twelve characters"),
+    ("bertdata.text.sentences.cuts", "_ENUMERATOR"): (9, "cut gives it fewer than nine characters"),
+    ("bertdata.text.sentences.cuts", "_ITEM"): (12, "cut gives it twelve characters"),
+    ("bertdata.text.sentences.cuts", "_TOOK_UP"): (200, "_goes_on gives it _WITHIN characters"),
+    ("bertdata.sources.books.back", "_REFERENCE"): (200, "_entries gives it the last _TAIL characters of a line"),
+    ("bertdata.text.sentences.starters", "_LONG_WORD"): (24, "is_written_out gives it _LOOK_BACK characters"),
+    ("bertdata.sources.books.back", "_SEE"): (70, "_entries gives it no text of 70 characters"),
+    ("bertdata.sources.books.back", "_DATE"): (200, "_entries gives it the last _TAIL characters of a line"),
     ("bertdata.sources.books.headings", "_NUMERAL"): (150, "is_heading gives it no text longer than _LONGEST"),
     ("bertdata.text.wikitext.convert.call", "_RANGE"): (200, "_read_values gives it _LONGEST_LIST characters"),
 }

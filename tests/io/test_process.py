@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from bertdata.errors import OutputLockedError
 from bertdata.io.lock import lock
-from bertdata.io.process import end_with_parent
+from bertdata.io.process import end_with_parent, imports_frozen
 
 # Two children sit in pipes that the parent's death does not break: each holds the reading end of the other's, as the workers of a
 # DataLoader do.
@@ -166,3 +167,14 @@ print(before, full, kept, used())
     before, full, kept, after = map(int, told.split())
     assert full > before + 180 and kept > before + 150, told
     assert after < before + 20, told
+
+
+def test_a_package_is_hidden_while_another_is_imported() -> None:
+    """It can be imported afterwards; one that was imported before is the same again."""
+    sys.modules.pop("colorsys", None)
+    with imports_frozen(without=("colorsys", "signal")):
+        for name in ("colorsys", "signal"):
+            with pytest.raises(ImportError):
+                importlib.import_module(name)
+    assert importlib.import_module("colorsys").rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+    assert importlib.import_module("signal") is signal

@@ -12,7 +12,7 @@ __all__ = ["drop_advertisements", "drop_index"]
 _PAGES = r"_?[\[(]?_?(?:[ivxlc]{1,5}\.?\s?)?\d{1,4}_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?"
 _BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
 _REFERENCE = re.compile(  # what ends an entry: a page, or several
-    rf"(?:[,;:.]|\s{{2,}}|\.\s?\.|[\w\])’'\"”]\s)\s*(?:pp?\.\s*|vol\.\s*)?{_PAGES}(?:{_BETWEEN_PAGES}{_PAGES})*[.,;]?$"
+    rf"(?:[,;:.]|\s\s|\.\s?\.|[\w\])’'\"”]\s)\s*(?:pp?\.\s*|vol\.\s*)?{_PAGES}(?:{_BETWEEN_PAGES}{_PAGES})*[.,;]?$"
 )
 _SEE = re.compile(  # what leads to another entry
     r"(?:^|[\s(_])(?:see|voir|siehe|s\.|zie|véase|vedi|se)[\s_]+(?:(?:also|aussi|auch|ook)\b)?_?\s*[\w“\"]", re.IGNORECASE
@@ -55,6 +55,7 @@ _BEHIND = re.compile(
     r"[\W_]*(?:appendix|notes?|afterword|epilogue|postscript|glossary|anhang|nachwort|anmerkungen|annexe|appendice|bijlage)\b",
     re.IGNORECASE,
 )
+_TAIL = 200  # characters of a line that its pages stand in
 _FRONT = 60  # blocks
 _GAP = 3  # blank lines before a new part of the book
 
@@ -64,7 +65,8 @@ def _entries(block: Block) -> tuple[int, int]:
     entries = 0
     for line in block.lines:
         text = line.strip()
-        paged = _REFERENCE.search(text) is not None and not _DATE.search(text)
+        tail = text[-_TAIL:]
+        paged = _REFERENCE.search(tail) is not None and not _DATE.search(tail)
         entries += paged or (len(text) < 70 and _SEE.search(text) is not None)
     return entries, len(block.lines)
 

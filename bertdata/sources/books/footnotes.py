@@ -17,9 +17,9 @@ _WORDS = (
 _MARK = r"(?:\d{1,4}|[A-Za-z]|[*†‡§¹²³]{1,3})"
 # [Footnote 1: text], also within a block, and with brackets in it.
 _BRACKETED = re.compile(
-    rf"\[\s*_?(?:(?:{_WORDS}|note(?=\s*\d))\s*({_MARK})?|(\d{{1,4}}))\s*_?:(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE
+    rf"\[\s*_?(?:(?:{_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?|(\d{{1,4}}))\s*_?:(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE
 )
-_OPENS = re.compile(rf"\s*\[\s*_?(?:{_WORDS}|note(?=\s*\d))\s*({_MARK})?\s*_?[:.]?\s", re.IGNORECASE)
+_OPENS = re.compile(rf"\s*\[\s*_?(?:{_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?\s*_?[:.]?\s", re.IGNORECASE)
 _DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+\S")
 _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
 _HEADING = re.compile(rf"[\W_]*(?:{_WORDS})[\W_]*", re.IGNORECASE)
