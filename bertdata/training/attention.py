@@ -18,8 +18,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["Parts", "attend", "block_mask", "documents_of", "flex", "for_bert", "for_flash_attention", "for_transformers"]
+__all__ = [
+    "Parts",
+    "Turn",
+    "attend",
+    "block_mask",
+    "documents_of",
+    "flex",
+    "for_bert",
+    "for_flash_attention",
+    "for_transformers",
+    "turn_of",
+    "turned",
+]
 
+_BASE = 10000.0  # of rotary positions: RoFormer's
 _HALF = (torch.float16, torch.bfloat16)  # what flash attention computes in
 _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and later
 
@@ -29,6 +42,26 @@ class Parts(NamedTuple):
 
     starts: Tensor
     longest: int
+
+
+class Turn(NamedTuple):
+    """Sine and cosine, [B, 1, L, S / 2], of the angles by which each pair of a head's S values is turned at each place."""
+
+    sine: Tensor
+    cosine: Tensor
+
+
+def turn_of(ids: Tensor, places: Tensor | None, size: int) -> Turn:
+    """Return how heads of `size` are turned at `places` [B, L], or where these are None at those of `ids` from 0 on."""
+    places = torch.arange(ids.shape[1], device=ids.device)[None] if places is None else places
+    angles = places[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=places.device) / -size)
+    return Turn(angles.sin(), angles.cos())
+
+
+def turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
+    """Turn each pair of neighbours among the values [B, H, L, S], in float32 (RoFormer: Su et al. 2021)."""
+    one, other = values.float()[..., ::2], values.float()[..., 1::2]
+    return torch.stack([one * cosine - other * sine, other * cosine + one * sine], -1).flatten(-2).to(values.dtype)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:

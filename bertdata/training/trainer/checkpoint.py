@@ -35,13 +35,10 @@ def checkpoints(output: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-_KINDS = {"absolute": ("bert", "BertForPreTraining"), "rotary": ("roformer", "RoFormerForMaskedLM")}  # as `transformers` has them
-
-
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
     """Write a checkpoint, with the tokenizer's files, and remove all but the last ones."""
     first = recipe.parts[0].shards
-    kind, name = _KINDS[recipe.model.position_embedding_type]
+    kind, name = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
     about = {"architectures": [name], "model_type": kind, "dtype": "float32"}
     weights = {re.sub("^bert", kind, name): values for name, values in learner.model.state_dict().items()}
     counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}

@@ -1,10 +1,8 @@
 """BERT and what it learns, under the parameter names of Hugging Face's, so that each loads the other's weights.
 
-Word predictions are computed at the masked positions alone (Google's `gather_indexes`), by the embeddings' own matrix.
-With rotary positions it is RoFormer (Su et al. 2021): queries and keys are turned by their place, and no position is learnt.
+Word predictions are computed at the masked positions alone, by the embeddings' own matrix.  With rotary positions it is RoFormer.
 
     model(input_ids, token_type_ids, attention_mask, positions)   [B, L] x 3, [B, P]  ->  logits [B, P, V], [B, 2]
-    model(**attention.for_bert(batch))                            the same of packed rows, or without padding
 """
 
 from __future__ import annotations
@@ -19,12 +17,9 @@ from torch.utils.checkpoint import checkpoint
 
 from ...config.train import ACTIVATIONS, ModelConfig
 from ...wordpiece import IGNORED
-from ..attention import attend
+from ..attention import Turn, attend, turn_of, turned
 
 __all__ = ["BertForPreTraining", "score"]
-
-_BASE = 10000.0  # of rotary positions: RoFormer's
-Turn = tuple[Tensor, Tensor] | None
 
 
 class _Embeddings(nn.Module):
@@ -51,25 +46,13 @@ class _SelfAttention(nn.Module):
         self.heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
         self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
 
-    def forward(self, hidden: Tensor, allowed: Any, turn: Turn) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any, turn: Turn | None) -> Tensor:
         query, key, value = (
             part(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
         if turn is not None:
-            query, key = _turned(query, *turn), _turned(key, *turn)
+            query, key = turned(query, *turn), turned(key, *turn)
         return attend(query, key, value, allowed, self.dropout if self.training else 0.0).transpose(1, 2).flatten(2)
-
-
-def _turn(places: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Return sine and cosine of the angles, [B, 1, L, size / 2], by which pairs of values at these places are turned."""
-    angles = places[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=places.device) / -size)
-    return angles.sin(), angles.cos()
-
-
-def _turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
-    """Turn each pair of neighbours among the values [B, H, L, D / H], in float32."""
-    one, other = values.float()[..., ::2], values.float()[..., 1::2]
-    return torch.stack([one * cosine - other * sine, other * cosine + one * sine], -1).flatten(-2).to(values.dtype)
 
 
 class _Output(nn.Module):
@@ -93,7 +76,7 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = _Output(config, config.intermediate_size)
 
-    def forward(self, hidden: Tensor, allowed: Any, turn: Turn) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any, turn: Turn | None) -> Tensor:
         hidden = self.attention["output"](self.attention["self"](hidden, allowed, turn), hidden)
         return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
 
@@ -117,8 +100,7 @@ class BertForPreTraining(nn.Module):
     def __init__(self, config: ModelConfig, *, gradient_checkpointing: bool = False) -> None:
         super().__init__()
         self.gradient_checkpointing = gradient_checkpointing
-        rotary = config.position_embedding_type == "rotary"
-        self.head_size = config.hidden_size // config.num_attention_heads if rotary else 0  # 0: nothing is turned
+        self.rotary, self.head_size = config.position_embedding_type == "rotary", config.hidden_size // config.num_attention_heads
         layers = nn.ModuleList(_Layer(config) for _ in range(config.num_hidden_layers))
         pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
         parts = {"embeddings": _Embeddings(config), "encoder": nn.ModuleDict({"layer": layers}), "pooler": pooler}
@@ -133,36 +115,24 @@ class BertForPreTraining(nn.Module):
                 nn.init.trunc_normal_(values, std=(std := config.initializer_range), a=-2 * std, b=2 * std)
 
     def forward(
-        self,
-        ids: Tensor,
-        types: Tensor,
-        attention: Any,
-        positions: Tensor | None = None,
-        *,
-        position_ids: Tensor | None = None,
-        document_starts: Tensor | None = None,
+        self, ids: Tensor, types: Tensor, attention: Any, positions: Tensor | None = None, **packed: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext).
 
-        `attention` is a mask of padding, or of packed rows what `training.attention.attend` takes.  With `document_starts` [B, D]
-        the second logits are [B, D, 2].
+        Of packed rows the arguments are those of `attention.for_bert`, and the second logits [B, D, 2].
         """
-        hidden = self.bert.embeddings(ids, types, position_ids)
+        hidden = self.bert.embeddings(ids, types, places := packed.get("position_ids"))
         allowed = attention[:, None, None, :].bool() if isinstance(attention, Tensor) and attention.ndim == 2 else attention
-        turn: Turn = None
-        if self.head_size:
-            places = torch.arange(ids.shape[1], device=ids.device)[None] if position_ids is None else position_ids
-            turn = _turn(places, self.head_size)
+        turn = turn_of(ids, places, self.head_size) if self.rotary else None
         for layer in self.bert.encoder.layer:
             if self.gradient_checkpointing and self.training:
                 hidden = checkpoint(layer, hidden, allowed, turn, use_reentrant=False)
             else:
                 hidden = layer(hidden, allowed, turn)
-        first = hidden[:, 0] if document_starts is None else _at(hidden, document_starts)
-        pooled = torch.tanh(self.bert.pooler.dense(first))
+        first = _at(hidden, packed["document_starts"]) if "document_starts" in packed else hidden[:, 0]
         hidden = hidden if positions is None else _at(hidden, positions)
         words = self.cls.predictions(hidden, self.bert.embeddings.word_embeddings.weight)
-        return words, self.cls.seq_relationship(pooled)
+        return words, self.cls.seq_relationship(torch.tanh(self.bert.pooler.dense(first)))
 
 
 def _at(hidden: Tensor, places: Tensor) -> Tensor:
@@ -173,8 +143,7 @@ def _at(hidden: Tensor, places: Tensor) -> Tensor:
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """Return the sum of the masked words' losses, that of the pairs', and all that `report.metrics.SUMS` names, in float64.
 
-    words [B, P, V] and relations [B, 2], or of packed rows [B, D, 2], are logits.  Rows without ``next_sentence_label`` have no
-    loss of pairs.
+    words [B, P, V] and relations [B, (D,) 2] are logits.  Rows without ``next_sentence_label`` have no loss of pairs.
     """
     labels, attention = batch["masked_lm_labels"], batch["attention_mask"]
     logits = words.float().flatten(0, 1)
