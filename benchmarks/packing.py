@@ -3,7 +3,7 @@
     bertdata make-pairs corpus --vocab vocab --objective documents --max-seq-length 1024 --output rows
     python benchmarks/packing.py rows
 
-First fit takes the rows, or the parts of packed ones, in the order they lie in, and puts each into the first row that has room.
+First fit takes the rows, or the parts of packed ones, in random order, and puts each into the first row that has room.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
     most, format = made["config"]["max_seq_length"], made["config"]["format"]
     rows, tokens = {"no packing": 0, "first fit": 0, "best fit": 0}, 0
     for shard in made["shards"]:
-        sizes = lengths(directory / shard["name"], format)
+        sizes = np.random.default_rng(0).permutation(lengths(directory / shard["name"], format)).tolist()
         tokens += sum(sizes)
         rows["no packing"] += len(sizes)
         rows["first fit"] += first_fit(sizes, most)

@@ -1,11 +1,14 @@
 """Measure a training step: bertdata's BERT beside Hugging Face's, the loader's share, and peak memory.
 
-    python benchmarks/step.py                            # base in bf16 at 128 and 512 on a GPU; a tiny one in fp32 on a CPU
-    python benchmarks/step.py --size base --lengths 128 --batch 32 --precision bf16 --compile
+    python benchmarks/step.py      # base in bf16 at 128, 512 and 1,024 packed on a GPU; a tiny one in fp32 on a CPU
+    python benchmarks/step.py --size base --lengths 128 --packed --batch 32 --precision bf16 --compile
 
 A step is forward, backward, clipping and Adam on one batch, with dropout.  Both models take the same batches in turn, in one run,
 from a data set of pairs that is made for it: rows as long as the length, 15 % masked.  Hugging Face's model has the same weights,
 is trained by the same optimizer, and computes words at all positions, as it does; ours at the masked ones.
+
+Packed rows are full of parts of 16 tokens to the whole length.  Attention has no dropout, and no part sees another: in ours
+without padding, by a kernel for parts of many lengths; in ours as rows, by blocks; in theirs by a mask of each pair of positions.
 On a CPU times are of the process' CPU, on a GPU from the first batch to the last, waited for.
 """
 
@@ -35,7 +38,7 @@ from bertdata.io.files import file_entry
 from bertdata.report import card
 from bertdata.tally import Tally
 from bertdata.tokens import vocab
-from bertdata.training import loader
+from bertdata.training import attention, loader
 from bertdata.training.trainer.model import BertForPreTraining, score
 from bertdata.training.trainer.optimizer import AdamWeightDecay
 
@@ -56,6 +59,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="base" if CUDA else "tiny")
     parser.add_argument("--lengths", type=int, nargs="+", default=[128, 512] if CUDA else [128])
+    parser.add_argument("--packed", type=int, nargs="*", default=[1024] if CUDA else [128], help="lengths of packed rows")
     parser.add_argument("--batch", type=int, default=0, help="rows in a batch; by default 32,768 tokens on a GPU, 2,048 on a CPU")
     parser.add_argument("--precision", choices=TYPES, default="bf16" if CUDA else "fp32")
     parser.add_argument("--compile", action="store_true", help="compile both models")
@@ -64,26 +68,30 @@ def main() -> int:
     print(
         f"{torch.cuda.get_device_name() if CUDA else 'CPU'}, torch {torch.__version__}, BERT {options.size}, {options.precision}"
     )
-    for length in options.lengths:
+    for length, packed in [*((length, False) for length in options.lengths), *((length, True) for length in options.packed)]:
         rows = options.batch or (32768 if CUDA else 2048) // length
         with tempfile.TemporaryDirectory() as directory:
-            data = _pairs(Path(directory), length)
+            data = _data(Path(directory), length, packed)
             batches = loader.batches(Shards(data), rows, steps=10**6, widths=[length], workers=2 if CUDA else 0, pin_memory=CUDA)
-            _measure(options, length, rows, iter(batches))
+            _measure(options, length, rows, packed, iter(batches))
     return 0
 
 
-def _measure(options: argparse.Namespace, length: int, rows: int, batches: Iterator[Batch]) -> None:
-    """Train both models on the same batches in turn; print times, rates, memory, and the time that is spent on the loader."""
-    models = _models(SIZES[options.size], options.compile)
+def _measure(options: argparse.Namespace, length: int, rows: int, packed: bool, batches: Iterator[Batch]) -> None:
+    """Train the models on the same batches in turn; print times, rates, memory, and the time that is spent on the loader."""
+    shape = dataclasses.replace(SIZES[options.size], max_position_embeddings=max(512, length))
+    shape = dataclasses.replace(shape, attention_probs_dropout_prob=0.0) if packed else shape
+    models, what = _models(shape, packed, options), f"{rows} x {length}{' packed' if packed else ''}"
     steps = {name: _Step(model, losses, TYPES[options.precision]) for name, (model, losses) in models.items()}
     times: dict[str, list[float]] = {name: [] for name in steps}
     peaks = dict.fromkeys(steps, 0.0)
-    waits = []
-    for number in range(-3, options.steps):  # the first three warm up
+    waits, tokens = [], []
+    warm = min(3, options.steps)
+    for number in range(-warm, options.steps):
         started = _now()
         batch = {name: values.to(DEVICE, non_blocking=True) for name, values in next(batches).items()}
         waits.append(_now() - started)
+        tokens.append(int(batch["attention_mask"].sum()))
         for name, step in steps.items():
             if CUDA:
                 torch.cuda.reset_peak_memory_stats()
@@ -93,19 +101,19 @@ def _measure(options: argparse.Namespace, length: int, rows: int, batches: Itera
                 times[name].append(_now() - started)
             peaks[name] = torch.cuda.max_memory_allocated() / 1e9 if CUDA else 0.0
     middle = {name: statistics.median(spent) for name, spent in times.items()}
-    wait = statistics.median(waits[3:])
+    wait = statistics.median(waits[warm:])
     for name, seconds in middle.items():
-        memory = f"  peak {peaks[name]:.1f} GB (both models' weights in it)" if CUDA else ""
+        memory = f"  peak {peaks[name]:.1f} GB (all models' weights in it)" if CUDA else ""
         print(
-            f"{rows} x {length}  {name:14} {1000 * seconds:8.1f} ms a step  {rows / seconds:8.0f} sequences/s  "
-            f"{seconds / middle['bertdata']:.2f} x{memory}"
+            f"{what}  {name:14} {1000 * seconds:8.1f} ms a step  {rows / seconds:8.0f} rows/s  "
+            f"{statistics.fmean(tokens) / seconds:9.0f} tokens/s  {seconds / middle['bertdata']:.2f} x{memory}"
         )
     started = _now()
     for _ in range(20):
         next(batches)
     alone = (_now() - started) / 20
     share = f"{1000 * wait:8.1f} ms a step are waited for, {wait / middle['bertdata']:.1%} of ours"
-    print(f"{rows} x {length}  loader         {share}; {1000 * alone:.1f} ms a batch with nothing else to do")
+    print(f"{what}  loader         {share}; {1000 * alone:.1f} ms a batch with nothing else to do")
 
 
 def _now() -> float:
@@ -115,39 +123,48 @@ def _now() -> float:
     return time.process_time()
 
 
-def _models(config: ModelConfig, compiled: bool) -> dict[str, tuple[nn.Module, Losses]]:
+def _models(config: ModelConfig, packed: bool, options: argparse.Namespace) -> dict[str, tuple[nn.Module, Losses]]:
     """Return each model with what makes the loss of a batch."""
-    torch.manual_seed(0)
-    ours = BertForPreTraining(config).to(DEVICE)
-    run: Any = torch.compile(ours, dynamic=False) if compiled else ours
-
-    def own(batch: Batch) -> Tensor:
-        words, relations = run(
-            *(batch[name] for name in ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions"))
-        )
-        mlm, nsp, sums = score(words, relations, batch)
-        return mlm / sums[1].float() + nsp / len(words)
-
-    found: dict[str, tuple[nn.Module, Losses]] = {"bertdata": (ours, own)}
+    found = {"bertdata": _ours(config, options.compile, unpadded=packed)}
+    if packed:
+        found["bertdata, rows"] = _ours(config, options.compile)
     try:
         import transformers
     except ImportError:
         print("Hugging Face's model is left out: pip install transformers", file=sys.stderr)
         return found
-    theirs: Any = transformers.BertForPreTraining(transformers.BertConfig(**dataclasses.asdict(config)))
+    kind = transformers.BertForMaskedLM if packed else transformers.BertForPreTraining
+    theirs: Any = kind(transformers.BertConfig(**dataclasses.asdict(config)))
     theirs.to(DEVICE)
-    theirs.load_state_dict(ours.state_dict(), strict=False)
+    theirs.load_state_dict(found["bertdata"][0].state_dict(), strict=False)
     theirs.tie_weights()
-    their: Any = torch.compile(theirs, dynamic=False) if compiled else theirs
+    their: Any = torch.compile(theirs, dynamic=False) if options.compile else theirs
 
     def other(batch: Batch) -> Tensor:
         labels = torch.full_like(batch["input_ids"], -100)
         labels.scatter_(1, batch["masked_lm_positions"], batch["masked_lm_labels"])
-        names = ("input_ids", "token_type_ids", "attention_mask", "next_sentence_label")
-        loss: Tensor = their(**{name: batch[name] for name in names}, labels=labels).loss
+        if packed:
+            told = attention.for_transformers({**batch, "labels": labels}, theirs.config, TYPES[options.precision])
+        else:
+            names = ("input_ids", "token_type_ids", "attention_mask", "next_sentence_label")
+            told = {**{name: batch[name] for name in names}, "labels": labels}
+        loss: Tensor = their(**told).loss
         return loss
 
     return {**found, "transformers": (theirs.train(), other)}
+
+
+def _ours(config: ModelConfig, compiled: bool, unpadded: bool = False) -> tuple[nn.Module, Losses]:
+    torch.manual_seed(0)
+    model = BertForPreTraining(config).to(DEVICE)
+    run: Any = torch.compile(model, dynamic=unpadded) if compiled else model
+
+    def losses(batch: Batch) -> Tensor:
+        words, relations = run(**attention.for_bert(batch, unpadded=unpadded))
+        mlm, nsp, sums = score(words, relations, batch)
+        return mlm / sums[1].float() + nsp / len(batch["input_ids"])
+
+    return model, losses
 
 
 class _Step:
@@ -166,30 +183,43 @@ class _Step:
         self.model.zero_grad()
 
 
-def _pairs(root: Path, length: int) -> Path:
-    """Write pairs of random words, all of one length."""
+def _data(root: Path, length: int, packed: bool) -> Path:
+    """Write rows of random words, all of one length: pairs, or packed ones of parts of many lengths."""
     pieces = [*vocab.SPECIAL, *(f"w{number}" for number in range(30522 - len(vocab.SPECIAL)))]
     generator = np.random.default_rng(0)
     ids = generator.integers(len(vocab.SPECIAL), len(pieces), (ROWS, length))
-    ids[:, 0], ids[:, length // 2], ids[:, -1] = (pieces.index(name) for name in ("[CLS]", "[SEP]", "[SEP]"))
-    columns = {
-        "ends": np.arange(ROWS + 1) * length,
-        "input_ids": ids.astype(np.uint16).ravel(),
-        "token_type_ids": np.tile(np.arange(length) > length // 2, ROWS).astype(np.uint8),
-        "next_sentence_label": np.arange(ROWS) % 2,
-    }
-    config, schema = PairsConfig(max_seq_length=length, shards=1), shards.pair_schema(len(pieces), columns)
+    columns: dict[str, Any] = {"ends": np.arange(ROWS + 1) * length, "token_type_ids": np.zeros(ROWS * length, np.uint8)}
+    if packed:
+        starts = [_starts(generator, length) for _ in range(ROWS)]
+        columns |= {"document_starts": np.concatenate(starts), "part_ends": np.cumsum([0, *map(len, starts)])}
+        for row, own in zip(ids, starts, strict=True):
+            row[own], row[[*(own[1:] - 1), -1]] = pieces.index("[CLS]"), pieces.index("[SEP]")
+    else:
+        ids[:, 0], ids[:, length // 2], ids[:, -1] = (pieces.index(name) for name in ("[CLS]", "[SEP]", "[SEP]"))
+        types = np.tile(np.arange(length) > length // 2, ROWS).astype(np.uint8)
+        columns |= {"token_type_ids": types, "next_sentence_label": np.arange(ROWS) % 2}
+    columns["input_ids"] = ids.astype(np.uint16).ravel()
+    config = PairsConfig(objective="documents" if packed else "nsp", pack=packed, max_seq_length=length, shards=1)
+    schema = shards.pair_schema(len(pieces), columns)
     entry = shards.write(
         root, shards.name("train", 0, 1, config.format), schema, [shards.pair_batch(schema, columns)], config.format
     )
     names = vocab.write(root, vocab.Vocabulary(pieces, True, True))
     about: dict[str, Any] = {"files": [file_entry(root, name) for name in names], "vocab_size": len(pieces)}
     tally = Tally("rows", entered=ROWS, left=ROWS)
-    counts = Counter(rows=ROWS, documents=ROWS, tokens=ROWS * length, ones=ROWS // 2, text_tokens=ROWS * length)
+    parts = len(columns["part_ends"]) if packed else 0
+    counts = Counter(rows=ROWS, parts=parts, documents=ROWS, tokens=ROWS * length, ones=ROWS // 2, text_tokens=ROWS * length)
     about |= {"statistics": describe(counts, config), "splits": {"train": {"shards": 1, **describe(counts, config)}}}
     made = manifest.make("pairs", config=config.identity(), inputs=[], shards=[entry], tallies=[tally], **about)
     manifest.write(root, made, card.write(made))
     return root
+
+
+def _starts(generator: np.random.Generator, length: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return where the parts of a row begin: lengths are of all magnitudes alike, as those of articles nearly are."""
+    sizes = np.exp(generator.uniform(np.log(16), np.log(length), length // 16)).astype(np.int64)
+    starts = np.append(0, np.cumsum(sizes))
+    return starts[starts < length - 8]
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from .toml import parse_toml, read_toml
 
 __all__ = [
     "ACTIVATIONS",
+    "POSITIONS",
     "PRECISIONS",
     "ModelConfig",
     "OptimizerConfig",
@@ -30,11 +31,15 @@ __all__ = [
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
+POSITIONS = ("absolute", "rotary")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig(Config):
-    """BERT-Base, under the names of its bert_config.json; `vocab_size` 0 stands for the shards'."""
+    """BERT-Base, under the names of its bert_config.json; `vocab_size` 0 stands for the shards'.
+
+    `position_embedding_type` is ``absolute``: a vector is learnt for each place; or ``rotary``, as in RoFormer.
+    """
 
     vocab_size: int = 0
     hidden_size: int = 768
@@ -48,6 +53,7 @@ class ModelConfig(Config):
     type_vocab_size: int = 2
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
+    position_embedding_type: str = "absolute"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +62,13 @@ class ModelConfig(Config):
         self._require(self.type_vocab_size >= 2, "model.type_vocab_size: use at least 2, for A and B")
         self._require(self.hidden_size % self.num_attention_heads == 0, "model.num_attention_heads must divide model.hidden_size")
         self._require(self.hidden_act in ACTIVATIONS, f"model.hidden_act: use one of {', '.join(ACTIVATIONS)}")
+        rotary, size = self.position_embedding_type == "rotary", self.hidden_size // self.num_attention_heads
+        self._require(
+            self.position_embedding_type in POSITIONS, f"model.position_embedding_type: use one of {', '.join(POSITIONS)}"
+        )
+        self._require(
+            not (rotary and size % 2), f"model.num_attention_heads: rotary positions need heads of even size, not {size}"
+        )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a share from 0 to below 1")
         for name in ("initializer_range", "layer_norm_eps"):
@@ -66,7 +79,8 @@ class ModelConfig(Config):
         """The number of parameters; what the decoder shares with the embeddings counts once."""
         h, i = self.hidden_size, self.intermediate_size
         layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
-        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
+        places = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
+        rows = self.vocab_size + places + self.type_vocab_size
         heads = h * (h + 1) + (h * (h + 1) + 2 * h + self.vocab_size) + 2 * (h + 1)
         return rows * h + 2 * h + self.num_hidden_layers * layer + heads
 
@@ -138,6 +152,7 @@ class TrainConfig(Config):
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)
     gradient_checkpointing: bool = field(default=False, metadata=FREE)
+    unpadded: bool = field(default=False, metadata=FREE)  # compute without padding: tokens lie end to end
     workers: int = field(default=2, metadata=FREE)
     cache_bytes: int = field(default=0, metadata=FREE)  # of a cache for each split, as of `Shards`; 0: all of it
     log_every: int = field(default=100, metadata=FREE)

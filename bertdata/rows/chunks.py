@@ -15,7 +15,7 @@ that the boundary between the two is used; this is the only loss of tokens.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,10 +24,12 @@ import numpy.typing as npt
 
 from .. import keys
 from .bucket import Bucket, Ints
+from .pack import cut_to_pack
 
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
 _SLACK = 16  # a chunk ends with a sentence where at most a 16th of `max_tokens` stays unused; and A has at least so many tokens
+_PACKED_SLACK = 64  # of a chunk that is to be packed: hardly another one is short enough for what stays unused
 
 
 class Chunks(NamedTuple):
@@ -44,11 +46,14 @@ class Chunks(NamedTuple):
         return Chunks(*(column[rows] for column in self))
 
 
-def cut(bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool) -> Chunks:
+def cut(
+    bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
+) -> Chunks:
     """Cut every document into chunks, and each chunk at one of its sentence boundaries, chosen at random.
 
     No word is cut.  With `phase` the first chunk of each document of more than `max_tokens` gets a random length, so that all
-    later cuts move as well: so copies differ.  The last chunk of a document may be longer than `max_tokens`.
+    later cuts move as well: so copies differ.  The last chunk of a document may be longer than `max_tokens`.  With `pack` less of
+    a chunk stays unused.
     """
     draws = _draws(bucket, doc_keys)
     targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
@@ -56,11 +61,13 @@ def cut(bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob:
     edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
     for low, high in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), strict=True):
         if high - low >= 2:
-            spans += _spans(edges, low, high, inside, targets, max_tokens)
+            spans += _spans(edges, low, high, inside, targets, max_tokens, max_tokens // (_PACKED_SLACK if pack else _SLACK))
     return _chunks(bucket, spans, draws, max_tokens // _SLACK)
 
 
-def cut_whole(bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool) -> Chunks:
+def cut_whole(
+    bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
+) -> Chunks:
     """Cut as `cut` does, but into whole sentences.  Every second document, in order of size, is cut from its end.
 
     A sentence that did not fit begins the next chunk, so the first sentence of a chunk is longer than the others on average.
@@ -74,11 +81,13 @@ def cut_whole(bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq
     for low, high, back in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), backward.tolist(), strict=True):
         if high - low < 2:
             continue
+        own, wanted = edges[low : high + 1], targets[low:high]
         if back:
-            mirrored = _whole([-edge for edge in edges[low : high + 1][::-1]], targets[low:high][::-1], max_tokens)
-            spans += [(-end, -start) for start, end in mirrored][::-1]
-        else:
-            spans += _whole(edges[low : high + 1], targets[low:high], max_tokens)
+            own, wanted = [-edge for edge in own[::-1]], wanted[::-1]
+        found = list(_whole(own, wanted, max_tokens))
+        if pack:
+            found = _fuller(found, own, wanted, max_tokens)
+        spans += [(-end, -start) for start, end in found[::-1]] if back else found
     return _chunks(bucket, spans, draws, 1)
 
 
@@ -109,12 +118,14 @@ def _targets(bucket: Bucket, draws: keys.Bits, max_tokens: int, short_seq_prob: 
 
 
 def _spans(
-    edges: list[int], low: int, high: int, inside: bytes, targets: list[int], max_tokens: int
+    edges: list[int], low: int, high: int, inside: bytes, targets: list[int], max_tokens: int, slack: int
 ) -> Iterator[tuple[int, int]]:
     """Cut the document whose sentences begin at ``edges[low:high]`` into spans with a sentence boundary inside.
 
+    A span ends with a sentence where at most `slack` tokens stay unused.
+
     >>> edges = [0, 8, 17, 27, 36, 48]
-    >>> list(_spans(edges, 0, 5, bytes(49), [20] * 5, 20))
+    >>> list(_spans(edges, 0, 5, bytes(49), [20] * 5, 20, 1))
     [(0, 20), (20, 32), (32, 48)]
     """
     start, last, stop = edges[low], edges[high - 1], edges[high]
@@ -134,7 +145,7 @@ def _spans(
             return
         # End with the last sentence that fits, if that leaves a B and nearly fills the chunk; or else between two words.
         end = edges[bisect_right(edges, limit, i, high) - 1]
-        if end == first or limit - end > max_tokens // _SLACK:
+        if end == first or limit - end > slack:
             end = _before(inside, limit)
         if end >= last:  # the next chunk would be a part of the last sentence: end earlier, so that it has a boundary too
             end = edges[high - 2]  # before the last two sentences, if that leaves this chunk a B, and they fit into one chunk
@@ -182,6 +193,24 @@ def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tu
             j = count if edges[count] - edges[i] <= max_tokens else max(i + 2, j - 1)
         yield edges[i], edges[j]
         i = j
+
+
+def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], max_tokens: int) -> list[tuple[int, int]]:
+    """Cut anew what lies between those spans of a document that are made shorter by chance, so that packed rows are full."""
+    short = {edge for edge, target in zip(edges, targets, strict=False) if target < max_tokens}  # where they begin
+    found: list[tuple[int, int]] = []
+    low = 0
+    while low < len(spans):
+        high = low + 1
+        if spans[low][0] in short:
+            found.append(spans[low])
+        else:
+            while high < len(spans) and spans[high][0] == spans[high - 1][1] and spans[high][0] not in short:
+                high += 1
+            first, last = bisect_left(edges, spans[low][0]), bisect_left(edges, spans[high - 1][1])
+            found += cut_to_pack(edges[first : last + 1], max_tokens, 2)
+        low = high
+    return found
 
 
 def ending(bucket: Bucket, chunks: Chunks) -> Ints:

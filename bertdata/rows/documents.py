@@ -6,7 +6,7 @@
     causal, packed     s1 s2 s3 s4 [SEP], cut every `max_seq_length` tokens, wherever that is
 
 Rows that are to be packed are cut at such ends of sentences that most are full, and the others at most half full: of rows where
-a sentence is missing, which no other row fills, there are as few as possible (`cut_to_pack`).
+a sentence is missing, which no other row fills, there are as few as possible (`pack.cut_to_pack`).
 
 No row has tokens of two documents.  Every token of every document is used once in each copy; in a further copy the first row of
 a document that is cut has a length by chance, so that all later cuts move as well.
@@ -15,7 +15,6 @@ a document that is cut has a length by chance, so that all later cuts move as we
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,10 +22,9 @@ import numpy as np
 from .. import keys
 from ..config import PairsConfig
 from .bucket import Bucket, Ints, Pairs, SpecialIds, copy, text_tallies
+from .pack import cut_to_pack
 
-__all__ = ["build", "cut", "cut_to_pack"]
-
-_SHORT = 32  # a row of half the length or less, to be packed, costs as much as one of which a 32nd stays empty
+__all__ = ["build", "cut"]
 
 
 def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
@@ -73,7 +71,8 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, room: int, *, sente
             if config.pack:
                 kept = spans[: target < room]  # of a further copy, the first
                 own = [kept[-1][1]] if kept else [begin]
-                spans = [*kept, *cut_to_pack([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, room)]
+                ends = _within_reach([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, room)
+                spans = [*kept, *cut_to_pack(ends, room)]
             found += ((*span, span[1] == end) for span in spans)
         else:
             starts = [begin, *range(begin + target, end + 1, room)]
@@ -105,45 +104,6 @@ def cut(edges: list[int], inside: bytes, room: int, first: int) -> Iterator[tupl
                 end = start + room
         yield start, end
         start, target = end, room
-
-
-def cut_to_pack(edges: list[int], inside: bytes, room: int) -> list[tuple[int, int]]:
-    """Cut a document, as `cut` does, into spans most of which fill a row and the others at most half of one.
-
-    A span of `room` - n tokens costs n; one of at most half of `room`, which is packed with others of its kind, costs a 32nd of
-    `room` at most.  Of all ways to cut at ends of sentences this is one of the least cost.
-
-    >>> list(cut([0, 60, 110, 188, 250], bytes(251), 128, 128))
-    [(0, 110), (110, 188), (188, 250)]
-    >>> cut_to_pack([0, 60, 110, 188, 250], bytes(251), 128)
-    [(0, 60), (60, 188), (188, 250)]
-    """
-    ends = _within_reach(edges, inside, room)
-    cost, came = [0], [0]  # the least cost up to each end, and the end before it
-    least = deque([0])  # the ends that a short span to this one may begin at, with costs that rise
-    first = 0  # the first end that any span to this one may begin at
-    for here in range(1, len(ends)):
-        position = ends[here]
-        while position - ends[first] > room:
-            first += 1
-        while least and position - ends[least[0]] > room // 2:
-            least.popleft()
-        best = (cost[least[0]] + room // _SHORT, least[0]) if least else (cost[first] + room, first)
-        for start in range(first, here):
-            empty = room - position + ends[start]
-            best = min(best, (cost[start] + empty, start))
-            if empty > room // _SHORT:
-                break
-        cost.append(best[0])
-        came.append(best[1])
-        while least and cost[least[-1]] > best[0]:
-            least.pop()
-        least.append(here)
-    spans, here = [], len(ends) - 1
-    while here:
-        spans.append((ends[came[here]], ends[here]))
-        here = came[here]
-    return spans[::-1]
 
 
 def _within_reach(edges: list[int], inside: bytes, room: int) -> list[int]:

@@ -5,10 +5,15 @@
 Best fit, the longest first: each goes where it leaves the least room, or begins a packed row where it fits in none (Johnson 1973,
 "Near-optimal bin packing algorithms": at most 11/9 of the fewest rows, and some more).  So no two rows of a bucket fit in one.
 What was a row is a *part* of a packed one.
+
+A row of 95 % of the length stays by itself, as hardly any is short enough for what is missing.  So text that is to be packed is
+cut, where it can be, into rows that are full and rows of half the length or less (`cut_to_pack`).
 """
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +23,9 @@ import numpy.typing as npt
 from .. import keys
 from .bucket import Pairs, copy
 
-__all__ = ["best_fit", "pack"]
+__all__ = ["best_fit", "cut_to_pack", "pack"]
+
+_SHORT = 32  # a row of half the length or less, to be packed, costs as much as one of which a 32nd stays empty
 
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
@@ -77,3 +84,43 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
             open_rows[left].append(row)
             rooms |= 1 << left
     return row_of
+
+
+def cut_to_pack(ends: list[int], room: int, least: int = 1) -> list[tuple[int, int]]:
+    """Cut a text whose sentences begin and end at `ends` into spans most of which fill a row and the others at most half of one.
+
+    A span of `room` - n tokens costs n; one of at most half of `room`, which is packed with others of its kind, costs a 32nd of
+    `room` at most.  Of all ways to cut this is one of the least cost.  Each span has `least` sentences or more, and `room` tokens
+    at most: there must be a way to cut so; with `least` over 1 it may cost more than the least.
+
+    >>> cut_to_pack([0, 60, 110, 188, 250], 128)
+    [(0, 60), (60, 188), (188, 250)]
+    >>> cut_to_pack([0, 60, 110, 188, 230], 128, 2)
+    [(0, 110), (110, 230)]
+    """
+    cost, came = [0.0], [0]  # the least cost up to each end, and the end before it
+    short: deque[int] = deque()  # the ends that a short span to this one may begin at, with costs that rise
+    first = 0  # the first end that any span to this one may begin at
+    for here in range(1, len(ends)):
+        position = ends[here]
+        if (new := here - least) >= 0:
+            while short and cost[short[-1]] > cost[new]:
+                short.pop()
+            short.append(new)
+        while position - ends[first] > room:
+            first += 1
+        while short and position - ends[short[0]] > room // 2:
+            short.popleft()
+        best = (cost[short[0]] + room // _SHORT, short[0]) if short else (math.inf, first)
+        for start in range(first, here - least + 1):
+            empty = room - position + ends[start]
+            best = min(best, (cost[start] + empty, start))
+            if empty > room // _SHORT and best[0] < math.inf:
+                break
+        cost.append(best[0])
+        came.append(best[1])
+    spans, here = [], len(ends) - 1
+    while here:
+        spans.append((ends[came[here]], ends[here]))
+        here = came[here]
+    return spans[::-1]

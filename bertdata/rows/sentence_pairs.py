@@ -55,12 +55,12 @@ def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, *coun
     """Cut one copy of the bucket into chunks and make a pair of each; `counts` are of chunks and of tokens."""
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
     doc_keys = bucket.keys(config.seed, max_tokens, number)
-    short = config.short_seq_prob or 0.0
+    how: dict[str, Any] = {"short_seq_prob": config.short_seq_prob or 0.0, "phase": number > 0, "pack": config.pack}
     if config.objective == "sop":
-        chunks = cut_whole(bucket, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0)
+        chunks = cut_whole(bucket, doc_keys, max_tokens=max_tokens, **how)
         counts[0].entered += len(chunks.start)
         return _swap(bucket, chunks.take(np.argsort(chunks.order)))
-    chunks = cut(bucket, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0)
+    chunks = cut(bucket, doc_keys, max_tokens=max_tokens, **how)
     chunks = _without_long_words(bucket, chunks, max_tokens, *counts)
     return _exchange(bucket, chunks.take(np.argsort(chunks.order)), max_tokens, name)  # so no order of documents matters
 

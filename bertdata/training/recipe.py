@@ -92,8 +92,6 @@ def _check(config: TrainConfig, part: Part, first: Shards, processes: int) -> No
     shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
     if shards.objective == "causal":
         raise UsageError(f"{where} is of the objective causal, but BERT sees what follows: make pairs with another `objective`")
-    if shards.packed:
-        raise UsageError(f"{where} has packed rows, which only the loader reads: make pairs without `pack`")
     if (shards.pieces, shards.objective) != (first.pieces, first.objective):
         raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
     if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:

@@ -12,7 +12,11 @@ from conftest import REPOSITORY
 @pytest.mark.slow
 def test_step_benchmark() -> None:
     pytest.importorskip("transformers")
-    options = ["--lengths", "32", "--batch", "4", "--steps", "1", "--precision", "bf16"]
+    options = ["--lengths", "32", "--packed", "64", "--batch", "4", "--steps", "1", "--precision", "bf16"]
     command = [sys.executable, str(REPOSITORY / "benchmarks" / "step.py"), *options]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200).stdout
-    assert [line.split()[3] for line in said.splitlines()[1:]] == ["bertdata", "transformers", "loader"]
+    lines = [line.split("  ")[:2] for line in said.splitlines()[1:]]
+    names = [["bertdata", "transformers", "loader"], ["bertdata", "bertdata, rows", "transformers", "loader"]]
+    assert [name for what, name in lines if what == "4 x 32"] == names[0]
+    assert [name for what, name in lines if what == "4 x 64 packed"] == names[1]
+    assert said.count(" tokens/s") == 5

@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch")
 from bertdata.training import attention, loader  # noqa: E402
 from bertdata.training.masks import Schedule  # noqa: E402
 from bertdata.training.recipe import prepare  # noqa: E402
-from bertdata.training.trainer.model import BertForPreTraining  # noqa: E402
+from bertdata.training.trainer.model import BertForPreTraining, score  # noqa: E402
 
 LENGTH, SAME = 96, 1e-5
 Batch = dict[str, Any]
@@ -128,12 +128,6 @@ def test_a_runs_phases_follow_one_schedule(tmp_path: Path) -> None:
     assert [round(value, 9) for share in shares for value in share] == [0.3, 0.15, 30, 0.15, 0.1, 10]
 
 
-def test_packed_rows_are_refused_where_they_would_be_misread(packed: dict[str, Shards]) -> None:
-    phase = Phase(shards=(str(packed["documents"].paths[0]),), steps=1)
-    with pytest.raises(UsageError, match="packed rows, which only the loader reads"):
-        prepare(TrainConfig(phases=(phase,), batch_size=4))
-
-
 def test_words_and_spans_end_with_their_document() -> None:
     """A part that begins with the rest of a word does not go on with the word that ends the part before."""
     vocabulary = masking.mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b"])
@@ -189,17 +183,22 @@ def test_no_document_sees_another_in_transformers(packed: dict[str, Shards], nam
         assert (blind[seen] - wanted).abs().max() > 10 * SAME, "documents would see each other without the mask"
 
 
-@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-@pytest.mark.parametrize("kind", ["block", "flex"])
-@pytest.mark.parametrize("objective", ["nsp", "documents"])
-def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], objective: str, kind: str) -> None:
-    shards = packed[objective]
+def _model(shards: Shards, positions: str) -> BertForPreTraining:
     sizes: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 48}
     torch.manual_seed(1)
-    model = BertForPreTraining(ModelConfig(vocab_size=shards.vocab_size, max_position_embeddings=LENGTH, **sizes)).eval()
-    masked = {"block": attention.block_mask, "flex": attention.flex}[kind]
-    for batch, documents in _cases(shards):
+    more = {"max_position_embeddings": LENGTH, "initializer_range": 0.1, "position_embedding_type": positions}
+    return BertForPreTraining(ModelConfig(vocab_size=shards.vocab_size, **sizes, **more)).eval()
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("kind", ["block", "flex", "parts"])
+@pytest.mark.parametrize(("objective", "positions"), [("nsp", "absolute"), ("documents", "rotary")])
+def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], objective: str, positions: str, kind: str) -> None:
+    shards, model = packed[objective], _model(packed[objective], positions)
+    for batch, documents in _cases(shards)[1 if kind == "parts" else 0 :]:
         flat = "cu_seqlens" in batch
+        parts = attention.Parts(batch["cu_seqlens"], batch["max_seqlen"]) if flat else None  # type: ignore[arg-type]
+        masked = {"block": attention.block_mask, "flex": attention.flex, "parts": lambda _, parts=parts: parts}[kind]
         numbers = attention.documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
         starts = batch["cu_seqlens"][None, :-1].long() if flat else batch["document_starts"]
         ids, types, positions = (
@@ -211,6 +210,26 @@ def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], ob
         assert (words[numbers > 0] - torch.cat([one[0][0] for one in alone])).abs().max() < SAME
         used = torch.ones_like(starts, dtype=torch.bool) if flat else (starts > 0) | (torch.arange(starts.shape[1]) == 0)
         assert (relations[used] - torch.cat([one[1] for one in alone])).abs().max() < SAME
+
+
+@pytest.mark.parametrize("positions", ["absolute", "rotary"])
+@pytest.mark.parametrize("objective", ["nsp", "documents", "not packed"])
+def test_the_loss_is_the_same_without_padding(packed: dict[str, Shards], tmp_path: Path, objective: str, positions: str) -> None:
+    """Words, labels of pairs and gradients; each of SUMS is told of the padded batch."""
+    pairs = write_pairs(tmp_path / "pairs", {"train": [[20, 64, 11, 33, 8, 47, 62, 9]]}) if objective == "not packed" else None
+    shards = Shards(pairs) if pairs else packed[objective]
+    model, found = _model(shards, positions), []
+    batch = next(iter(loader.batches(shards, 8)))
+    for unpadded in (False, True):
+        told = attention.for_bert(batch, unpadded=unpadded)
+        assert told["ids"].numel() == int(batch["attention_mask"].sum()) if unpadded else batch["input_ids"].numel()
+        mlm, nsp, sums = score(*model(**told), batch)
+        model.zero_grad()
+        (mlm / sums[1].float() + nsp).backward()
+        gradients = torch.cat([values.grad.flatten() for values in model.parameters() if values.grad is not None])
+        found.append((sums, gradients))
+    assert torch.allclose(found[0][0], found[1][0], rtol=1e-5)
+    assert (found[0][1] - found[1][1]).abs().max() < SAME * 10
 
 
 def test_flash_attention_is_told_what_the_flattening_collator_tells(packed: dict[str, Shards]) -> None:

@@ -8,6 +8,7 @@ It is written under a temporary name, flushed to the disk and renamed: one that 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,12 @@ def checkpoints(output: Path) -> list[Path]:
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
     """Write a checkpoint, with the tokenizer's files, and remove all but the last ones."""
     first = recipe.parts[0].shards
-    about = {"architectures": ["BertForPreTraining"], "model_type": "bert", "dtype": "float32"}
+    kind, name = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
+    about = {"architectures": [name], "model_type": kind, "dtype": "float32"}
+    weights = {re.sub("^bert", kind, name): values for name, values in learner.model.state_dict().items()}
     counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
     with replacing_directory(output / f"checkpoint-{state['step']}") as path:
-        (path / "model.safetensors").write_bytes(packed(learner.model.state_dict(), {"format": "pt"}))
+        (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
         (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
         for name in first.vocabulary_files:
             (path / name).write_bytes((first.paths[0] / name).read_bytes())
@@ -62,9 +65,10 @@ def restore(directory: Path, learner: Learner, identity: dict[str, Any]) -> dict
 def _fill(tensors: dict[str, Tensor], path: Path) -> None:
     """Copy a file's tensors into those of the same names; the decoder's, which some files have, are the embeddings' own."""
     try:
-        found = {name: values for name, values in load_file(path).items() if not name.startswith("cls.predictions.decoder.")}
+        named = {re.sub("^roformer", "bert", name): values for name, values in load_file(path).items()}
     except (SafetensorError, OSError) as error:
         raise VerificationError(f"{path} is missing or damaged ({error}): resume from another checkpoint") from error
+    found = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
     theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (found, tensors))
     if odd := sorted(name for name, _ in theirs ^ ours):
         raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")

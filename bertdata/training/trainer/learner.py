@@ -15,6 +15,7 @@ from ... import keys
 from ...config.train import ModelConfig, TrainConfig
 from ...report.metrics import SUMS
 from ...wordpiece import IGNORED
+from ..attention import for_bert
 from .model import BertForPreTraining, score
 from .optimizer import AdamWeightDecay
 from .world import World
@@ -38,7 +39,7 @@ class Learner:
     """What learns.  With `pairs` False rows have no label, and what only the label would teach stays as it is."""
 
     def __init__(self, config: TrainConfig, shape: ModelConfig, world: World, *, pairs: bool) -> None:
-        self.config, self.world = config, world
+        self.config, self.world, self._dropout = config, world, shape.attention_probs_dropout_prob > 0
         torch.manual_seed(keys.key(config.seed, "initial weights"))
         self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing).to(world.device)
         for part in (self.model.bert.pooler, self.model.cls.seq_relationship):
@@ -49,22 +50,23 @@ class Learner:
         self._apart: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
         if config.compile:
             torch._dynamo.config.cache_size_limit = _GRAPHS
-            self._forward = torch.compile(self._forward, dynamic=False)
+            self._forward = torch.compile(self._forward, dynamic=config.unpadded)
 
     def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> Learnt:
         """Learn from a batch, cut into `parts` whose gradients add up; `stop`, asked then, tells other processes to stop too."""
         config, device, ranks = self.config, self.world.device, self.world.size
         torch.manual_seed(keys.key(config.seed, "dropout", number, self.world.rank))
         batch = {name: values.to(device, non_blocking=True) for name, values in batch.items()}
-        masked = self.world.total((batch["masked_lm_labels"] != IGNORED).sum())
+        labels = (batch["masked_lm_labels"], batch.get("next_sentence_label", torch.zeros(0, device=device)))
+        masked, pairs = (self.world.total((each != IGNORED).sum()) for each in labels)
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=device)
-        parts_of = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
-        for index, part in enumerate(parts_of):
-            with contextlib.nullcontext() if index == len(parts_of) - 1 else self._apart():
-                mlm, nsp, scores = self.score(self._forward, dict(zip(batch, part, strict=True)))
-                loss = (mlm / masked + nsp / config.batch_size) * ranks  # gradients are averaged over the ranks
+        pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
+        for index, piece in enumerate(pieces):
+            with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
+                mlm, nsp, found = self.score(self._forward, dict(zip(batch, piece, strict=True)))
+                loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            sums += scores
+            sums += found
         self.scaler.unscale_(cast(Any, self.optimizer))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
@@ -80,8 +82,7 @@ class Learner:
         """Return what `model.score` does, of a batch through the model or what stands for it."""
         kind = _TYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
-            ids, types, attention = (batch[name] for name in ("input_ids", "token_type_ids", "attention_mask"))
-            words, relations = forward(ids, types, attention, batch["masked_lm_positions"])
+            words, relations = forward(**for_bert(batch, unpadded=self.config.unpadded, dropout=self._dropout))
         return score(words, relations, batch)
 
     @torch.no_grad()

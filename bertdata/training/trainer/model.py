@@ -1,6 +1,6 @@
 """BERT and what it learns, under the parameter names of Hugging Face's, so that each loads the other's weights.
 
-Word predictions are computed at the masked positions alone (Google's `gather_indexes`), by the embeddings' own matrix.
+Word predictions are computed at the masked positions alone, by the embeddings' own matrix.  With rotary positions it is RoFormer.
 
     model(input_ids, token_type_ids, attention_mask, positions)   [B, L] x 3, [B, P]  ->  logits [B, P, V], [B, 2]
 """
@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ...config.train import ACTIVATIONS, ModelConfig
 from ...wordpiece import IGNORED
-from ..attention import attend
+from ..attention import Turn, attend, turn_of, turned
 
 __all__ = ["BertForPreTraining", "score"]
 
@@ -26,17 +26,18 @@ class _Embeddings(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        if config.position_embedding_type == "absolute":
+            self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, ids: Tensor, types: Tensor, position_ids: Tensor | None) -> Tensor:
-        table = self.position_embeddings
-        positions = table.weight[: ids.shape[1]] if position_ids is None else table(position_ids)
-        return cast(
-            Tensor, self.dropout(self.LayerNorm(self.word_embeddings(ids) + self.token_type_embeddings(types) + positions))
-        )
+    def forward(self, ids: Tensor, types: Tensor, places: Tensor | None) -> Tensor:
+        found = self.word_embeddings(ids) + self.token_type_embeddings(types)
+        if hasattr(self, "position_embeddings"):
+            learnt = self.position_embeddings
+            found = found + (learnt.weight[: ids.shape[1]] if places is None else learnt(places))
+        return cast(Tensor, self.dropout(self.LayerNorm(found)))
 
 
 class _SelfAttention(nn.Module):
@@ -45,10 +46,12 @@ class _SelfAttention(nn.Module):
         self.heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
         self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
 
-    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any, turn: Turn | None) -> Tensor:
         query, key, value = (
             part(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
+        if turn is not None:
+            query, key = turned(query, *turn), turned(key, *turn)
         return attend(query, key, value, allowed, self.dropout if self.training else 0.0).transpose(1, 2).flatten(2)
 
 
@@ -73,8 +76,8 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = _Output(config, config.intermediate_size)
 
-    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
-        hidden = self.attention["output"](self.attention["self"](hidden, allowed), hidden)
+    def forward(self, hidden: Tensor, allowed: Any, turn: Turn | None) -> Tensor:
+        hidden = self.attention["output"](self.attention["self"](hidden, allowed, turn), hidden)
         return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
 
 
@@ -97,6 +100,7 @@ class BertForPreTraining(nn.Module):
     def __init__(self, config: ModelConfig, *, gradient_checkpointing: bool = False) -> None:
         super().__init__()
         self.gradient_checkpointing = gradient_checkpointing
+        self.rotary, self.head_size = config.position_embedding_type == "rotary", config.hidden_size // config.num_attention_heads
         layers = nn.ModuleList(_Layer(config) for _ in range(config.num_hidden_layers))
         pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
         parts = {"embeddings": _Embeddings(config), "encoder": nn.ModuleDict({"layer": layers}), "pooler": pooler}
@@ -115,42 +119,42 @@ class BertForPreTraining(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext).
 
-        Of packed rows `attention` is one of the masks of `training.attention`, and `packed` their ``position_ids`` and, of pairs,
-        ``document_starts`` [B, D]; then the second logits are [B, D, 2].
+        Of packed rows the arguments are those of `attention.for_bert`, and the second logits [B, D, 2].
         """
-        hidden = self.bert.embeddings(ids, types, packed.get("position_ids"))
-        allowed = attention[:, None, None, :].bool() if len(attention.shape) == 2 else attention
+        hidden = self.bert.embeddings(ids, types, places := packed.get("position_ids"))
+        allowed = attention[:, None, None, :].bool() if isinstance(attention, Tensor) and attention.ndim == 2 else attention
+        turn = turn_of(ids, places, self.head_size) if self.rotary else None
         for layer in self.bert.encoder.layer:
             if self.gradient_checkpointing and self.training:
-                hidden = checkpoint(layer, hidden, allowed, use_reentrant=False)
+                hidden = checkpoint(layer, hidden, allowed, turn, use_reentrant=False)
             else:
-                hidden = layer(hidden, allowed)
+                hidden = layer(hidden, allowed, turn)
         first = _at(hidden, packed["document_starts"]) if "document_starts" in packed else hidden[:, 0]
-        pooled = torch.tanh(self.bert.pooler.dense(first))
         hidden = hidden if positions is None else _at(hidden, positions)
         words = self.cls.predictions(hidden, self.bert.embeddings.word_embeddings.weight)
-        return words, self.cls.seq_relationship(pooled)
+        return words, self.cls.seq_relationship(torch.tanh(self.bert.pooler.dense(first)))
 
 
-def _at(hidden: Tensor, positions: Tensor) -> Tensor:
-    """Take the states [B, P, D] at positions [B, P]."""
-    return hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
+def _at(hidden: Tensor, places: Tensor) -> Tensor:
+    """Take the states [B, P, D] at places [B, P]."""
+    return hidden.gather(1, places[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """Return the sum of the masked words' losses, that of the pairs', and all that `report.metrics.SUMS` names, in float64.
 
-    words [B, P, V] and relations [B, 2] are logits.  Rows without ``next_sentence_label`` have no loss of pairs.
+    words [B, P, V] and relations [B, (D,) 2] are logits.  Rows without ``next_sentence_label`` have no loss of pairs.
     """
     labels, attention = batch["masked_lm_labels"], batch["attention_mask"]
     logits = words.float().flatten(0, 1)
     mlm = functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
     sums = [mlm.detach(), (labels != IGNORED).sum(), (logits.detach().argmax(1) == labels.flatten()).sum()]
     nsp = none = torch.zeros((), device=labels.device)
-    if (truth := batch.get("next_sentence_label")) is None:
+    if "next_sentence_label" not in batch:
         sums += [none, none, none]
     else:
-        nsp = functional.cross_entropy(relations.float(), truth, reduction="sum")
-        sums += [nsp.detach(), none + len(truth), (relations.detach().argmax(1) == truth).sum()]
+        logits, truth = relations.float().flatten(0, -2), batch["next_sentence_label"].flatten()
+        nsp = functional.cross_entropy(logits, truth, ignore_index=IGNORED, reduction="sum")
+        sums += [nsp.detach(), (truth != IGNORED).sum(), (logits.detach().argmax(1) == truth).sum()]
     sums += [none + len(labels), attention.sum(), none + attention.numel()]
     return mlm, nsp, torch.stack([value.double() for value in sums])

@@ -75,7 +75,11 @@ def load(checkpoint: Path) -> BertForPreTraining:
     names = {field.name for field in dataclasses.fields(ModelConfig)}
     model = BertForPreTraining(ModelConfig(**{name: value for name, value in about.items() if name in names}))
     model.load_state_dict(
-        {name: values for name, values in load_file(checkpoint / "model.safetensors").items() if ".decoder." not in name}
+        {
+            name.replace("roformer.", "bert."): values
+            for name, values in load_file(checkpoint / "model.safetensors").items()
+            if ".decoder." not in name
+        }
     )
     return model
 

@@ -1,0 +1,60 @@
+"""The five commands of README that make an encoder of today run as they stand, on the sample and with a small model."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import REPOSITORY, SAMPLE, read_manifest
+
+from bertdata.cli import cli
+from bertdata.config import VocabConfig
+from bertdata.config.base import options_of
+from bertdata.report.metrics import read_metrics
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+BPE = "model" in options_of(VocabConfig)  # else the vocabulary is WordPiece
+SMALL = {
+    "batch_size": 4,
+    "workers": 0,
+    "log_every": 1,
+    "save_every": 4,
+    "warmup_steps": 2,
+    "steps": 4,
+    "accumulation": 2,
+    "precision": '"fp32"',
+    "max_position_embeddings": "1024\nhidden_size = 32\nnum_hidden_layers = 2\nnum_attention_heads = 2\nintermediate_size = 48",
+}
+
+
+@pytest.mark.slow
+def test_five_commands_from_a_dump_to_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "dumps").mkdir()
+    for path in SAMPLE.glob("*.xml.bz2"):
+        (tmp_path / "dumps" / path.name).write_bytes(path.read_bytes())
+    recipe = (REPOSITORY / "examples" / "encoder-1024.toml").read_text(encoding="utf-8")
+    for name, value in SMALL.items():
+        recipe, found = re.subn(rf"(?m)^{name} = [^#\n]*", f"{name} = {value}  ", recipe)
+        assert found == 1, name
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "encoder-1024.toml").write_text(recipe)
+    monkeypatch.chdir(tmp_path)
+    block = README.partition("### An encoder as they are trained today")[2].split("```")[1]
+    job = [line for line in block.splitlines() if line]
+    assert [line.split()[1] for line in job] == ["build-corpus", "train-vocab", "make-pairs", "export", "train"]
+    for line in job:
+        line = line if BPE else line.replace(" --model bpe", "")
+        more = [] if line.split()[1] == "train" else ["--workers", "1"]
+        done = CliRunner().invoke(cli, [*shlex.split(line)[1:], *more])
+        assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception}"
+    rows = read_manifest(tmp_path / "rows-1024")
+    assert rows["config"]["pack"] and rows["statistics"]["parts"] > rows["statistics"]["rows"] > 4
+    index = json.loads(next((tmp_path / "mds-1024").glob("data/**/index.json")).read_text())
+    assert sum(shard["samples"] for shard in index["shards"]) == rows["statistics"]["rows"]
+    losses = [record["mlm_loss"] for record in read_metrics(tmp_path / "encoder" / "metrics.jsonl") if record["kind"] == "train"]
+    assert len(losses) == 4 and (tmp_path / "encoder" / "checkpoint-4" / "model.safetensors").is_file()
