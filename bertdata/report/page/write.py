@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...dataset import manifest as manifests
 from ...dataset.staging import REPORT, steady
-from ...errors import BertDataError, NoInputError
+from ...errors import NoInputError, StorageError
 from ...io.files import to_path, write_text
 from ..words import count
 from . import documents, rows, training, vocabulary
@@ -100,7 +100,7 @@ def write_beside(root: Path, manifest: dict[str, Any]) -> None:
     """
     try:
         part = _part(Made(root, manifest))
-    except BertDataError:
+    except StorageError:
         raise
     except Exception as error:
         told = f"This report could not be made ({type(error).__name__}: {error}): please report that. The data set is whole."
