@@ -35,11 +35,11 @@ class Forks:
         self._socket.close()
         self._process.wait(60)
 
-    def run(self, arguments: list[str], cwd: Path, timeout: float) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, as `subprocess.run` does."""
+    def run(self, arguments: list[str], cwd: Path, env: dict[str, str], timeout: float) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, as `subprocess.run` does; `env` is what the environment has besides."""
         status, status_in_child = os.pipe()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, os.fdopen(status, "rb") as answer:
-            request = json.dumps({"arguments": arguments, "cwd": str(cwd)}).encode()
+            request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env}).encode()
             socket.send_fds(self._socket, [request], [out.fileno(), err.fileno(), status_in_child])
             os.close(status_in_child)
             pid = int(answer.readline())
@@ -69,7 +69,7 @@ def _serve(requests: socket.socket) -> None:
         if not (pid := os.fork()):
             asked = json.loads(request)
             os.chdir(asked["cwd"])
-            os.environ["PWD"] = asked["cwd"]
+            os.environ.update(asked["env"], PWD=asked["cwd"])
             os.dup2(out, 1)
             os.dup2(err, 2)
             for descriptor in descriptors:
