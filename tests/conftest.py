@@ -58,19 +58,19 @@ def run(forks: Forks) -> Run:
     """
 
     def call(*arguments: object, code: int = 0, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-        words = [*map(str, arguments)]
-        if "--" in words or any(not name.startswith("AWS_") for name in env):
+        words, environment = [*map(str, arguments)], {**os.environ, **env}
+        if "--" in words or not forks.takes(environment):
             done = subprocess.run(
                 [*COMMAND, *words],
                 capture_output=True,
                 text=True,
                 cwd=cwd,
-                env={**os.environ, **env},
+                env=environment,
                 timeout=SECONDS,
                 check=False,
             )
         else:
-            done = forks.run(words, cwd or Path.cwd(), env, SECONDS)
+            done = forks.run(words, cwd or Path.cwd(), environment, SECONDS)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

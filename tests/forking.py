@@ -28,7 +28,12 @@ class Forks:
         command = [sys.executable, __file__, str(theirs.fileno())]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         theirs.close()
-        self._socket = ours
+        self._socket, self._environment = ours, dict(os.environ)
+
+    def takes(self, environment: dict[str, str]) -> bool:
+        """Tell whether an environment differs from that of the process in nothing but where a store is."""
+        changed = {name for name, _ in environment.items() ^ self._environment.items()}
+        return all(name.startswith("AWS_") for name in changed - {"PYTEST_CURRENT_TEST"})
 
     def close(self) -> None:
         """End the process."""
@@ -36,7 +41,7 @@ class Forks:
         self._process.wait(60)
 
     def run(self, arguments: list[str], cwd: Path, env: dict[str, str], timeout: float) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, as `subprocess.run` does; `env` is what the environment has besides."""
+        """Run a command to its end, as `subprocess.run` does; `env` is its environment, which it takes."""
         status, status_in_child = os.pipe()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, os.fdopen(status, "rb") as answer:
             request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env}).encode()
@@ -69,6 +74,7 @@ def _serve(requests: socket.socket) -> None:
         if not (pid := os.fork()):
             asked = json.loads(request)
             os.chdir(asked["cwd"])
+            os.environ.clear()
             os.environ.update(asked["env"], PWD=asked["cwd"])
             os.dup2(out, 1)
             os.dup2(err, 2)

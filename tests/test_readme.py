@@ -76,7 +76,7 @@ def test_the_main_job_and_the_python_run_as_written(tmp_path: Path) -> None:
     assert "True ['attention_mask', 'input_ids', 'labels', 'next_sentence_label', 'token_type_ids']" in done.stdout
     tree = next(block for _, block in BLOCKS if block.startswith("corpus/\n"))
     for name in re.findall(r"^  ([\w.]+)", tree, re.M):
-        assert list(tmp_path.glob(f"*/{name}")) or name in ("data", "rejects", "dropped"), (
+        assert list(tmp_path.glob(f"*/{name}")) or name in ("data", "lists", "rejects", "dropped"), (
             f"README shows {name}, which is not made"
         )
 
@@ -99,7 +99,8 @@ def test_the_options_of_the_first_table_are_of_every_building_command() -> None:
 
 def test_every_option_that_is_named_exists() -> None:
     """In a table of make-pairs it is of make-pairs; elsewhere of any command, or of pip."""
-    known = set().union(*map(options_of, (*BUILDING, "export", "push", "inspect", "templates", "demo", "train", "download")))
+    others = ("export", "push", "inspect", "templates", "demo", "train", "trace", "download")
+    known = set().union(*map(options_of, (*BUILDING, *others)))
     known |= {"--help", "--model", "--editable", "--constraint", "--check", "--runner", "--nproc-per-node"}
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", README)) - {"--project", "--corpus", "--control"} <= known
     section = README.partition("### What make-pairs makes")[2].partition("### What comes out")[0]

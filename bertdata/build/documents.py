@@ -82,7 +82,9 @@ class Reader(NamedTuple):
 
 
 def text_bytes(batch: pa.RecordBatch) -> int:
-    """Count the bytes of a batch's sentences, of which the manifest has the sum."""
+    """Count the bytes of a batch's sentences, of which the manifest has the sum; none where they are not read."""
+    if "sentences" not in batch.schema.names:
+        return 0
     return pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
 
 

@@ -37,7 +37,7 @@ hidden_dropout_prob = 0.0
 attention_probs_dropout_prob = 0.0
 
 [optimizer]
-learning_rate = 1e-3
+learning_rate = 5e-4
 warmup_steps = 100
 
 [[phases]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import tempfile
@@ -69,7 +70,7 @@ def command(offline: bool) -> None:
 
 
 def _versions() -> Iterator[Finding]:
-    yield Finding("bertdata", f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    yield Finding("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
     for name in _NEEDED:
         version = machine.installed(name)
         yield Finding(name, version or "not installed", "" if version else f"pip install {name}")

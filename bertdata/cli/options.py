@@ -18,6 +18,7 @@ from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError
 from .config_file import from_file
+from .output import echo
 
 __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 
@@ -89,7 +90,7 @@ class Command(click.Command):
 def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
-        click.echo(ctx.get_help())
+        echo(ctx.get_help())
         ctx.exit()
 
 

@@ -107,12 +107,8 @@ def plan_corpus(
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
     entries = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
-    identity = {
-        "command": "build-corpus",
-        "config": settings.identity(),
-        "inputs": entries,
-        "versions": versions(packages(settings)),
-    }
+    identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity(), "inputs": entries}
+    identity["versions"] = versions(packages(settings))
 
     def chain(roots: list[Path | None]) -> Any:
         from bertdata.pipelines.build_corpus import BuildCorpus

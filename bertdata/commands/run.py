@@ -23,6 +23,7 @@ from ..errors import BertDataError, StorageError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
 from ..io.process import imports_frozen
+from ..io.storage import storage_errors
 from ..report.words import size
 from .progress import Progress, Step, watched
 
@@ -164,11 +165,12 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
 
 def _check_space(planned: PlannedRun, options: RunOptions) -> None:
     """Raise StorageError for outputs that do not fit on their disk; samples are read only where that is in doubt."""
-    todo = [
-        directory
-        for directory, identity in zip(planned.directories, planned.identities, strict=True)
-        if is_local(directory) and (options.overwrite or not is_done(directory, {**identity, "given": planned.given}))
-    ]
+    with storage_errors("cannot read the output"):
+        todo = [
+            directory
+            for directory, identity in zip(planned.directories, planned.identities, strict=True)
+            if is_local(directory) and (options.overwrite or not is_done(directory, {**identity, "given": planned.given}))
+        ]
     if not todo or planned.estimate is None:
         return
     from .estimate import free_space

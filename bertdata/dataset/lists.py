@@ -29,7 +29,7 @@ _LARGEST = 1 << 28  # bytes of a file of entries
 
 def split(made: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str, str]]]:
     """Return a manifest as it is stored, and the names and texts of its files of entries; a short one is stored as it is."""
-    long = {key: made[key] for key in _LISTS if len(made.get(key, ())) > MOST}
+    long = {key: made[key] for key in _LISTS if isinstance(made.get(key), list) and len(made[key]) > MOST}
     parts = {key: {"parts": [_entry(*part) for part in _parts(key, entries)]} for key, entries in long.items()}
     texts = ((name, text) for key, entries in long.items() for name, text, _ in _parts(key, entries))
     return {**made, **parts, **({"bertdata": FORMAT} if long else {})}, texts

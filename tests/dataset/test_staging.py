@@ -24,6 +24,7 @@ from bertdata import Shards
 from bertdata.dataset import manifest, staging
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete
+from bertdata.dataset.shards import windows
 from bertdata.dataset.staging import commit, settle, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
 from bertdata.io.files import read_json, write_json, write_text
@@ -96,8 +97,7 @@ def test_shards_that_are_replaced_while_they_are_opened_are_refused(tmp_path: Pa
     """Both data sets have the same sizes, so that nothing else would tell."""
     root = write_pairs(tmp_path / "pairs", {"train": [[9, 12], [10, 11]]})
     other = write_pairs(tmp_path / "other", {"train": [[9, 12], [10, 11]]}, salt=1)
-    mapped, calls = sys.modules[Shards.__module__], []
-    real: Callable[..., Any] = mapped._map  # type: ignore[attr-defined]
+    real, calls = windows.map_rows, []
 
     def replaced(*arguments: Any) -> Any:
         calls.append(1)
@@ -106,7 +106,7 @@ def test_shards_that_are_replaced_while_they_are_opened_are_refused(tmp_path: Pa
             os.rename(other, root)
         return real(*arguments)
 
-    monkeypatch.setattr(mapped, "_map", replaced)
+    monkeypatch.setattr(windows, "map_rows", replaced)
     with pytest.raises(VerificationError, match="pairs was replaced while it was read: read it again"):
         Shards(root)
     assert len(Shards(root)) == 4

@@ -51,7 +51,7 @@ def dump(tmp_path: Path) -> Path:
 def stopped(build: Build, output: Path, dump: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that ends right before it writes its manifest."""
 
-    def stop(self: CorpusCommit, reports: Any) -> None:
+    def stop(self: CorpusCommit, *_: Any) -> None:
         raise StorageError("stopped")
 
     with monkeypatch.context() as patch:

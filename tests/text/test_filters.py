@@ -256,4 +256,5 @@ def test_help_lists_each_option_once_under_a_title() -> None:
     assert len(listed) == len(set(listed))
     assert set(listed) <= names
     common = {"resume", "overwrite", "dry_run", "no_wait", "workers", "config", "verbose", "beam_args"}
+    common |= {"quiet", "log_json", "check_space", "help_all"}
     assert names - set(listed) == common, "a new option needs a section"

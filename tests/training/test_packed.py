@@ -248,8 +248,9 @@ def test_flash_attention_is_told_what_the_flattening_collator_tells(packed: dict
 
 def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest.MonkeyPatch) -> None:
     shards = Shards(packed["documents"].paths)
-    column = shards._batches[0]["document_starts"]
-    monkeypatch.setitem(shards._batches[0], "document_starts", column._replace(values=np.full_like(column.values, LENGTH)))
+    (first, *_) = shards.window(0).batches
+    column = first["document_starts"]
+    monkeypatch.setitem(first, "document_starts", column._replace(values=np.full_like(column.values, LENGTH)))
     with pytest.raises(VerificationError, match="a part begins after its row"):
         shards.gather(np.arange(4), LENGTH)
 

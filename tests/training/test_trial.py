@@ -13,7 +13,8 @@ from tiny import write_pairs
 from torch import Tensor
 
 from bertdata.cli import cli
-from bertdata.cli.train import _duration, _line
+from bertdata.cli.output import duration
+from bertdata.cli.train import _line
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.training import trial
 from bertdata.training.recipe import prepare
@@ -84,7 +85,7 @@ def test_years_are_told_with_advice_and_minutes_without() -> None:
         "(examples/bert-tiny.toml) or fewer steps"
     )
     assert _line({**told, "seconds_left": 600.0}).endswith("steps to go take about 0:10:00 here, by a timed part of one")
-    assert [_duration(days * DAY) for days in (14, 13.9)] == ["14 days", "333:36:00"]
+    assert [duration(days * DAY) for days in (14, 13.9)] == ["14 days", "333:36:00"]
 
 
 @pytest.mark.parametrize(("steps", "epochs"), [(41_538, "13,846"), (303, "101"), (300, "")])

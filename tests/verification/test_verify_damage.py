@@ -14,6 +14,7 @@ import pytest
 from conftest import Build, Run
 
 from bertdata.dataset.manifest import NAME
+from bertdata.dataset.staging import REPORT
 from bertdata.errors import NoInputError
 from bertdata.verification import verify
 
@@ -48,8 +49,9 @@ def damaged(sets: dict[str, Path], tmp_path: Path, request: pytest.FixtureReques
 
 
 def files(directory: Path) -> list[Path]:
-    """The files of a data set, but for its hidden state."""
-    return sorted(path for path in directory.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
+    """The files of a data set, but for its hidden state and the report, which is not among the digests."""
+    found = sorted(path for path in directory.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
+    return [path for path in found if path.name != REPORT]
 
 
 def found(directory: Path, name: str) -> bool:

@@ -59,6 +59,7 @@ def test_a_run(data: Path, tmp_path: Path) -> None:
         "checkpoint-20",
         "curve.svg",
         "metrics.jsonl",
+        "report.html",
     }
     trial = seen.pop(0)
     assert (trial["kind"], trial["step"], trial["of"]) == ("trial", 0, 20) and trial["seconds_left"] > 0
