@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from .wordpiece import continues_word
 
-__all__ = ["BEGINS", "ROLES", "Special", "goes_on", "of_bert", "of_tokenizer", "piece_bytes"]
+__all__ = ["BEGINS", "ROLES", "Special", "bare", "goes_on", "of_bert", "of_tokenizer", "piece_bytes"]
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it goes on with one
@@ -111,6 +111,17 @@ def piece_bytes(piece: str, mark: str) -> bytes:
     if found := _BYTE.fullmatch(piece):
         return bytes([int(found[1], 16)])
     return piece.replace("▁", " ").encode("utf-8", "replace")
+
+
+def bare(piece: str, mark: str) -> str:
+    """Return what a piece stands for as text, without its mark; bytes that are no whole character as U+FFFD.
+
+    >>> bare("##s", "##"), bare("Ġcaf\u00c3\u00a9", "Ġ"), bare("▁tea", "▁"), bare("##", "##")
+    ('s', 'caf\u00e9', 'tea', '##')
+    """
+    if mark in BEGINS:
+        return piece_bytes(piece, mark).decode("utf-8", "replace").removeprefix(" ")
+    return piece.removeprefix(mark) if goes_on(piece, mark) else piece
 
 
 def _byte_table() -> dict[str, int]:

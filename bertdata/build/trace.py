@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..config import CorpusConfig
 from ..dataset import manifest, shards
@@ -23,8 +24,7 @@ from ..report.trace import Change, Row, Step, Trace
 from ..sources import SUFFIXES, dumps, inputs
 from ..sources.dumps import multistream
 from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
-from ..tokens import vocab
-from ..tokens.encoder import Encoder
+from ..tokens.read import read_any
 
 __all__ = ["trace"]
 
@@ -82,8 +82,7 @@ def trace(
     steps, lost = _steps(page, config) if page else ([], [])
     known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
     paragraphs = _paragraphs(document) if document else []
-    sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
-    pieces, rows = _tokens(sentences, vocab, pairs)
+    pieces, rows = _tokens(document, vocab, pairs)
     text = page[0].text if page else ""
     return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows)
 
@@ -170,16 +169,26 @@ def _focused(before: str, after: str) -> Change:
     return Change(shown(before), shown(after))
 
 
-def _tokens(sentences: list[str], vocabulary: str | Path | None, pairs: str | Path | None) -> tuple[list[list[str]], list[Row]]:
+def _tokens(
+    document: dict[str, Any] | None, vocabulary: str | Path | None, pairs: str | Path | None
+) -> tuple[list[list[str]], list[Row]]:
     """Return the pieces of sentences, and the rows in which one of them stands."""
     where = vocabulary if vocabulary is not None else pairs
-    if where is None or not sentences:
+    if where is None or document is None:
         return [], []
-    known = vocab.read(files.to_path(str(where)))
-    ids, ends = Encoder(known.tokenizer(), len(known.pieces)).encode(sentences)
+    pieces, cut = _cut(document, where)
+    if pairs is None:
+        return pieces, []
+    return pieces, list(_rows(files.to_path(str(pairs)), cut if where == pairs else _cut(document, pairs)[1]))
+
+
+def _cut(document: dict[str, Any], where: str | Path) -> tuple[list[list[str]], list[Any]]:
+    """Return the pieces and the ids of a document's sentences, as rows have them."""
+    known = read_any(files.to_path(str(where)))
+    columns = (pa.array([document[name]]) for name in ("sentences", "paragraph_starts"))
+    ids, ends = known.document_encoder().encode_documents(*columns)
     cut = np.split(ids, ends[:-1])
-    pieces = [[known.pieces[i] for i in own] for own in cut]
-    return pieces, [] if pairs is None else list(_rows(files.to_path(str(pairs)), cut))
+    return [[known.pieces[i] for i in own] for own in cut], cut
 
 
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[Row]:

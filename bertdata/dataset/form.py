@@ -109,6 +109,19 @@ _OF_KIND: dict[str, dict[str, Any]] = {
         "shards": _Each(_Object(_ROWS)),
     },
 }
+_OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a vocabulary that is not BERT's
+    "corpus": _Object(
+        {
+            "rows": int,
+            "counts": _ALL["counts"],
+            "sources": _Each(_SOURCE, named=True),
+            "inputs": _Each(_Object(dict.fromkeys(("name", "source", "licence"), str))),
+            "further_inputs": int,
+        }
+    ),
+    "special_tokens": _Each(str, named=True),
+    "word_mark": str,
+}
 _CONFIGS: dict[str, type[Config]] = {
     "documents": CorpusConfig,
     "vocabulary": VocabConfig,
@@ -131,7 +144,7 @@ def misfit(made: dict[str, Any]) -> str:
         return f"bertdata is not {FORMAT}"
     if made["kind"] not in _OF_KIND:
         return f"kind is none of {', '.join(_OF_KIND)}"
-    if problem := _differs("", made, _Object(_OF_KIND[made["kind"]])):
+    if problem := _differs("", made, _Object(_OF_KIND[made["kind"]], _OF_PAIRS if made["kind"] == "pairs" else {})):
         return problem
     problems = (_names(made), _config(made), _rows(made), *([_pairs(made)] if made["kind"] == "pairs" else []))
     return next((problem for each in problems for problem in each), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -14,12 +15,12 @@ import numpy.typing as npt
 from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
-from ..pieces import BEGINS, piece_bytes
+from ..pieces import BEGINS, bare, goes_on, piece_bytes
 from ..rows import masking
 from ..tokens.vocab import AnyVocabulary
 from ..wordpiece import IGNORED
 
-__all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row"]
+__all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
 
 Ids = npt.NDArray[Any]
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
@@ -154,6 +155,22 @@ def join(pieces: Sequence[str], mark: str = "##") -> str:
         return " ".join(b"".join(piece_bytes(piece, mark) for piece in pieces).decode("utf-8", "replace").split())
     text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)
+
+
+def texts(pieces: Sequence[str], mark: str) -> list[str]:
+    """Return the text of each piece, a space first where one stands before it; a character of several is with the last.
+
+    >>> texts(["tea", "##s", "cup"], "##"), texts(["tea", "s", "Ġcup"], "Ġ"), texts(["è", "Į", "¶"], "Ġ")
+    (['tea', 's', ' cup'], ['tea', 's', ' cup'], ['', '', '茶'])
+    """
+    if mark in BEGINS:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        return [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
+    found = list(pieces[:1])
+    for before, piece in zip(pieces, pieces[1:], strict=False):
+        joined = goes_on(piece, mark) or is_close(before, piece)
+        found.append(bare(piece, mark) if joined else f" {piece}")
+    return found
 
 
 def is_close(before: str, piece: str) -> bool:

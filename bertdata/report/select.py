@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from ..dataset import shards
 from ..errors import UsageError
-from ..tokens import vocab
-from ..tokens.encoder import Encoder
+from ..tokens.read import read_any
 from .rows_with import rows_with
 
 __all__ = ["select"]
 
 _DOCUMENTS = ("language", "title")
+_BEFORE = "a"  # a word that stands before the one that is looked for
 
 
 def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str]) -> Iterator[int]:
@@ -39,14 +39,18 @@ def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str])
         )
     if pairs and "document" in asked and not manifest["config"].get("provenance"):
         raise UsageError(f"--id: the rows in {directory} do not tell their documents: make-pairs does with `provenance`")
-    ids = None
+    probes: set[bytes] | None = None
     if pairs and "search" in asked:
-        known = vocab.read(directory)
-        ids = Encoder(known.tokenizer(), len(known.pieces)).encode([asked["search"]])[0]
+        encoder, probes = read_any(directory).document_encoder(), set()
+        for first in ([], [_BEFORE]):  # first in a text, and behind a word
+            ids, ends = encoder.encode_documents(pa.array([[*first, asked["search"]]]), pa.array([[0]]))
+            probes.add(ids[ends[0] if first else 0 :].tobytes())
+        if b"" in probes:
+            return
     before = 0
     for shard in manifest["shards"]:
         for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
-            yield from (before + row for row in (_rows(batch, asked, ids) if pairs else _documents(batch, asked)))
+            yield from (before + row for row in (_rows(batch, asked, probes) if pairs else _documents(batch, asked)))
             before += batch.num_rows
             del batch
 
@@ -70,8 +74,8 @@ def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
     return rows
 
 
-def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], ids: Any) -> list[int]:
-    found = set(range(batch.num_rows)) if ids is None else set(rows_with(batch, {ids.tobytes()}))
+def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
+    found = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
     if "document" in asked:
         found &= {row for row in found for side in ("a", "b") if _names(batch.column(f"{side}_document")[row], asked["document"])}
     return sorted(found)

@@ -19,6 +19,7 @@ from bertdata.config import PairsConfig
 from bertdata.errors import NoInputError
 from bertdata.report.page.measure import auc, masks_of, padding_by_width, pairs_of
 from bertdata.report.page.sample import read_documents, read_rows
+from bertdata.tokens.read import read_any
 from bertdata.verification import verify
 
 HOSTILE = "<script>alert(1)</script>\u202e\x07\"'&"
@@ -138,8 +139,8 @@ def test_masks_and_pairs_are_those_of_the_rows(sample_corpus: Path, sample_vocab
     (made,) = bertdata.make_pairs(sample_corpus, vocab=sample_vocab, output=tmp_path / "pairs", config=config, workers=1)
     rows = read_rows(made.path, made.manifest)
     assert rows is not None
-    pieces = (made.path / "vocab.txt").read_text(encoding="utf-8").split("\n")
-    masks, pairs = masks_of(rows, config, pieces, config.seed), pairs_of(rows, config)
+    known = read_any(made.path)
+    masks, pairs = masks_of(rows, config, known, config.seed), pairs_of(rows, config)
     assert masks is not None
     assert pairs is not None
     assert 0.14 < len(masks.wanted) / masks.maskable < 0.16

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...config import LABEL_1, PairsConfig
 from ...rows import masking
+from ...tokens.vocab import AnyVocabulary
 from ...wordpiece import IGNORED
 from .sample import Rows
 
@@ -90,12 +91,12 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     return found
 
 
-def masks_of(rows: Rows, config: PairsConfig, pieces: list[str], seed: int, epoch: int = 0) -> Masks | None:
+def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, seed: int, epoch: int = 0) -> Masks | None:
     """Return the masks of rows: those they were stored with, or those of an epoch; None for an objective without any."""
     if config.objective == "causal":
         return None
     ids, ends = rows.flat("input_ids")
-    vocabulary = masking.mask_vocabulary(pieces)
+    vocabulary = masking.mask_vocabulary(known.pieces, known.special)
     if config.masking == "static":
         places, of_row = rows.flat("masked_lm_positions")
         wanted = rows.flat("masked_lm_labels")[0].astype(np.int64)
@@ -106,7 +107,7 @@ def masks_of(rows: Rows, config: PairsConfig, pieces: list[str], seed: int, epoc
         return Masks(whole, row, places, ids[at], wanted, int(vocabulary.maskable[whole].sum()))
     count = min(_MASKED, len(ends) - 1)
     width = int(np.diff(ends[: count + 1]).max(initial=1))
-    padded = np.full((count, width), pieces.index("[PAD]"), np.int64)
+    padded = np.full((count, width), known.special.pad, np.int64)
     for number in range(count):
         padded[number, : ends[number + 1] - ends[number]] = ids[ends[number] : ends[number + 1]]
     most = masking.predictions_per_row(config.max_seq_length)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
+from ...pieces import bare
+from ...tokens.vocab import AnyVocabulary
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
@@ -15,7 +17,7 @@ from .markup import Column, Html, bar, foreign, join, number, percent, table, ta
 from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
 from .sample import Rows, read_rows
 from .section import Made, Section, counted, figures
-from .tokens import row_article
+from .tokens import row_article, shown
 
 __all__ = ["key_figures", "sections"]
 
@@ -49,12 +51,12 @@ def sections(made: Made) -> Iterator[Section]:
     yield Section("lengths", "Lengths and padding", _lengths(found, config, manifest))
     if config.objective in LABEL_1:
         yield Section("labels", "Labels", _labels(found, config, manifest))
-    pieces = made.vocabulary.pieces
-    masks = masks_of(found, config, pieces, config.seed)
+    known = made.vocabulary
+    masks = masks_of(found, config, known, config.seed)
     if masks is not None and len(masks.wanted):
-        yield Section("masks", "Masks", _masks(masks, config, pieces))
-    yield Section("tokens", "Tokens", _tokens(found, pieces))
-    yield Section("samples", "Rows", _samples(found, masks, config, pieces))
+        yield Section("masks", "Masks", _masks(masks, config, known))
+    yield Section("tokens", "Tokens", _tokens(found, known))
+    yield Section("samples", "Rows", _samples(found, masks, config, known))
 
 
 def _lengths(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
@@ -105,11 +107,15 @@ def _labels(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     return join(*parts)
 
 
-def _masks(masks: Masks, config: PairsConfig, pieces: list[str]) -> Html:
+def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     total = len(masks.wanted)
-    hidden = masks.shown == pieces.index("[MASK]")
+    hidden = masks.shown == known.special.mask
     kept = masks.shown == masks.wanted
-    kinds = [("[MASK]", int(hidden.sum())), ("a random piece", int((~hidden & ~kept).sum())), ("kept", int(kept.sum()))]
+    kinds = [
+        (known.pieces[known.special.mask], int(hidden.sum())),
+        ("a random piece", int((~hidden & ~kept).sum())),
+        ("kept", int(kept.sum())),
+    ]
     share = total / max(1, masks.maskable)
     how = "as they were stored" if config.masking == "static" else "as BERT's defaults make them in epoch 0"
     told = f"{percent(share)} of the tokens are predicted, {how}; measured on {total:,} of them."
@@ -118,22 +124,25 @@ def _masks(masks: Masks, config: PairsConfig, pieces: list[str]) -> Html:
     return join(tag("p", told), table("", columns, rows))
 
 
-def _tokens(found: Rows, pieces: list[str]) -> Html:
+def _tokens(found: Rows, known: AnyVocabulary) -> Html:
+    pieces, mark = known.pieces, known.special.mark
     ids = found.flat("input_ids")[0]
     counts = np.bincount(ids, minlength=len(pieces))
-    special = [i for i, piece in enumerate(pieces) if piece in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")]
-    counts[special] = 0
+    counts[sorted(known.special.never)] = 0
     order = np.argsort(-counts, kind="stable")[:_TOKENS]
-    frequent = [(tag("span", foreign(pieces[i], most=40), class_="piece"), int(counts[i])) for i in order if counts[i]]
+    frequent = [
+        (tag("span", foreign(shown(pieces[i], mark), most=40), class_="piece"), int(counts[i])) for i in order if counts[i]
+    ]
     seen = np.flatnonzero(counts)
-    longest = sorted((pieces[i] for i in seen), key=lambda piece: (-len(piece.removeprefix("##")), piece))[:_TOKENS]
+    texts = [bare(pieces[i], mark) for i in seen if i != known.special.unk]
+    longest = sorted(texts, key=lambda piece: (-len(piece), piece))[:_TOKENS]
     text = f"{len(seen):,} of {len(pieces):,} pieces occur in the {counts.sum():,} tokens that were read."
-    spread = [(tag("span", foreign(piece, most=60), class_="piece"), len(piece.removeprefix("##"))) for piece in longest]
+    spread = [(tag("span", foreign(piece, most=60), class_="piece"), len(piece)) for piece in longest]
     tables = (counted("Most frequent", "Piece", frequent, "Tokens"), counted("Longest", "Piece", spread, "Characters"))
     return join(tag("p", text), tag("div", *tables, class_="pair"))
 
 
-def _samples(found: Rows, masks: Masks | None, config: PairsConfig, pieces: list[str]) -> Html:
+def _samples(found: Rows, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
     rows = found.table.num_rows if masks is None else min(found.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     count = min(_SHOWN, rows)
     chosen = sorted({place * rows // count for place in range(count)})
@@ -144,4 +153,4 @@ def _samples(found: Rows, masks: Masks | None, config: PairsConfig, pieces: list
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    return join(key if masks is not None else "", *(row_article(found, masks, place, config, pieces) for place in chosen))
+    return join(key if masks is not None else "", *(row_article(found, masks, place, config, known) for place in chosen))

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ...dataset.staging import STATE
 from ...io.files import is_local, read_json
-from ...tokens import vocab
+from ...tokens.read import read_any
+from ...tokens.vocab import AnyVocabulary
 from .markup import Column, Html, bar, join, number, table, tag
 
 __all__ = ["Made", "Section", "counted", "figures", "timings"]
@@ -33,9 +34,9 @@ class Made:
     name: str = ""
 
     @cached_property
-    def vocabulary(self) -> vocab.Vocabulary:
+    def vocabulary(self) -> AnyVocabulary:
         """The vocabulary that lies in it."""
-        return vocab.read(self.directory)
+        return read_any(self.directory)
 
 
 def figures(known: Sequence[tuple[str, str]]) -> Html:

@@ -5,27 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from ...config import OBJECTIVES, PairsConfig
-from ...wordpiece import continues_word
-from ..examples import is_close
+from ...pieces import BEGINS, bare, piece_bytes
+from ...tokens.vocab import AnyVocabulary
+from ..examples import texts
 from .markup import Html, foreign, join, tag, text
 from .measure import Masks
 from .sample import Rows
 
-__all__ = ["marked", "row_article"]
+__all__ = ["marked", "row_article", "shown"]
 
 _MOST = 256  # tokens of a row that are shown
 
 
-def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, pieces: list[str]) -> Html:
+def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary) -> Html:
     """Return a row with its label, its parts and its masks."""
+    pieces, mark = known.pieces, known.special.mark
     row = found.table.slice(place, 1).to_pylist()[0]
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
     changes: dict[int, str] = {}
     if masks is not None:
         own = np.flatnonzero(masks.rows == place)
-        for at, shown, wanted in zip(masks.places[own], masks.shown[own], masks.wanted[own], strict=True):
+        for at, new, wanted in zip(masks.places[own], masks.shown[own], masks.wanted[own], strict=True):
             ids[at] = wanted
-            changes[int(at)] = "kept" if shown == wanted else pieces[shown]
+            changes[int(at)] = "kept" if new == wanted else "[MASK]" if new == known.special.mask else shown(pieces[new], mark)
     starts = row.get("document_starts") or [0]
     label = row.get("next_sentence_label")
     labels = label if isinstance(label, list) else [label] * len(starts)
@@ -36,7 +38,7 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
         for side, name in ((0, "A"), (1, "B")) if names else ((0, ""),):
             at = start + np.flatnonzero(types[start:end] == side)
             words = marked(
-                [pieces[ids[i]] for i in at[:_MOST]], {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
+                [pieces[ids[i]] for i in at[:_MOST]], {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}, mark
             )
             body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
     number = int(found.numbers[place])
@@ -44,22 +46,35 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
     return tag("article", tag("p", f"row {number:,} · {len(ids)} tokens{padding}", class_="faint"), *body)
 
 
-def marked(words: list[str], changes: dict[int, str]) -> Html:
+def marked(words: list[str], changes: dict[int, str], mark: str = "##") -> Html:
     """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown in their place.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
     'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
     """
     parts: list[Html] = []
-    for place, piece in enumerate(words):
-        joined = place > 0 and (continues_word(piece) or is_close(words[place - 1], piece))
-        parts.append(text("" if joined or not place else " "))
-        bare = piece[2:] if continues_word(piece) and place > 0 else piece
+    for place, told in enumerate(texts(words, mark)):
+        own = told.removeprefix(" ")
         change = changes.get(place, "")
+        parts.append(text(" " if place and own != told else ""))
         if not change:
-            parts.append(text(bare))
-        elif change in ("[MASK]", "kept"):
-            parts.append(tag("mark", foreign(bare), class_="kept" if change == "kept" else None))
+            parts.append(text(own))
+            continue
+        own = own if own.strip() else shown(words[place], mark)
+        if change in ("[MASK]", "kept"):
+            parts.append(tag("mark", foreign(own), class_="kept" if change == "kept" else None))
         else:
-            parts.append(tag("mark", foreign(bare), " → ", foreign(change), class_="random"))
+            parts.append(tag("mark", foreign(own), " → ", foreign(change), class_="random"))
     return join(*parts)
+
+
+def shown(piece: str, mark: str) -> str:
+    """Return a piece with its mark as a person reads it; one that is white space or a part of a character as it is.
+
+    >>> shown("Ġcaf\u00c3\u00a9", "Ġ"), shown("Ċ", "Ġ"), shown("##s", "##")
+    ('Ġcaf\u00e9', 'Ċ', '##s')
+    """
+    own = bare(piece, mark)
+    if mark not in BEGINS or not own.strip() or "\ufffd" in own:
+        return piece
+    return f"{mark}{own}" if piece_bytes(piece, mark)[:1] == b" " else own

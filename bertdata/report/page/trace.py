@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...config import PairsConfig
 from ...dataset import manifest
 from ...io.files import write_text
-from ...tokens import vocab
+from ...tokens.read import read_any
 from ..trace import Trace
 from .frame import frame, section_of
 from .markup import Html, foreign, join, short, tag
@@ -78,8 +78,8 @@ def _sentences(found: Trace) -> Html:
 
 
 def _rows(found: Trace, pairs: Path, epoch: int) -> Html:
-    config, pieces = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), vocab.read(pairs).pieces
+    config, known = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), read_any(pairs)
     table = pa.Table.from_pylist([row.columns for row in found.rows])
     rows = Rows(table, np.array([row.number for row in found.rows]), np.zeros(len(found.rows)))
-    masks = masks_of(rows, config, pieces, config.seed, epoch)
-    return join(*(row_article(rows, masks, place, config, pieces) for place in range(len(found.rows))))
+    masks = masks_of(rows, config, known, config.seed, epoch)
+    return join(*(row_article(rows, masks, place, config, known) for place in range(len(found.rows))))

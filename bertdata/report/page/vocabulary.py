@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...wordpiece import continues_word
+from ...pieces import Special, bare, goes_on
 from .charts import histogram, up_to
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, percent, table, tag
@@ -16,6 +16,7 @@ from .section import Made, Section, counted, figures
 
 __all__ = ["key_figures", "sections"]
 
+_KINDS = ("beginning of a word, or all of it", "continuing a word", "single character", "special")
 _LONGEST, _LANGUAGES, _WORDS = 20, 40, 5
 
 
@@ -37,7 +38,7 @@ def sections(made: Made) -> Iterator[Section]:
     """Yield the sections of a vocabulary."""
     manifest = made.manifest
     yield Section("coverage", "Languages", _coverage(manifest))
-    yield Section("pieces", "Pieces", _pieces(made.vocabulary.pieces))
+    yield Section("pieces", "Pieces", _pieces(made.vocabulary.pieces, made.vocabulary.special))
     yield Section("flow", "What was counted", flow(stages_of("", manifest["counts"])))
 
 
@@ -62,25 +63,24 @@ def _split(coverage: dict[str, Any], order: list[str]) -> Iterator[tuple[object,
             yield code or "unknown", foreign(word, code, 60), foreign(pieces, most=90)
 
 
-def _pieces(pieces: list[str]) -> Html:
-    kinds = Counter(map(_kind, pieces))
-    lengths = np.array([len(piece.removeprefix("##")) for piece in pieces if _kind(piece) != "special"] or [0])
-    longest = sorted((p for p in pieces if _kind(p) != "special"), key=lambda p: (-len(p.removeprefix("##")), p))[:_LONGEST]
-    names = ("beginning of a word, or all of it", "continuing a word (##)", "single character", "special")
-    shown = [(tag("span", foreign(piece, most=60), class_="piece"), len(piece.removeprefix("##"))) for piece in longest]
+def _pieces(pieces: list[str], special: Special) -> Html:
+    never = special.never | {special.unk}
+    told = [bare(piece, special.mark) for i, piece in enumerate(pieces) if i not in never]
+    kinds = Counter("special" if i in never else _kind(piece, special.mark) for i, piece in enumerate(pieces))
+    lengths = np.array([len(text) for text in told] or [0])
+    longest = sorted(told, key=lambda text: (-len(text), text))[:_LONGEST]
+    shown = [(tag("span", foreign(text, most=60), class_="piece"), len(text)) for text in longest]
     picture = histogram("Length of pieces", "characters", up_to(min(24, int(lengths.max())), 24), [("", lengths)])
-    tables = join(counted("", "Kind", [(name, kinds[name]) for name in names], "Pieces"))
+    tables = join(counted("", "Kind", [(name, kinds[name]) for name in _KINDS], "Pieces"))
     return join(tag("div", picture, tables, class_="pair"), counted("Longest pieces", "Piece", shown, "Characters"))
 
 
-def _kind(piece: str) -> str:
-    """Say what kind of piece it is.
+def _kind(piece: str, mark: str) -> str:
+    """Say what kind of piece it is that is no special token.
 
-    >>> _kind("[CLS]"), _kind("##s"), _kind("a"), _kind("tea")
-    ('special', 'continuing a word (##)', 'single character', 'beginning of a word, or all of it')
+    >>> _kind("##s", "##"), _kind("a", "##"), _kind("Ġtea", "Ġ"), _kind("ing", "Ġ")
+    ('continuing a word', 'single character', 'beginning of a word, or all of it', 'continuing a word')
     """
-    if len(piece) > 2 and piece[0] == "[" and piece[-1] == "]":
-        return "special"
-    if continues_word(piece):
-        return "continuing a word (##)"
-    return "single character" if len(piece) == 1 else "beginning of a word, or all of it"
+    if goes_on(piece, mark):
+        return _KINDS[1]
+    return _KINDS[2] if len(bare(piece, mark)) == 1 else _KINDS[0]
