@@ -80,7 +80,7 @@ def examples(arrays: dict[str, Array], first: int, read: Read) -> pa.RecordBatch
         values, inside = arrays[name], told[name]
         if values.shape != inside.shape:
             raise CheckFailed(f"has {name} of shape {values.shape}, not {inside.shape}")
-        hold((values >= 0).all(1), f"has a {name} below 0")
+        hold(np.asarray((values >= 0).all(1)), f"has a {name} below 0")
         filling = values[~inside]
         if name == "input_ids" and len(filling):
             special = np.flatnonzero(read.special.never)
