@@ -146,7 +146,8 @@ def misfit(made: dict[str, Any]) -> str:
         return f"kind is none of {', '.join(_OF_KIND)}"
     if problem := _differs("", made, _Object(_OF_KIND[made["kind"]], _OF_PAIRS if made["kind"] == "pairs" else {})):
         return problem
-    problems = (_names(made), _config(made), _rows(made), *([_pairs(made)] if made["kind"] == "pairs" else []))
+    more = {"pairs": _pairs, "export": _export}.get(made["kind"])
+    problems = (_names(made), _config(made), _rows(made), *([more(made)] if more else []))
     return next((problem for each in problems for problem in each), "")
 
 
@@ -208,10 +209,14 @@ def _names(made: dict[str, Any]) -> Iterator[str]:
 
 def _config(made: dict[str, Any]) -> Iterator[str]:
     """Check that a command may have been given these options."""
-    kind, config = _CONFIGS[made["kind"]], made["config"]
     if "bertdata" not in made["versions"]:
         yield "versions.bertdata is missing"
-    if missing := next((name for name in _OPTIONS[made["kind"]] if name not in config), ""):
+    yield from _options(made["kind"], made["config"])
+
+
+def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
+    kind = _CONFIGS[name]
+    if missing := next((own for own in _OPTIONS[name] if own not in config), ""):
         yield f"config.{missing} is missing"
     elif problem := misfit_of(kind, config):
         yield f"config.{problem}"
@@ -228,6 +233,19 @@ def _rows(made: dict[str, Any]) -> Iterator[str]:
     for number, shard in enumerate(made["shards"]):
         if shard.get("batches", 0) * _BATCH > shard["bytes"]:
             yield f"shards[{number}].batches is {shard['batches']:,}, more than {shard['bytes']:,} bytes hold"
+
+
+def _export(made: dict[str, Any]) -> Iterator[str]:
+    """Check that an export tells of the rows that it is made from, and of the vocabulary of ids."""
+    if made["of"] not in ("documents", "pairs"):
+        yield "of is neither documents nor pairs"
+    of_rows = made["of"] == "pairs"
+    if of_rows or made["config"]["to"] == "megatron":
+        yield _differs("", made, _Object({"vocab_size": int}))
+    if of_rows and not (problem := _differs("", made, _Object({"of_config": _Object({})}))):
+        yield from (told.replace("config", "of_config", 1) for told in _options("pairs", made["of_config"]))
+    elif of_rows:
+        yield problem
 
 
 def _pairs(made: dict[str, Any]) -> Iterator[str]:

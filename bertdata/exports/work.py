@@ -27,6 +27,16 @@ def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
 
 
+def _laws(source: dict[str, Any], vocabulary: vocab.AnyVocabulary | None) -> dict[str, Any]:
+    """Return what `verify` needs in order to tell whether rows and ids can be right."""
+    found: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
+    if vocabulary:
+        found["vocab_size"] = len(vocabulary.pieces)
+        if not isinstance(vocabulary, vocab.Vocabulary):
+            found |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
+    return found
+
+
 @dataclass(frozen=True)
 class ExportShard:
     """Write a shard in the format asked for, and report its files, rows and counts."""
@@ -92,6 +102,7 @@ class ExportCommit:
             "export",
             config=self.config.identity(),
             of=source["kind"],
+            **_laws(source, vocabulary),
             inputs=[{**{key: shard[key] for key in _ENTRY}, "source": origin, "licence": licences} for shard in source["shards"]],
             shards=[{**{key: r["files"][0][key] for key in _ENTRY}, "rows": r["rows"]} for r in written],
             tallies=[tally],

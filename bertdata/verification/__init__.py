@@ -8,6 +8,7 @@
     pairs.py       the laws of rows: lengths, [CLS] and [SEP], segments, labels
     masks.py       the laws of static masks
     vocabulary.py  the laws of a vocabulary, and that its files agree
+    exports/       the laws of the formats that `export` writes
     lists.py       what was rejected and dropped, line by line
     sums.py        what the manifest counts against what was found
 

@@ -20,7 +20,7 @@ from ..dataset.staging import steady
 from ..errors import BertDataError, VerificationError
 from ..io.files import is_private, json_text, to_path
 from ..io.process import FOR_PARENT, cores, end_with_parent
-from . import documents, lists, pairs, rows, sums, vocabulary
+from . import documents, exports, lists, pairs, rows, sums, vocabulary
 from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
@@ -64,7 +64,7 @@ class _Job:
 
     directory: str
     kind: str
-    config: dict[str, Any]
+    made: dict[str, Any]
     special: rows.SpecialPieces | None
 
     def __call__(self, task: _Task) -> _Checked:
@@ -78,10 +78,12 @@ class _Job:
         if task.group != "shards":
             return lists.check(path, task.entry, task.group)
         if self.kind == "documents":
-            return documents.check(path, task.entry, self.config)
-        if self.kind == "export" or self.special is None:
-            return Counter()  # of an export, a broken vocabulary or configuration: its digest is all that can be checked
-        return pairs.check(path, task.entry, PairsConfig.of(self.config), self.special)
+            return documents.check(path, task.entry, self.made["config"])
+        if self.kind == "export":
+            return exports.check(self.directory, path, task.entry, self.made, self.special)
+        if self.special is None:  # of a broken vocabulary or an unknown option: the digest is all that can be checked
+            return Counter()
+        return pairs.check(path, task.entry, PairsConfig.of(self.made["config"]), self.special)
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -114,11 +116,10 @@ class _Whole:
         made = self.made
         self._check_text()
         known = self._check_options()
-        special = self._vocabulary() if known and made["kind"] in ("vocabulary", "pairs") else None
+        special = self._vocabulary() if known and (made["kind"] == "vocabulary" or "vocab_size" in made) else None
         if made["kind"] == "export":
-            for file in made["files"]:
-                self._digest(file)
-        job = _Job(str(self.directory), made["kind"] if known else "", made["config"], special)
+            self._check_export()
+        job = _Job(str(self.directory), made["kind"] if known else "", _needed(made), special)
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in made.get(group, [])]
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]
         total, done = sum(task.entry["bytes"] for task in tasks), 0
@@ -170,6 +171,13 @@ class _Whole:
         self.problems |= problems
         return found
 
+    def _check_export(self) -> None:
+        """Check the files that an export has beside its shards: digests, and those that tell of all shards."""
+        whole = {file["name"] for file in self.made["files"] if self._digest(file)}
+        self.problems |= exports.indexes(self.directory, whole, self.made)
+        if lacking := exports.lacking(self.made):
+            self.notes.append(f"{lacking} is not installed: of these files only digests were checked")
+
     def _check_sums(self, found: list[_Checked]) -> None:
         """Check what the manifest counts; a manifest of right digest may still not be one that a command writes."""
         for problem in self._sums(found):
@@ -185,8 +193,15 @@ class _Whole:
         yield from sums.stages(self.made)
         if self.made["kind"] == "documents":
             yield from sums.documents(self.made, *by_group.values())
+        elif self.made["kind"] == "export":
+            yield from sums.export(self.made)
         elif self.made["kind"] == "pairs":
             yield from sums.pairs(self.made, splits, PairsConfig.of(self.made["config"]))
+
+
+def _needed(made: dict[str, Any]) -> dict[str, Any]:
+    """Return what processes need of a manifest: not the entries of all files, but of an export those beside its shards."""
+    return {key: value for key, value in made.items() if key not in ("shards", "inputs", "rejects", "drops")}
 
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:

@@ -12,7 +12,7 @@ Rows are looked at some at a time, all of them at once by NumPy.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from . import batches, masks
 from .files import CheckFailed
 from .rows import Rows, SpecialPieces
 
-__all__ = ["check"]
+__all__ = ["check", "laws"]
 
 _TOKENS = 1 << 20  # looked at, at a time
 _NAMES = ("a_document", "b_document")
@@ -42,9 +42,14 @@ def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: Sp
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
     columns += _NAMES if config.provenance else []
     schema = pair_schema(len(vocabulary.never), columns)
+    return laws(batches.read(path, config.format, schema, entry), config, vocabulary)
+
+
+def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
+    """Check a shard's rows, whatever file they were read from; return what `check` does."""
     found: Counter[str] = Counter()
     lengths: list[Array] = []
-    for batch in batches.read(path, config.format, schema, entry):
+    for batch in read:
         for part in _parts(batch):
             found.update(_part(part, found["rows"], config, vocabulary))
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))

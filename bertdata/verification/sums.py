@@ -14,7 +14,7 @@ from ..rows.masking import max_predictions_of
 from ..tally import Tally
 from .documents import SOURCES
 
-__all__ = ["documents", "pairs", "stages"]
+__all__ = ["documents", "export", "pairs", "stages"]
 
 _SHARD = re.compile(r"data/train-(\d{5})-of-(\d{5})\.(arrow|parquet)")
 
@@ -82,6 +82,11 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
     for name in ("documents", "repeated_ids"):
         values = [told[name] for told in manifest["splits"].values()]
         yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))
+
+
+def export(manifest: dict[str, Any]) -> Iterator[str]:
+    """Check that as many rows or documents came out as the shards hold."""
+    yield from _same("counts, rows that came out", sum(stage["out"] for stage in manifest["counts"]), manifest["rows"])
 
 
 def _chunks(config: PairsConfig) -> str:
