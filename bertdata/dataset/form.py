@@ -71,6 +71,7 @@ _SOURCE = _Object(
         **dict.fromkeys(("words", "characters", "trimmed_documents", "removed_paragraphs", "removed_words"), int),
         "languages": _Each(_Object(dict.fromkeys(("documents", "words", "characters"), int)), named=True),
         "dropped_marks": _COUNTS,
+        "apparatus": _Object({"characters": int, "kept": int, "dropped": _COUNTS}),
     },
 )
 _COVERAGE = _Object(

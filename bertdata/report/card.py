@@ -8,7 +8,7 @@ from typing import Any
 
 from . import licences
 from .reading import snippets
-from .words import cell, count
+from .words import apparatus, cell, count
 
 __all__ = ["reading_line", "write"]
 
@@ -132,6 +132,8 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
         ]
     if "corpus" in manifest:
         return lines
+    if told := apparatus(sources):
+        lines += ["", f"{told[0].upper()}{told[1:]}."]
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
         lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]

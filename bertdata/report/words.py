@@ -7,7 +7,7 @@ from typing import Any
 
 from ..config import LABEL_1, OBJECTIVES
 
-__all__ = ["cell", "count", "describe", "size"]
+__all__ = ["apparatus", "cell", "count", "describe", "size"]
 
 
 def size(count: int) -> str:
@@ -56,6 +56,8 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
             for name, s in sources.items()
         )
         lines.append(f"  shares of the text: {', '.join(told)}")
+    if books := apparatus(sources):
+        lines.append(f"  {books}")
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         lines.append(f"  paragraphs that had occurred before: {removed:,} taken out")
     if statistics := manifest.get("statistics"):
@@ -75,6 +77,21 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
             more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""
             lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file['rows'] for file in files):,}){more}")
     return "\n".join(lines)
+
+
+def apparatus(sources: dict[str, Any]) -> str:
+    """Say how much of the text of books was kept, and what the rest was, the most first; ``""`` where there are none.
+
+    >>> apparatus({"books": {"apparatus": {"characters": 90, "kept": 80, "dropped": {"index": 3, "contents": 7}}}})
+    'characters of books, without white space: 90 read, 80 kept; contents 7, index 3'
+    """
+    found = [source["apparatus"] for source in sources.values() if "apparatus" in source]
+    if not found:
+        return ""
+    (own,) = found
+    dropped = sorted(own["dropped"].items(), key=lambda item: (-item[1], item[0]))
+    names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
+    return f"characters of books, without white space: {own['characters']:,} read, {own['kept']:,} kept{names}"
 
 
 def _content(manifest: dict[str, Any]) -> str:

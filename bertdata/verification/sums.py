@@ -49,6 +49,9 @@ def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[st
         for what, own in ((what, told["languages"]) for what in ("words", "characters", "documents") if "languages" in told):
             yield from _same(f"sources.{source}.{what}", told.get(what), found[f"{what} of {source}"])
             yield from _same(f"sources.{source}.languages, {what}", sum(each[what] for each in own.values()), told.get(what))
+        if apparatus := told.get("apparatus"):
+            gone = sum(apparatus["dropped"].values())
+            yield from _same(f"sources.{source}.apparatus.characters", apparatus["characters"], apparatus["kept"] + gone)
         yield from _near(f"sources.{source}.share", told["share"], found[f"text_bytes of {source}"] / max(1, found["text_bytes"]))
     formulas = manifest["formulas"]
     for name in sorted({name for what in ("found", "written", "dropped") for name in formulas[what]}):

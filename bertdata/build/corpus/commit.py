@@ -19,6 +19,7 @@ from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
 from ...report.page import write_beside
+from ...sources.books import KEPT, READ
 from ...tally import Tally
 from ..selection import facts
 from ..selection.rewrite import put_in_place
@@ -153,7 +154,16 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, Any]:
         found[total["kind"]] = {**own, **counts, "share": own["text_bytes"] / max(1, text_bytes), "languages": languages}
         if total["marks"]:
             found[total["kind"]]["dropped_marks"] = dict(sorted(total["marks"].items()))
+        if total["apparatus"]:
+            found[total["kind"]]["apparatus"] = _apparatus(Counter(total["apparatus"]))
     return found
+
+
+def _apparatus(counts: Counter[str]) -> dict[str, Any]:
+    """Return the characters of books, without white space: how many were read and kept, and what else the others were."""
+    tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
+    tally.check()
+    return {READ: tally.entered, KEPT: tally.left, "dropped": tally.to_json()["dropped"]}
 
 
 def _check_published(entries: Iterable[dict[str, Any]]) -> None:

@@ -76,6 +76,7 @@ class Extract:
             "templates": {"calls": ledger.counts.templates.total(), "names": most_frequent(ledger.counts.templates, _NAMES)},
             "formulas": dict(sorted(ledger.counts.formulas.items())),
             "marks": dict(sorted(ledger.counts.marks.items())),
+            "apparatus": dict(sorted(ledger.counts.apparatus.items())),
         }
 
 

@@ -19,7 +19,7 @@ from .sources import is_check
 __all__ = ["add_up", "counts", "kept", "of"]
 
 _NAMES = 20_000  # of dropped templates: more than the first thousand tasks of English Wikipedia name
-_ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks")
+_ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus")
 _KEPT = ("kind", "files", "inputs", "checksum", "index", "name")
 
 
@@ -68,7 +68,7 @@ def _sum(kind: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
             "calls": sum(part["templates"]["calls"] for part in parts),
             "names": most_frequent(names, _NAMES),
         },
-        **{key: counts(part[key] for part in parts) for key in ("formulas", "marks")},
+        **{key: counts(part[key] for part in parts) for key in ("formulas", "marks", "apparatus")},
     }
 
 

@@ -1,7 +1,8 @@
 """Books of any form become documents: one a book, its prose in paragraphs."""
 
+from .account import KEPT, READ
 from .clean import Reading, clean
 from .read import Book, read_book, read_books, split
 from .sentence_lines import is_sentence_lines
 
-__all__ = ["Book", "Reading", "clean", "is_sentence_lines", "read_book", "read_books", "split"]
+__all__ = ["KEPT", "READ", "Book", "Reading", "clean", "is_sentence_lines", "read_book", "read_books", "split"]

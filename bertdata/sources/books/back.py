@@ -7,7 +7,7 @@ import re
 from .blocks import Block, is_prose
 from .headings import is_chapter
 
-__all__ = ["drop_advertisements", "drop_index"]
+__all__ = ["drop_about_author", "drop_advertisements", "drop_index"]
 
 _PAGES = r"_?[\[(]?_?(?:[ivxlc]{1,5}\.?\s?)?\d{1,4}_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?"
 _BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
@@ -129,8 +129,7 @@ def _end_of_run(found: list[Block], start: int) -> tuple[int, int]:
 
 
 def drop_advertisements(found: list[Block]) -> list[Block]:
-    """Remove the publisher's catalogue behind the end of the book, and pages about its author and his other books."""
-    found = _without_author(found)
+    """Remove the publisher's catalogue behind the end of the book."""
     sizes = [sum(map(len, block.lines)) for block in found]
     end = max((at for at, block in enumerate(found) if len(block.lines) == 1 and _END.fullmatch(block.lines[0])), default=-1)
     rest = found[end + 1 :]
@@ -142,8 +141,8 @@ def drop_advertisements(found: list[Block]) -> list[Block]:
     return found[: end + 1] if sold else found
 
 
-def _without_author(found: list[Block]) -> list[Block]:
-    """Remove what stands under such a heading, at either end of the book, up to the next part."""
+def drop_about_author(found: list[Block]) -> list[Block]:
+    """Remove pages about the author and his other books, under a heading at either end of the book, up to the next part."""
     kept: list[Block] = []
     inside = False
     for at, block in enumerate(found):

@@ -7,13 +7,14 @@ contents, notes), `headings`, and `unwrap` (blocks -> paragraphs).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from ..lines import unify_newlines
+from .account import Account
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
-from .back import drop_advertisements, drop_index
+from .back import drop_about_author, drop_advertisements, drop_index
 from .blocks import Block, blocks, is_list, is_table, is_verse, margin, split_unparted
 from .footnotes import drop_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
@@ -22,15 +23,28 @@ from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
 __all__ = ["Reading", "clean", "clean_parts"]
 
+_STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # what each leaves out
+    "pictures": drop_pictures,
+    "transcribers' notes": drop_notes,
+    "footnotes": drop_footnotes,
+    "about the author": drop_about_author,
+    "advertisements": drop_advertisements,
+    "index": drop_index,
+    "contents": drop_contents,
+}
 _FRONT = 40  # blocks after the header among which typists are thanked and printers named
 
 
 class Reading(NamedTuple):
-    """How books are read: what becomes of verse and footnotes (see `clean`), and their encoding, ``""`` to find it."""
+    """How books are read: what becomes of verse and footnotes (see `clean`), and their encoding, ``""`` to find it.
+
+    `counts`, where given, gets what becomes of their text: see `Account`.
+    """
 
     verse: str = "auto"
     encoding: str = ""
     footnotes: str = "drop"
+    counts: Counter[str] | None = None
 
 
 class _Text(NamedTuple):
@@ -51,17 +65,28 @@ def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
     >>> clean("CHAPTER I\n\n\nThe kettle sang\nall day.\n\n[Illustration]\n\nNo one came.\n")
     ['The kettle sang all day.', 'No one came.']
     """
-    return clean_parts(strip_licence(unify_newlines(text).split("\n")), verse, footnotes)
+    return clean_parts(strip_licence(unify_newlines(text).split("\n")), Reading(verse, "", footnotes))
 
 
-def clean_parts(parts: Parts, verse: str = "auto", footnotes: str = "drop") -> list[str]:
-    """Return the paragraphs of a book whose licence is set apart."""
-    found = list(split_unparted(list(blocks(drop_page_numbers(parts.body)))))
+def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str]:
+    """Return the paragraphs of a book whose licence is set apart; it had so many `characters`, without white space."""
+    account = Account(reading.counts, characters)
+    body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
+    found = list(split_unparted(list(blocks(body))))
     front = [block for block in found[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
-    found = list(drop_notes(list(drop_pictures(front + found[_FRONT:]))))
-    found = drop_contents(drop_index(drop_advertisements(drop_footnotes(found) if footnotes == "drop" else found)))
-    names = set() if verse == "drop" else speakers(found)
-    kept = list(_choose(list(_running_text(found, names, title_page=bool(parts.header))), verse))
+    found = account.blocks("credits", front + found[_FRONT:])
+    for name, step in _STEPS.items():
+        if name != "footnotes" or reading.footnotes == "drop":
+            found = account.blocks(name, list(step(found)))
+    names = set() if reading.verse == "drop" else speakers(found)
+    texts = list(_running_text(found, names, account, title_page=bool(parts.header)))
+    kept = list(_choose(texts, reading.verse))
+    account.blocks("verse", [text.block for text in kept])
+    return account.keep(_paragraphs(kept, names, language_code(header_field(parts.header, "Language")), account))
+
+
+def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Account) -> list[str]:
+    """Make paragraphs of blocks, without the hyphens and marks of the print."""
     words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
     for is_poem, texts in groupby(kept, key=lambda text: text.verse):
@@ -71,21 +96,24 @@ def clean_parts(parts: Parts, verse: str = "auto", footnotes: str = "drop") -> l
             paragraphs.extend(" ".join(map(str.strip, text.block.lines)) for text in texts)
         else:
             paragraphs.extend(join_signatures([unwrap(text.block.lines, words) for text in texts]))
-    language = language_code(header_field(parts.header, "Language"))
-    cleaned = (set_dashes(drop_marks(paragraph), language) for paragraph in paragraphs)
-    return [paragraph for paragraph in cleaned if paragraph]
+    cleaned = [set_dashes(drop_marks(paragraph), language) for paragraph in account.lines("hyphens", paragraphs)]
+    return [paragraph for paragraph in account.lines("marks", cleaned) if paragraph]
 
 
-def _running_text(found: list[Block], names: set[str], title_page: bool) -> Iterator[_Text]:
+def _running_text(found: list[Block], names: set[str], account: Account, title_page: bool) -> Iterator[_Text]:
     """Yield the blocks that are prose or verse; `names` are those above the speeches of a play."""
     left, previous, section, verse = margin(found), "" if title_page else ".", 0, False
     for block in found:
         if not any(map(str.isalnum, "".join(block.lines))):
+            account.drop("ornaments", block)
             continue
         if (not names or plain_name(block) not in names) and is_heading(block, previous):
+            account.drop("headings", block)
             section += previous != ""
             previous, verse = "", False
-        elif not (is_table(block) or is_list(block)):
+        elif is_table(block) or is_list(block):
+            account.drop("tables and lists", block)
+        else:
             previous = block.lines[-1]
             verse = is_verse(block, left) or (verse and _is_source(block, left))
             yield _Text(block, verse, section)

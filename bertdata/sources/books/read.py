@@ -19,6 +19,7 @@ from ..lines import count_lines, unify_newlines
 from ..ranges import split_lines
 from ..tables import Columns, is_table, read_table, split_table
 from . import archive
+from .account import KEPT, READ, size
 from .clean import Reading, clean_parts
 from .epub import Unreadable, read_epub
 from .gutenberg import Parts, header_field, language_code, strip_licence
@@ -107,6 +108,8 @@ def _read(part: FileRange, columns: Columns, sentences: int, reading: Reading, m
             if isinstance(found, Reject):
                 yield found
             else:
+                if reading.counts is not None:
+                    reading.counts.update(dict.fromkeys((READ, KEPT), sum(map(size, found[1]))))
                 yield Book(f"books:{part.name}:{found[0]}", "", "", found[1], sentences=True)
     else:
         with open_file(part.path) as file:
@@ -129,7 +132,7 @@ def _from_text(id: str, where: str, text: str, reading: Reading, title: str, lan
     if count_lines(text) > _MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {_MOST_LINES} lines")
     parts = strip_licence(unify_newlines(text).split("\n"))
-    if not (paragraphs := clean_parts(parts, reading.verse, reading.footnotes)):
+    if not (paragraphs := clean_parts(parts, reading, size(text))):
         return Reject(id, "empty", f"{where}: no paragraph of text")
     named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
     return Book(id, named or title, language or stated, paragraphs, url)
@@ -145,7 +148,11 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
     lines = [text for passage in kept for line in passage.lines for text in (line, "")]
     title_page = [""]  # the pages that came before are dropped
-    if not (paragraphs := clean_parts(Parts(title_page, lines), "keep", reading.footnotes)):
+    characters = sum(map(size, lines))
+    if reading.counts is not None:
+        verse = sum(size(line) for passage in epub.passages if passage.verse and not keep_verse for line in passage.lines)
+        reading.counts.update({READ: verse, "verse": verse})
+    if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep"), characters)):
         return Reject(id, "empty", f"{name}: no paragraph of text")
     return Book(id, epub.title or _stem(name), epub.language.partition("-")[0].lower(), paragraphs)
 

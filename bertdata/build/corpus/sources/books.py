@@ -24,8 +24,8 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
     return {"documents": f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"}
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
-    reading = books.Reading(config.verse, config.encoding, config.footnotes)
+def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+    reading = books.Reading(config.verse, config.encoding, config.footnotes, counts.apparatus)
     found = books.read_books(
         parts, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
     )

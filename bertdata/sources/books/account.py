@@ -1,0 +1,63 @@
+"""What becomes of a book's text: characters that are read, that are kept, and that each step leaves out, by the step's name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from .blocks import Block
+
+__all__ = ["KEPT", "READ", "Account", "size"]
+
+READ, KEPT = "characters", "kept"  # beside the names of what is left out
+
+
+def size(text: str) -> int:
+    """Count the characters of a text without white space, which wrapping and unwrapping change.
+
+    >>> size(" The tea\\n is hot.")
+    11
+    """
+    return len("".join(text.split()))
+
+
+class Account:
+    """Follow the text of one book from step to step, and add to `counts`: a step left out what it was given and did not give."""
+
+    def __init__(self, counts: Counter[str] | None, left: int) -> None:
+        self.counts = Counter() if counts is None else counts
+        self.counts[READ] += left
+        self._left = left
+        self._sizes: dict[str, int] = {}  # of lines, which most steps hand on as they are
+
+    def lines(self, name: str, lines: list[str]) -> list[str]:
+        """Count what a step of this name left out, of which these lines are left; return them."""
+        self._leave(name, self._size(lines))
+        return lines
+
+    def blocks(self, name: str, found: list[Block]) -> list[Block]:
+        """Count what a step of this name left out, of which these blocks are left; return them."""
+        self._leave(name, self._size(line for block in found for line in block.lines))
+        return found
+
+    def drop(self, name: str, block: Block) -> None:
+        """Count a block that is left out."""
+        self._leave(name, self._left - self._size(block.lines))
+
+    def keep(self, paragraphs: list[str]) -> list[str]:
+        """Count the paragraphs that the book has in the end; return them."""
+        self.counts[KEPT] += sum(map(size, paragraphs))
+        return paragraphs
+
+    def _leave(self, name: str, left: int) -> None:
+        self.counts[name] += self._left - left
+        self._left = left
+
+    def _size(self, lines: Iterable[str]) -> int:
+        total, sizes = 0, self._sizes
+        for line in lines:
+            own = sizes.get(line)
+            if own is None:
+                own = sizes[line] = size(line)
+            total += own
+        return total

@@ -1,0 +1,71 @@
+"""What books lose is counted by name, in characters without white space, and adds up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import Build, Run, read_manifest, read_rows
+
+from bertdata.records import FileRange
+from bertdata.sources.books import Book, Reading, read_books
+
+PROSE = "\n".join(
+    ["The ferry left the harbour at six, and nobody on the quay had seen the", "miller come aboard with his two dogs and a lamp."]
+)
+INDEX = "\n\n".join(f"Ferry{number}, {number}" for number in range(100, 112))
+PARTS = {
+    "licence": "Title: Tea\n\n*** START OF THIS PROJECT GUTENBERG EBOOK TEA ***",
+    "credits": "Produced by A. Reader and the Online Team",
+    "contents": "CONTENTS\n\nCHAPTER I. The Ferry   3\n\nCHAPTER II. The Miller   9",
+    "headings": "CHAPTER I. The Ferry",
+    "": "\n\n".join(PROSE.replace("six", f"{number}") for number in range(11, 71)),
+    "pictures": "[Illustration: The quay]",
+    "tables and lists": "\n".join(["  tea        thee", "  cake       koek"] * 3),
+    "ornaments": "* * *",
+    "footnotes": "[Footnote 1: It was a long way.]",
+    "verse": "    The ferry sang,\n    The clock struck three,\n    And no one came",
+    "more": PROSE,
+    "index": f"INDEX\n\n\n{INDEX}",
+    "about the author": "ABOUT THE AUTHOR\n\nHe was born on the quay and lived there.",
+}
+
+
+def size(text: str) -> int:
+    return len("".join(text.split()))
+
+
+def wanted() -> dict[str, int]:
+    return {name: size(text) for name, text in PARTS.items() if name not in ("", "more")}
+
+
+def write(folder: Path, marked: str = "") -> Path:
+    path = folder / "tea.txt"
+    path.write_text("\n\n\n\n\n".join(PARTS.values()).replace("two dogs", f"{marked}two dogs{marked}", 1) + "\n", "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("verse", "footnotes"), [("auto", "drop"), ("keep", "drop"), ("auto", "keep")])
+def test_each_part_of_a_book_is_counted_under_its_name(verse: str, footnotes: str, tmp_path: Path) -> None:
+    path, counts = write(tmp_path, "_"), Counter[str]()
+    part = FileRange(path.name, str(path), 0, path.stat().st_size)
+    (found,) = read_books([part], reading=Reading(verse, "", footnotes, counts), max_bytes=1 << 20)
+    assert isinstance(found, Book)
+    gone = wanted() | {"marks": 2}
+    gone = {
+        name: n for name, n in gone.items() if (name, verse) != ("verse", "keep") and (name, footnotes) != ("footnotes", "keep")
+    }
+    assert counts.pop("characters") == size(path.read_text("utf-8"))
+    assert counts.pop("kept") == size("".join(found.paragraphs))
+    assert +counts == Counter(gone)
+
+
+def test_a_corpus_tells_what_its_books_lost(build: Build, run: Run, tmp_path: Path) -> None:
+    write(tmp_path)
+    corpus = build("build-corpus", tmp_path / "c", "--books", tmp_path / "tea.txt")
+    told = read_manifest(corpus)["sources"]["books"]["apparatus"]
+    kept = sum(size(sentence) for row in read_rows(corpus) for sentence in row["sentences"])
+    assert told == {"characters": kept + sum(wanted().values()), "kept": kept, "dropped": wanted()}
+    assert f"index {wanted()['index']}" in run("inspect", corpus).stdout
+    assert f"index {wanted()['index']}" in (corpus / "README.md").read_text("utf-8")
