@@ -22,8 +22,9 @@ from .staging import STATE
 
 __all__ = ["Handed", "TaskRange", "ranges", "write_tasks"]
 
-_RANGES = 256  # of the file of tasks that a job names: with them it has some 10 kB more
-_LEAST = 250  # tasks in a range, but in the last: to expand so many takes a millisecond
+# Ranges of the file of tasks that a job names: with them it has some 10 kB more.  Dask makes as many partitions of all that
+# follows as there are ranges, at most, so a range has a task alone where there are few.
+_RANGES = 256
 
 
 class TaskRange(NamedTuple):
@@ -57,7 +58,7 @@ def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
 
 def _blocks(tasks: Sequence[Task]) -> Iterator[bytes]:
     """Yield the lines of each range."""
-    size, left = max(_LEAST, -(-len(tasks) // _RANGES)), iter(tasks)
+    size, left = max(1, -(-len(tasks) // _RANGES)), iter(tasks)
     while block := _lines(islice(left, size)):
         yield block
 

@@ -93,8 +93,9 @@ def _run(root: Path, tasks: Sequence[Task], workers: int) -> list[list[str]]:
     return [path.name.split("-")[1:] for path in root.glob("done-*")]
 
 
-def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path) -> None:
+def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are in one range, which one worker expands: it must not keep them."""
+    monkeypatch.setattr(handed, "_RANGES", 1)
     (tmp_path / "together").touch()
     done = _run(tmp_path, _tasks(20), 2)
     assert sorted(int(number) for number, _ in done) == list(range(20))
@@ -102,13 +103,14 @@ def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path) -> None:
 
 
 def test_tasks_of_several_ranges_come_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed, "_LEAST", 3)
+    monkeypatch.setattr(handed, "_RANGES", 4)
     assert [found.start > 0 for found in handed.ranges(_tasks(10))] == [False, True, True, True]
     monkeypatch.setattr(time, "sleep", lambda _: None)
     assert sorted(int(number) for number, _ in _run(tmp_path, _tasks(10), 1)) == list(range(10))
 
 
-def test_the_file_of_another_job_is_not_read(tmp_path: Path) -> None:
+def test_the_file_of_another_job_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handed, "_RANGES", 1)
     handed.write_tasks(tmp_path, _tasks(5))
     with pytest.raises(VerificationError, match=r"plan-tasks\.jsonl is missing or damaged: its bytes from 0 to"):
         list(handed.ranges(_tasks(6))[0].tasks(str(tmp_path)))
