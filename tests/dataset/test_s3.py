@@ -190,6 +190,7 @@ def test_a_dump_is_read_in_ranges_and_hardly_more_than_once(
 
     for name, value in server.items():
         monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()  # those that other tests have made look for their own stores
     packed, target = _dump(20, 600_000), 4 << 20
     bucket.put("in/testwiki.xml.bz2", packed)
     (tmp_path / "testwiki.xml.bz2").write_bytes(packed)
@@ -220,6 +221,7 @@ def test_a_store_that_fails_in_the_middle_is_no_broken_book(
 
     for key, value in server.items():
         monkeypatch.setenv(key, value)
+    s3fs.S3FileSystem.clear_instance_cache()
     bucket.put(f"failing/{name}", b"A line of a story.\n" * 1000)
     config = CorpusConfig(max_rejects=1)
     planned = plan(config, {"books": [(name, f"s3://{BUCKET}/failing/{name}")]})

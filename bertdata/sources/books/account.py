@@ -16,7 +16,7 @@ def size(text: str) -> int:
     """Count the characters of a text without white space, which wrapping and unwrapping change.
 
     >>> size(" The tea\\n is hot.")
-    11
+    12
     """
     return len("".join(text.split()))
 
