@@ -241,7 +241,7 @@ def _digests(work: Path) -> dict[str, str]:
 
 def _left(work: Path) -> list[str]:
     """Name what a finished run must not leave: temporary files, records and spills, directories half replaced."""
-    state = {"lock", "commit", "run.json"}
+    state = {"lock", "commit", "run.json", "timings.json"}
     hidden = [path for path in work.rglob("*") if any(part[0] == "." for part in path.relative_to(work).parts)]
     kept = (".bertdata", *(f".bertdata/{name}" for name in state))
     return [str(path) for path in hidden if not path.as_posix().endswith(kept)]
