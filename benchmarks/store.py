@@ -49,7 +49,7 @@ def main() -> None:
     with server.serving() as bucket:
         bucket.put(given.directory, "pairs")
         bucket.latency = given.latency
-        os.environ.update(bucket.environment)
+        os.environ.update(server.environment(bucket.url))
         for _ in range(given.rounds):
             for name, where in (("disk", str(given.directory)), ("store", "s3://bucket/pairs")):
                 rows = bertdata.Shards(where, cache_bytes=cache)

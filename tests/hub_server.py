@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import http.server
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from loopback import listening
+from loopback import Quiet, listening
 
 LARGE = (".arrow", ".parquet", ".bin", ".mds")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -114,20 +113,12 @@ def serving() -> Iterator[Hub]:
     """Run a Hub without a file."""
     hub = Hub()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(Quiet):
         def do_GET(self) -> None:
             body = self._body()
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, told, answer = hub.answer(self.command, self.path, headers, body)
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(answer)), "Content-Type": "application/json", **told}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                with contextlib.suppress(OSError):
-                    self.wfile.write(answer)
+            self.reply(status, {"Content-Type": "application/json", **told}, answer, 0 if self.command == "HEAD" else None)
 
         def _body(self) -> bytes:
             if self.headers.get("transfer-encoding", "") != "chunked":
@@ -140,9 +131,6 @@ def serving() -> Iterator[Hub]:
             return body
 
         do_HEAD = do_POST = do_PUT = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
 
     with listening(Handler) as hub.url:
         yield hub

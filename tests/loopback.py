@@ -106,6 +106,24 @@ def listening(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str
         thread.join()
 
 
+class Quiet(http.server.BaseHTTPRequestHandler):
+    """A handler that keeps connections open, and logs nothing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def reply(self, status: int, headers: dict[str, str], body: bytes, sent: int | None = None) -> None:
+        """Send an answer, of whose body only so many bytes; `headers` may tell of another length."""
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            self.wfile.write(body[:sent])
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
 @contextlib.contextmanager
 def serving() -> Iterator[Server]:
     """Run a server on a free port of this machine."""

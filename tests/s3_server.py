@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import http.server
 import os
 import re
 import threading
@@ -12,12 +11,38 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-from loopback import listening
+from loopback import Quiet, listening
+
+if TYPE_CHECKING:
+    import pytest
 
 BUCKET = "bucket"
+
+
+def environment(url: str) -> dict[str, str]:
+    """Return the variables by which s3fs and boto3 find a store at this address."""
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": "something",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }
+
+
+def reach(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    """Let s3fs find a store in this process; file systems that other tests have made, and s3fs keeps, look for their own."""
+    import s3fs
+
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()
 
 
 class Bucket:
@@ -40,19 +65,6 @@ class Bucket:
         for path in root.rglob("*"):
             if path.is_file() and ".bertdata" not in path.parts:
                 self.objects[f"{prefix}/{path.relative_to(root).as_posix()}"] = path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Where s3fs finds it."""
-        return {
-            "AWS_ENDPOINT_URL": self.url,
-            "AWS_ACCESS_KEY_ID": "someone",
-            "AWS_SECRET_ACCESS_KEY": "something",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
 
     def answer(self, method: str, target: str, span: str) -> tuple[int, dict[str, str], bytes, int]:
         """Return status, headers, body, and how many bytes of it are sent."""
@@ -105,23 +117,22 @@ def serving() -> Iterator[Bucket]:
     """Run a store with one empty bucket."""
     bucket = Bucket()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(Quiet):
         def do_GET(self) -> None:
             status, headers, body, sent = bucket.answer(self.command, self.path, self.headers.get("range", ""))
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            with contextlib.suppress(OSError):
-                self.wfile.write(body[:sent])
+            self.reply(status, headers, body, sent)
             self.close_connection = self.close_connection or sent < len(body)
 
         do_HEAD = do_GET
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
     with listening(Handler) as bucket.url:
+        yield bucket
+
+
+@contextlib.contextmanager
+def serving_here(monkeypatch: pytest.MonkeyPatch, pairs: Path) -> Iterator[Bucket]:
+    """Run a store that holds a data set under ``pairs/``, and let s3fs find it in this process."""
+    with serving() as bucket:
+        bucket.put(pairs, "pairs")
+        reach(monkeypatch, environment(bucket.url))
         yield bucket

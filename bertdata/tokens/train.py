@@ -24,7 +24,7 @@ from ..errors import EmptyResultError
 from ..pieces import of_tokenizer
 from . import unigram
 from .tokenizer import TokenizerVocabulary
-from .vocab import SPECIAL, alphabet_of, filled, repeated
+from .vocab import SPECIAL, alphabet_of, filled, merged
 
 __all__ = ["blank", "count_words", "train"]
 
@@ -90,17 +90,7 @@ def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
 
 def _bpe(words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig) -> dict[str, Any]:
     """Return the pieces with their ids, and the merges, of a BPE."""
-    tokenizer = Tokenizer(BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = BpeTrainer(
-        vocab_size=config.size,
-        min_frequency=config.min_frequency,
-        initial_alphabet=alphabet,
-        limit_alphabet=len(alphabet),
-        special_tokens=first,
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(repeated(dict(sorted(words.items()))), trainer)
+    tokenizer = merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, first, config)
     found: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
     return found
 

@@ -41,6 +41,7 @@ __all__ = [
     "alphabet_of",
     "filled",
     "is_sampled",
+    "merged",
     "of_run",
     "read",
     "repeated",
@@ -143,20 +144,27 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     alphabet, inner = alphabet_of(words, min(config.alphabet, most))
     if not alphabet:
         raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
-    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
+    tokenizer = merged(Tokenizer(WordPiece(unk_token="[UNK]")), WordPieceTrainer, words, alphabet, [*special, *inner], config)
+    pieces = [piece for piece, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
+    strip = config.lowercase if config.strip_accents is None else config.strip_accents
+    return Vocabulary(filled(pieces, config), bool(config.lowercase), bool(strip))
+
+
+def merged(
+    tokenizer: Tokenizer, trainer: type[Any], words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig
+) -> Tokenizer:
+    """Train a tokenizer whose pieces are merged from characters; `first` are the pieces with the first ids."""
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = WordPieceTrainer(
+    how = trainer(
         vocab_size=config.size,
         min_frequency=config.min_frequency,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
-        special_tokens=[*special, *inner],
+        special_tokens=first,
         show_progress=False,
     )
-    tokenizer.train_from_iterator(repeated(words), trainer)
-    pieces = [piece for piece, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
-    strip = config.lowercase if config.strip_accents is None else config.strip_accents
-    return Vocabulary(filled(pieces, config), bool(config.lowercase), bool(strip))
+    tokenizer.train_from_iterator(repeated(words), how)
+    return tokenizer
 
 
 def filled(pieces: list[str], config: VocabConfig) -> list[str]:

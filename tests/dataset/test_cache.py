@@ -25,7 +25,7 @@ from bertdata.dataset.shards import Shards, cache
 from bertdata.dataset.shards.windows import windows
 from bertdata.errors import StorageError, UsageError, VerificationError
 
-s3fs = pytest.importorskip("s3fs")
+pytest.importorskip("s3fs")
 LENGTHS = np.random.default_rng(3).integers(6, 65, (9, 40)).tolist()
 URL = "s3://bucket/pairs"
 
@@ -41,11 +41,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pairs: Path) -> Iter
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
     monkeypatch.setattr(cache, "_PAUSE", 0.01)
-    with s3_server.serving() as found:
-        for name, value in found.environment.items():
-            monkeypatch.setenv(name, value)
-        found.put(pairs, "pairs")
-        s3fs.S3FileSystem.clear_instance_cache()  # those that other tests have made look for their own stores
+    with s3_server.serving_here(monkeypatch, pairs) as found:
         yield found
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from conftest import COMMAND, SAMPLE, Build, Run, digests
+from s3_server import environment, reach
 
 from bertdata.build.corpus.extract import Extract
 from bertdata.build.corpus.plan import plan
@@ -43,15 +44,7 @@ def server() -> Iterator[dict[str, str]]:
     running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
     host, port = running.get_host_and_port()
-    yield {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": "something",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    }
+    yield environment(f"http://{host}:{port}")
     running.stop()
 
 
@@ -188,9 +181,7 @@ def test_a_dump_is_read_in_ranges_and_hardly_more_than_once(
 ) -> None:
     import s3fs
 
-    for name, value in server.items():
-        monkeypatch.setenv(name, value)
-    s3fs.S3FileSystem.clear_instance_cache()  # those that other tests have made look for their own stores
+    reach(monkeypatch, server)
     packed, target = _dump(20, 600_000), 4 << 20
     bucket.put("in/testwiki.xml.bz2", packed)
     (tmp_path / "testwiki.xml.bz2").write_bytes(packed)
@@ -219,9 +210,7 @@ def test_a_store_that_fails_in_the_middle_is_no_broken_book(
 ) -> None:
     import s3fs
 
-    for key, value in server.items():
-        monkeypatch.setenv(key, value)
-    s3fs.S3FileSystem.clear_instance_cache()
+    reach(monkeypatch, server)
     bucket.put(f"failing/{name}", b"A line of a story.\n" * 1000)
     config = CorpusConfig(max_rejects=1)
     planned = plan(config, {"books": [(name, f"s3://{BUCKET}/failing/{name}")]})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from timing import cpu_seconds
 
 from bertdata.text.sentences import split_sentences
 from bertdata.text.sentences.marks import mask, opening_quotes
@@ -418,7 +417,6 @@ def test_a_mask_has_the_length_of_its_text() -> None:
 @pytest.mark.parametrize("language", ["es", "mr", "ko", "th"])
 def test_a_hundred_kilobytes_of_anything_take_linear_time(unit: str, language: str) -> None:
     paragraph = unit * (100_000 // len(unit))
-    started = time.process_time()
-    found = split_sentences(paragraph, language)
-    assert time.process_time() - started < 1
-    assert "".join("".join(found).split()) == "".join(paragraph.split())
+    found: list[list[str]] = []
+    assert cpu_seconds(lambda: found.append(split_sentences(paragraph, language)), 1) < 1
+    assert "".join("".join(found[-1]).split()) == "".join(paragraph.split())

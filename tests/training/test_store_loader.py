@@ -16,7 +16,7 @@ from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 
 torch = pytest.importorskip("torch")
-s3fs = pytest.importorskip("s3fs")
+pytest.importorskip("s3fs")
 from bertdata.training import loader  # noqa: E402
 
 LENGTHS = np.random.default_rng(5).integers(6, 65, (8, 60)).tolist()
@@ -31,11 +31,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pairs: Path) -> Iterator[s3_server.Bucket]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with s3_server.serving() as found:
-        for name, value in found.environment.items():
-            monkeypatch.setenv(name, value)
-        found.put(pairs, "pairs")
-        s3fs.S3FileSystem.clear_instance_cache()
+    with s3_server.serving_here(monkeypatch, pairs) as found:
         yield found
 
 

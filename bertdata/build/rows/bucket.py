@@ -112,7 +112,8 @@ class _Build:
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
-        special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
+        found = self.vocabulary.special  # found among all pieces, each time that it is asked for
+        special = rows.SpecialIds(found.cls, found.sep)
         name = f"{self.split} bucket {self.number} of {self.count}"
         try:
             return rows.build(self.bucket, self.output.config, special, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from .. import batches
 from ..files import CheckFailed
+from ..lists import json_line
 
 __all__ = ["json_lines", "parquet"]
 
@@ -23,13 +23,8 @@ def json_lines(path: Path, entry: dict[str, Any]) -> int:
     rows = 0
     with open(path, "rb") as file:
         while line := file.readline(_LONGEST):
-            if not line.endswith(b"\n"):
-                raise CheckFailed(f"line {rows + 1} has no end")
-            try:
-                record = json.loads(line.decode("utf-8"))
-            except (ValueError, RecursionError) as error:
-                raise CheckFailed(f"line {rows + 1} is no JSON: {' '.join(str(error).split())}") from error
-            if not isinstance(record, dict) or tuple(record) != _FIELDS or not all(isinstance(v, str) for v in record.values()):
+            record = json_line(line, rows + 1)
+            if tuple(record) != _FIELDS or not all(isinstance(v, str) for v in record.values()):
                 raise CheckFailed(f"line {rows + 1} is no object of the texts {', '.join(_FIELDS)}")
             _check(record, f"line {rows + 1}")
             rows += 1
