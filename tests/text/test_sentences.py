@@ -136,7 +136,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=40).map("".join) | st.text(), LANGUAGES)
 def test_nothing_is_lost_but_white_space(paragraph: str, language: str) -> None:
     found = split_sentences(paragraph, language)
-    assert "".join("".join(found[-1]).split()) == "".join(paragraph.split())
+    assert "".join("".join(found).split()) == "".join(paragraph.split())
     assert all(sentence and sentence == sentence.strip() for sentence in found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 
 from .blocks import Block
 
@@ -21,6 +22,14 @@ def size(text: str) -> int:
     return len("".join(text.split()))
 
 
+class _Sizes(dict[str, int]):
+    """The sizes of lines, which most steps hand on as they are, each counted once."""
+
+    def __missing__(self, line: str) -> int:
+        found = self[line] = size(line)
+        return found
+
+
 class Account:
     """Follow the text of one book from step to step, and add to `counts`: a step left out what it was given and did not give."""
 
@@ -28,7 +37,7 @@ class Account:
         self.counts = Counter() if counts is None else counts
         self.counts[READ] += left
         self._left = left
-        self._sizes: dict[str, int] = {}  # of lines, which most steps hand on as they are
+        self._sizes = _Sizes()
 
     def lines(self, name: str, lines: list[str]) -> list[str]:
         """Count what a step of this name left out, of which these lines are left; return them."""
@@ -37,7 +46,7 @@ class Account:
 
     def blocks(self, name: str, found: list[Block]) -> list[Block]:
         """Count what a step of this name left out, of which these blocks are left; return them."""
-        self._leave(name, self._size(line for block in found for line in block.lines))
+        self._leave(name, self._size(chain.from_iterable(block.lines for block in found)))
         return found
 
     def drop(self, name: str, block: Block) -> None:
@@ -54,10 +63,4 @@ class Account:
         self._left = left
 
     def _size(self, lines: Iterable[str]) -> int:
-        total, sizes = 0, self._sizes
-        for line in lines:
-            own = sizes.get(line)
-            if own is None:
-                own = sizes[line] = size(line)
-            total += own
-        return total
+        return sum(map(self._sizes.__getitem__, lines))

@@ -151,8 +151,10 @@ def _is_indented(lines: list[str], at: int, left: int) -> bool:
     """Tell whether line `at` begins a paragraph: indented, after a line that ends a sentence at the margin."""
     if lines[at].startswith("\u3000"):
         return True
+    if not _is_first(lines[at], left):
+        return False
     around = [_indent(line) for line in (lines[at - 1], *lines[at + 1 : at + 2]) if not _is_first(line, left)]
-    return _is_first(lines[at], left) and set(around) <= {left} and lines[at - 1].rstrip('_"”’»)')[-1:] in ".!?:"
+    return set(around) <= {left} and lines[at - 1].rstrip('_"”’»)')[-1:] in ".!?:"
 
 
 def _is_first(line: str, left: int) -> bool:

@@ -71,7 +71,7 @@ def unwrap(lines: list[str], words: set[str]) -> str:
     parts: list[str] = []
     lines = [line.strip() for line in lines]
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        cut = next(_cuts([line, after]), None)
+        cut = next(_cuts([line, after]), None) if line.endswith("-") else None
         if cut is not None:
             parts.append(line[:-1] if "".join(cut) in words else line)
         elif after and (line.endswith(_DASHES) or after.startswith(_DASHES) or _is_compound(line, after)):
