@@ -45,8 +45,8 @@ class MakePairs(Chain):
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
-            reports = tasks | "Tokenize" >> beam.ParDo(Perform(root, "tokenize", tokenize, config.packages))
-            documents = reports | "By bucket" >> beam.FlatMap(buckets.references)
+            perform = Perform(root, "tokenize", tokenize, config.packages, buckets.references)
+            documents = tasks | "Tokenize" >> beam.ParDo(perform)
             if levels.are_two:
                 merge = Writing(Merge(str(root), layout, levels), root)
                 documents = documents | "By group" >> beam.Map(levels.of_task) | "Group" >> beam.GroupByKey()

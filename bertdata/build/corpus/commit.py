@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -45,11 +45,18 @@ class CorpusCommit:
         """Return the directory of the corpus."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the sum of the reports of each source, and files, inputs and checks of each report."""
-        return sums.add_up(map(sums.of, reports)), [sums.kept(report) for report in reports]
+        kept: list[dict[str, Any]] = []
 
-    def __call__(self, totals: list[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
+        def parts() -> Iterator[dict[str, Any] | None]:
+            for (report,) in reports:
+                kept.append(sums.kept(report))
+                yield sums.of(report)
+
+        return sums.add_up(parts()), kept
+
+    def __call__(self, totals: Iterable[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
         root, inputs = to_path(self.root), self.inputs.read()
         _check_published(entries)
         added = sums.add_up(chain.from_iterable(totals))
