@@ -57,7 +57,7 @@ class CorpusCommit:
         return sums.add_up(parts()), kept
 
     def __call__(self, totals: Iterable[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
-        root, inputs = to_path(self.root), self.inputs.read()
+        root, inputs = to_path(self.root), self.inputs.read_once()
         _check_published(entries)
         added = sums.add_up(chain.from_iterable(totals))
         tallies = {total["kind"]: Tally.from_json(total["tally"]) for total in added}
@@ -197,9 +197,8 @@ def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any
     for report in reports:
         for part in report["inputs"]:
             digests_by_file[report["kind"], part["name"]].append((part["start"], part["sha256"]))
-    whole = []
     for entry in entries:
-        digests = [digest for _, digest in sorted(digests_by_file[entry["source"], entry["name"]])]
-        sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-        whole.append({**entry, "sha256": sha256} if digests else entry)
-    return whole
+        digests = [digest for _, digest in sorted(digests_by_file.pop((entry["source"], entry["name"]), []))]
+        if digests:
+            entry["sha256"] = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    return entries

@@ -46,7 +46,8 @@ def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]
                 move(root / file["name"], root / name)
             elif digest(root / name) != file["sha256"]:
                 raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
-        entries.append({**file, "name": name})
+            file = {**file, "name": name}
+        entries.append(file)
     return entries
 
 
