@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import re
 import typing
 from collections.abc import Iterator
@@ -73,7 +74,7 @@ def _row(option: click.Option, context: click.Context) -> str:
 def _prose(help: str) -> str:
     """Write the help of a command as Markdown: paragraphs, and what stands after a \\b as it is."""
     blocks = []
-    for block in re.split(r"\n\n+", help):
+    for block in re.split(r"\n\n+", inspect.cleandoc(help)):
         if block.startswith("\b"):
             lines = block.split("\n")[1:]
             margin = min(len(line) - len(line.lstrip()) for line in lines)
@@ -86,7 +87,8 @@ def _prose(help: str) -> str:
 def _text(told: str) -> str:
     """Keep what is no Markdown from being read as such: tags, brackets, stars."""
     parts = re.split(r"(`[^`]*`)", told)
-    return "".join(part if part.startswith("`") else re.sub(r"([<>\[\]*_|])", r"\\\1", part) for part in parts)
+    plain = (re.sub(r"([\[\]*_|])", r"\\\1", part).replace("<", "&lt;") for part in parts)
+    return "".join(part if part.startswith("`") else told for part, told in zip(parts, plain, strict=True))
 
 
 def _cell(text: str) -> str:
@@ -102,7 +104,7 @@ def configurations() -> str:
 
 def _configuration(kind: type[Config]) -> str:
     hints = typing.get_type_hints(kind)
-    lines = [f"### {kind.__name__}", "", _text((kind.__doc__ or "").split("\n\n")[0]), ""]
+    lines = [f"### {kind.__name__}", "", _text(" ".join((kind.__doc__ or "").split("\n\n")[0].split())), ""]
     lines += ["| field | type | default | what it does |", "|---|---|---|---|"]
     for field in dataclasses.fields(kind):
         if said := field.metadata.get("option"):

@@ -31,6 +31,7 @@ def page(name: str) -> str:
 
 def test_every_command_and_option() -> None:
     text = page("commands.md")
+    assert "\b" not in text and "\\<" not in text
     for name, command in REFERENCE.walk():
         section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert section, name
