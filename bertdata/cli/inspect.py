@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..config import PairsConfig
 from ..dataset.manifest import check_files, read
 from ..dataset.staging import steady
 from ..errors import UsageError
@@ -17,6 +18,9 @@ from ..report.words import describe
 from .options import Command
 from .paths import to_path
 from .run import echo
+
+if TYPE_CHECKING:
+    from ..report.masking import Rule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -78,9 +82,9 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}")
 
 
-def show_row(directory: Path, number: int, epoch: int = 0) -> None:
-    """Print a document or a row, its masks in colour."""
-    from ..report import examples
+def show_row(directory: Path, number: int, epoch: int = 0, rule: Rule | None = None) -> None:
+    """Print a document or a row, its masks in colour: those of a rule, or of an epoch."""
+    from ..report import examples, masking
     from ..tokens.read import read_any
 
     made = read(directory)
@@ -88,8 +92,9 @@ def show_row(directory: Path, number: int, epoch: int = 0) -> None:
     if made["kind"] == "documents":
         _print(examples.document_lines(row))
         return
-    config, vocabulary = made["config"], read_any(directory)
-    _print(examples.pair_lines(row, number, vocabulary, objective=config["objective"], seed=config["seed"], epoch=epoch))
+    config, vocabulary = PairsConfig.of(made["config"]), read_any(directory)
+    rule = rule or masking.of_epoch(vocabulary, config, epoch)
+    _print(examples.pair_lines(row, number, vocabulary, config.objective, rule))
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:

@@ -16,9 +16,9 @@ from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
 from ..pieces import BEGINS, bare, goes_on, piece_bytes
-from ..rows import masking
 from ..tokens.vocab import AnyVocabulary
 from ..wordpiece import IGNORED
+from .masking import Rule
 
 __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
 
@@ -70,9 +70,9 @@ def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[i
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, *, objective: str, seed: int, epoch: int = 0
+    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, objective: str, rule: Rule
 ) -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this epoch has it."""
+    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this rule has it."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
@@ -90,7 +90,10 @@ def pair_lines(
     if len(positions):
         yield from _mask_lines("masked", masked, positions, labels, vocabulary)
     elif objective != "causal":
-        yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, vocabulary, seed, epoch), vocabulary)
+        continues = np.array([pair["continues_word"]]) if "continues_word" in pair else None
+        (masked,), (positions,), (labels,) = rule.mask(ids[None], np.array([number]), continues)
+        used = labels != IGNORED
+        yield from _mask_lines(f"masked ({rule.told(number)})", masked, positions[used], labels[used], vocabulary)
 
 
 def _part_lines(
@@ -112,18 +115,6 @@ def _part_lines(
 def _runs(values: Ids) -> Iterator[tuple[int, int]]:
     """Yield each value and how many times it stands one behind the other."""
     return ((value, len(list(run))) for value, run in groupby(values.tolist()))
-
-
-def _masked(ids: Ids, number: int, vocabulary: AnyVocabulary, seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:
-    """Mask a row as it would be in this epoch; return its ids, the masked positions and the ids that stood there."""
-    most = max(1, round(0.15 * len(ids)))
-    rows = np.array([number])
-    own = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special)
-    masked, positions, labels = masking.mask(
-        ids[None].astype(np.int64), own, seed=seed, epoch=epoch, rows=rows, max_predictions=most
-    )
-    used = labels[0] != IGNORED
-    return masked[0], positions[0][used], labels[0][used]
 
 
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:

@@ -140,7 +140,7 @@ def test_masks_and_pairs_are_those_of_the_rows(sample_corpus: Path, sample_vocab
     rows = read_rows(made.path, made.manifest)
     assert rows is not None
     known = read_any(made.path)
-    masks, pairs = masks_of(rows, config, known, config.seed), pairs_of(rows, config)
+    masks, pairs = masks_of(rows, config, known), pairs_of(rows, config)
     assert masks is not None
     assert pairs is not None
     assert 0.14 < len(masks.wanted) / masks.maskable < 0.16

@@ -52,7 +52,7 @@ def sections(made: Made) -> Iterator[Section]:
     if config.objective in LABEL_1:
         yield Section("labels", "Labels", _labels(found, config, manifest))
     known = made.vocabulary
-    masks = masks_of(found, config, known, config.seed)
+    masks = masks_of(found, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
     yield Section("tokens", "Tokens", _tokens(found, known))

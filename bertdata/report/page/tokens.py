@@ -17,8 +17,8 @@ __all__ = ["marked", "row_article", "shown"]
 _MOST = 256  # tokens of a row that are shown
 
 
-def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary) -> Html:
-    """Return a row with its label, its parts and its masks."""
+def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary, when: str = "") -> Html:
+    """Return a row with its label, its parts and its masks; `when` says when it is masked so."""
     pieces, mark = known.pieces, known.special.mark
     row = found.table.slice(place, 1).to_pylist()[0]
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
@@ -43,7 +43,8 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
             body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
     number = int(found.numbers[place])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
-    return tag("article", tag("p", f"row {number:,} · {len(ids)} tokens{padding}", class_="faint"), *body)
+    told = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
+    return tag("article", tag("p", told, class_="faint"), *body)
 
 
 def marked(words: list[str], changes: dict[int, str], mark: str = "##") -> Html:
