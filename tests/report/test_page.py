@@ -57,6 +57,15 @@ def page_of(path: Path) -> Page:
     return page
 
 
+def test_dropped_templates_have_example_lines(sample_corpus: Path) -> None:
+    told = read_manifest(sample_corpus)["dropped_templates"]
+    assert list(told["examples"]) == [name for name, _ in told["most_frequent"][:50]]
+    page = page_of(sample_corpus / "report.html").text
+    for name, line in list(told["examples"].items())[:25]:
+        assert f"{{{{{name}".lower() in line.lower().replace("_", " ")
+        assert " ".join(line.split()) in page
+
+
 @pytest.mark.parametrize("kind", ["corpus", "vocab", "pairs"])
 def test_each_data_set_has_a_page_that_needs_nothing_else(
     sample_corpus: Path, sample_vocab: Path, sample_pairs: Path, kind: str

@@ -1,7 +1,8 @@
 """The sums of what tasks report, source by source: sums of sums are sums, and none grows with the number of tasks.
 
 Only the names of dropped templates have no end.  A task reports its most frequent ones, a sum keeps `_NAMES`; all calls are
-counted.  Which tasks are added up together goes by their numbers, so what is left out does too.
+counted.  Of their examples a sum keeps `_EXAMPLES`, those of the first tasks.  Which tasks are added up together goes by their
+numbers, so what is left out does too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .sources import is_check
 
 __all__ = ["add_up", "counts", "kept", "of"]
 
+_EXAMPLES = 1000
 _NAMES = 20_000  # of dropped templates: more than the first thousand tasks of English Wikipedia name
 _ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus")
 _KEPT = ("kind", "files", "inputs", "checksum", "index", "name")
@@ -67,9 +69,19 @@ def _sum(kind: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
         "templates": {
             "calls": sum(part["templates"]["calls"] for part in parts),
             "names": most_frequent(names, _NAMES),
+            "examples": _examples(names, parts),
         },
         **{key: counts(part[key] for part in parts) for key in ("formulas", "marks", "apparatus")},
     }
+
+
+def _examples(names: Counter[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return by name the example of the first task, of the most frequent names that have one."""
+    found: dict[str, Any] = {}
+    for name, example in (item for part in parts for item in part["templates"]["examples"].items()):
+        found[name] = min(found.get(name, example), example)
+    kept = most_frequent(Counter({name: names[name] for name in found}), _EXAMPLES)
+    return {str(name): found[str(name)] for name, _ in kept}
 
 
 def counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:
