@@ -89,11 +89,9 @@ def _lost(made: Made) -> Html:
         told += "The most frequent are below, each with the line in which it stands first."
         lines = templates.get("examples", {})
         columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
-        rows = [
-            (foreign(name, most=60), number(count), foreign(lines.get(name, "–")))
-            for name, count in templates["most_frequent"][:_NAMES]
-        ]
-        parts += [tag("h3", "Templates"), tag("p", told), table("", columns, rows)]
+        names = templates["most_frequent"][:_NAMES]
+        calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
+        parts += [tag("h3", "Templates"), tag("p", told), table("", columns, calls)]
     formulas = manifest["formulas"]
     if found := sum(formulas["found"].values()):
         written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]
