@@ -14,6 +14,7 @@ from ..config.train import read_training
 from ..dataset import manifest
 from ..errors import UsageError
 from ..io.terminal import clean
+from ..pieces import shown
 from ..report.masking import Rule, of_epoch
 from ..report.trace import Trace
 from ..report.words import count
@@ -137,7 +138,7 @@ def _lines(found: Trace) -> Iterator[tuple[str, str]]:
             if number < _SENTENCES:
                 yield "", f"{'¶ ' if not place else '  '}{number:3d}  {sentence}"
                 if found.pieces:
-                    yield "dim", f"       {' '.join(found.pieces[number])}"
+                    yield "dim", f"       {' '.join(shown(piece, found.mark) for piece in found.pieces[number])}"
             number += 1
     if number > _SENTENCES:
         yield "", f"  … {number - _SENTENCES} more sentences"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
-from ..pieces import BEGINS, bare, goes_on, piece_bytes
+from ..pieces import BEGINS, bare, goes_on, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
 from ..wordpiece import IGNORED
 from .masking import Rule
@@ -100,16 +100,16 @@ def _part_lines(
     name: str, pair: dict[str, Any], ids: Ids, segments: Ids, vocabulary: AnyVocabulary, names: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a row, or of a part of a packed one: label, lengths and text; `names` are those of its labels."""
-    words, mark = [vocabulary.pieces[i] for i in ids], vocabulary.special.mark
+    words, special = [vocabulary.pieces[i] for i in ids], _special(vocabulary)
     if not names:
         yield 0, f"{name}  {len(ids)} tokens"
-        yield 2, join(words, mark)
+        yield 2, join(words, vocabulary.special.mark, special)
         return
     label, a = pair["next_sentence_label"], int((segments == 0).sum())
     yield 0, f"{name}  {names[label]} ({label})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
     for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
         origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
-        yield 2, f"{side}{origin}: {join(text, mark)}"
+        yield 2, f"{side}{origin}: {join(text, vocabulary.special.mark, special)}"
 
 
 def _runs(values: Ids) -> Iterator[tuple[int, int]]:
@@ -118,15 +118,17 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:
-    pieces, mask = vocabulary.pieces, vocabulary.special.mask
-    yield 2, f"{name}: {join([pieces[i] for i in masked], vocabulary.special.mark)}"
-    predictions = zip(positions.tolist(), labels.tolist(), strict=True)
-    told = [f"{at} {pieces[wanted]} ({_change(pieces[masked[at]], pieces[wanted], pieces[mask])})" for at, wanted in predictions]
+    pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
+    yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
+    told = []
+    for at, wanted in zip(positions.tolist(), labels.tolist(), strict=True):
+        now, was = shown(pieces[masked[at]], mark), shown(pieces[wanted], mark)
+        told.append(f"{at} {was} ({'kept' if now == was else now if masked[at] == mask else f'random: {now}'})")
     yield 2, f"to predict ({len(told)}): {', '.join(told)}"
 
 
-def _change(shown: str, wanted: str, mask: str) -> str:
-    return "kept" if shown == wanted else shown if shown == mask else f"random: {shown}"
+def _special(vocabulary: AnyVocabulary) -> frozenset[str]:
+    return frozenset(vocabulary.pieces[i] for i in vocabulary.special.never)
 
 
 def _short(ids: Ids, most: int = 12) -> str:
@@ -134,16 +136,19 @@ def _short(ids: Ids, most: int = 12) -> str:
     return f"{shown} … {ids[-1]}" if len(ids) > most else shown
 
 
-def join(pieces: Sequence[str], mark: str = "##") -> str:
-    """Put pieces together as text, without spaces between Chinese or Japanese characters.
+def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ()) -> str:
+    """Put pieces together as text, without spaces between Chinese or Japanese characters; special tokens stand by themselves.
 
     >>> join(["tea", "##s", "茶", "树"])
     'teas 茶树'
     >>> join(["[CLS]", "tea", "s", "ĠcafÃ©", "Ċ", "two"], "Ġ")
     '[CLS]teas café two'
+    >>> join(["<s>", "Ġa", "<mask>", "s", "</s>"], "Ġ", {"<s>", "<mask>", "</s>"})
+    '<s> a <mask> s </s>'
     """
     if mark in BEGINS:
-        return " ".join(b"".join(piece_bytes(piece, mark) for piece in pieces).decode("utf-8", "replace").split())
+        told = (f" {piece} ".encode() if piece in special else piece_bytes(piece, mark) for piece in pieces)
+        return " ".join(b"".join(told).decode("utf-8", "replace").split())
     text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...config import OBJECTIVES, PairsConfig
-from ...pieces import BEGINS, bare, piece_bytes
+from ...pieces import shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import texts
 from .markup import Html, foreign, join, tag, text
 from .measure import Masks
 from .sample import Rows
 
-__all__ = ["marked", "row_article", "shown"]
+__all__ = ["marked", "row_article"]
 
 _MOST = 256  # tokens of a row that are shown
 
@@ -67,15 +67,3 @@ def marked(words: list[str], changes: dict[int, str], mark: str = "##") -> Html:
         else:
             parts.append(tag("mark", foreign(own), " → ", foreign(change), class_="random"))
     return join(*parts)
-
-
-def shown(piece: str, mark: str) -> str:
-    """Return a piece with its mark as a person reads it; one that is white space or a part of a character as it is.
-
-    >>> shown("Ġcaf\u00c3\u00a9", "Ġ"), shown("Ċ", "Ġ"), shown("##s", "##")
-    ('Ġcaf\u00e9', 'Ċ', '##s')
-    """
-    own = bare(piece, mark)
-    if mark not in BEGINS or not own.strip() or "\ufffd" in own:
-        return piece
-    return f"{mark}{own}" if piece_bytes(piece, mark)[:1] == b" " else own

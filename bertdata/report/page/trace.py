@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...config import PairsConfig
 from ...dataset import manifest
 from ...io.files import write_text
+from ...pieces import shown
 from ...tokens.read import read_any
 from ..masking import Rule
 from ..trace import Trace
@@ -71,7 +72,8 @@ def _sentences(found: Trace) -> Html:
             if number < _SENTENCES:
                 own.append(tag("p", foreign(sentence, found.language, _CHARACTERS)))
                 if found.pieces:
-                    own.append(tag("p", foreign(" ".join(found.pieces[number]), most=_CHARACTERS), class_="faint"))
+                    pieces = " ".join(shown(piece, found.mark) for piece in found.pieces[number])
+                    own.append(tag("p", foreign(pieces, most=_CHARACTERS), class_="faint"))
             number += 1
         parts.append(tag("article", *own) if own else "")
     more = tag("p", f"… {number - _SENTENCES:,} more sentences") if number > _SENTENCES else ""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...io.files import read_json
+from ...pieces import shown
 from ..curve import panels
 from ..metrics import NAME, PREDICTIONS, Record, read_metrics
 from .charts import lines
 from .markup import Column, Html, foreign, join, number, percent, table, tag
 from .section import Section, figures
-from .tokens import marked, shown
+from .tokens import marked
 
 __all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
 
