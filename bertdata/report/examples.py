@@ -153,15 +153,18 @@ def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ())
     return _BETWEEN.sub("", text)
 
 
-def texts(pieces: Sequence[str], mark: str) -> list[str]:
+def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> list[str]:
     """Return the text of each piece, a space first where one stands before it; a character of several is with the last.
 
     >>> texts(["tea", "##s", "cup"], "##"), texts(["tea", "s", "Ġcup"], "Ġ"), texts(["è", "Į", "¶"], "Ġ")
     (['tea', 's', ' cup'], ['tea', 's', ' cup'], ['', '', '茶'])
+    >>> texts(["<s>", "tea", "s", "</s>"], "Ġ", ["<s>", "</s>"])
+    ['<s>', ' tea', 's', ' </s>']
     """
     if mark in BEGINS:
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
+        decoder, beside = codecs.getincrementaldecoder("utf-8")("replace"), [*map(set(special).__contains__, pieces), False]
+        told = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
+        return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(told)]
     found = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
         joined = goes_on(piece, mark) or is_close(before, piece)

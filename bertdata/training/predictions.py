@@ -1,6 +1,6 @@
 """What a model in training predicts of a few rows: the masked words with its best guesses and the truth, and the pairs' labels.
 
-{"step": 900, "held_out": true, "mark": "##", "rows": [{"pieces": ["[CLS]", "tea", …], "tokens": 128,
+{"step": 900, "held_out": true, "mark": "##", "special": ["[CLS]", …], "rows": [{"pieces": ["[CLS]", "tea", …], "tokens": 128,
   "words": [{"at": 1, "truth": "tea", "shown": "[MASK]", "guesses": [["tea", 0.61], ["water", 0.12], ["wine", 0.05]]}, …],
   "pairs": [{"truth": "NotNext", "guess": "NotNext", "share": 0.93}]}, …]}
 """
@@ -16,6 +16,7 @@ from torch import Tensor
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..io.files import write_json
+from ..pieces import ROLES
 from ..report.metrics import PREDICTIONS
 from ..wordpiece import IGNORED
 from .loader import Batches
@@ -24,7 +25,7 @@ from .trial import Score
 
 __all__ = ["write_predictions"]
 
-_ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 24, 256, 8, 3  # that are told of: rows; of each words, pieces, pairs; guesses
+_ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are told of: rows; of each words, pieces, pairs; guesses
 
 
 def write_predictions(
@@ -34,8 +35,11 @@ def write_predictions(
     held_out = part.validation is not None
     if part.validation is not None:
         batch = Batches(part.validation, _ROWS, whole=True, **part.options)[0]
+    own = part.shards.special
     rows = _predicted(model, score, {name: values[:_ROWS] for name, values in batch.items()}, part.shards)
-    write_json(output / PREDICTIONS, {"step": step, "held_out": held_out, "mark": part.shards.special.mark, "rows": rows})
+    special = [part.shards.pieces[i] for role, i in own._asdict().items() if role in ROLES and i >= 0]
+    told = {"step": step, "held_out": held_out, "mark": own.mark, "special": special, "rows": rows}
+    write_json(output / PREDICTIONS, told)
 
 
 @torch.no_grad()

@@ -101,7 +101,7 @@ def _predictions(told: Any) -> Html:
     """Return rows with their masked words, what was guessed of each and what stood there; nothing where that is not known."""
     try:
         mark, held_out = str(told["mark"]), bool(told["held_out"])
-        rows = [_predicted(row, mark) for row in told["rows"]]
+        rows = [_predicted(row, mark, list(map(str, told["special"]))) for row in told["rows"]]
         step = f"{told['step']:,}"
     except (KeyError, TypeError, ValueError, IndexError):
         return Html("")
@@ -110,23 +110,23 @@ def _predictions(told: Any) -> Html:
     return join(tag("p", note), *rows)
 
 
-def _predicted(row: dict[str, Any], mark: str) -> Html:
+def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
     words, pieces = row["words"], list(map(str, row["pieces"]))
     kinds = {w["at"]: "kept" if w["shown"] == w["truth"] else "[MASK]" for w in words}
     right = sum(bool(w["guesses"]) and w["guesses"][0][0] == w["truth"] for w in words)
-    body = [tag("p", f"{row['tokens']:,} tokens; {right} of {len(words)} words told right at first", class_="faint")]
+    body = [tag("p", f"{row['tokens']:,} tokens; {right} of these {len(words)} words told right", class_="faint")]
     for pair in row.get("pairs", []):
         kind = "good" if pair["guess"] == pair["truth"] else "flag"
         guess = tag("span", f"{pair['guess']} ({percent(pair['share'])})", class_=kind)
         body.append(tag("p", tag("b", pair["truth"]), ": told ", guess))
-    body.append(tag("p", marked(pieces, kinds, mark), " …" if row["tokens"] > len(pieces) else ""))
+    body.append(tag("p", marked(pieces, kinds, mark, special), " …" if row["tokens"] > len(pieces) else ""))
     columns = (Column("Truth"), Column("Shown as"), *(Column(name) for name in ("Guess", "Second", "Third")))
     lines = []
     for w in words:
-        told = [foreign(shown(piece, mark), most=40) for piece in (w["truth"], w["shown"])]
+        told = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
         for piece, share in w["guesses"]:
-            right = piece == w["truth"]
-            told.append(tag("span", foreign(shown(piece, mark), most=40), f" {percent(share)}", class_=right and "good"))
+            name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
+            told.append(tag("span", name, f" {percent(share)}", class_=piece == w["truth"] and "good"))
         lines.append(told)
     return tag("article", *body, table("", columns, lines))
 

@@ -41,7 +41,7 @@ def check(config: Any, run: Path, checkpoint: Path) -> None:
     assert told["held_out"] and len(told["rows"]) == len(batch["input_ids"]) and words.std() > 0
     for row, own in enumerate(told["rows"]):
         labels = batch["masked_lm_labels"][row]
-        truths = [part.shards.pieces[i] for i in labels.tolist() if i != IGNORED][:24]
+        truths = [part.shards.pieces[i] for i in labels.tolist() if i != IGNORED][:16]
         assert [word["truth"] for word in own["words"]] == truths and truths
         for place, word in enumerate(own["words"]):
             shares, best = words[row, place].softmax(0).topk(3)
