@@ -126,7 +126,7 @@ def bare(piece: str, mark: str) -> str:
 
 
 def shown(piece: str, mark: str) -> str:
-    """Return a piece by itself as a person reads it: a space as ␣, bytes that are no whole character as SentencePiece has them.
+    """Return a piece by itself as a person reads it: a space as ␣, bytes that nobody would see as <0xE8>.
 
     >>> [shown(piece, "Ġ") for piece in ("Ġcaf\u00c3\u00a9", "s", "Ċ", "èĮ", "<s>")], shown("▁tea", "▁"), shown("##s", "##")
     (['␣caf\u00e9', 's', '⏎', '<0xE8><0x8C>', '<s>'], '␣tea', '##s')
@@ -134,10 +134,8 @@ def shown(piece: str, mark: str) -> str:
     if mark not in BEGINS:
         return piece
     told = piece_bytes(piece, mark)
-    try:
-        return told.decode("utf-8").translate(_SPACES)
-    except UnicodeDecodeError:
-        return "".join(f"<0x{byte:02X}>" for byte in told)
+    text = told.decode("utf-8", "replace").translate(_SPACES)
+    return text if text.isprintable() and "\ufffd" not in text else "".join(f"<0x{byte:02X}>" for byte in told)
 
 
 def begins_told(mark: str) -> str:

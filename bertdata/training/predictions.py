@@ -44,6 +44,9 @@ def write_predictions(
 
 @torch.no_grad()
 def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards) -> list[dict[str, Any]]:
+    row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
+    whole = batch["input_ids"].clone()
+    whole[row, batch["masked_lm_positions"][row, column]] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each word has a logit for each piece of the vocabulary
         batch[name] = batch[name][:, :_WORDS]
     device, found = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
@@ -60,14 +63,14 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_BEST, shards.vocab_size))
     pairs = relations.view(count, -1, 2).softmax(2)
     rows = []
-    for row in range(count):
-        own = {name: values[row].tolist() for name, values in batch.items()}
-        told = _row(own, shards.pieces, guesses[row].tolist(), shares[row].tolist())
+    for number in range(count):
+        own = {name: values[number].tolist() for name, values in (batch | {"whole": whole}).items()}
+        told = _row(own, shards.pieces, guesses[number].tolist(), shares[number].tolist())
         if names:
             labels = own["next_sentence_label"] if "document_starts" in own else [own["next_sentence_label"]]
             told["pairs"] = [
                 {"truth": names[label], "guess": names[max((0, 1), key=each.__getitem__)], "share": round(max(each), 4)}
-                for label, each in zip(labels[:_PAIRS], pairs[row].tolist(), strict=False)
+                for label, each in zip(labels[:_PAIRS], pairs[number].tolist(), strict=False)
                 if label != IGNORED
             ]
         rows.append(told)
@@ -82,7 +85,4 @@ def _row(own: dict[str, Any], pieces: list[str], guesses: list[list[int]], share
         if label != IGNORED and at < _PIECES:
             told = [[pieces[i], round(each, 4)] for i, each in zip(best, share, strict=True) if i < len(pieces)]
             words.append({"at": at, "truth": pieces[label], "shown": pieces[ids[at]], "guesses": told})
-    for at, label in zip(own["masked_lm_positions"], own["masked_lm_labels"], strict=True):
-        if label != IGNORED:
-            ids[at] = label
-    return {"pieces": [pieces[i] for i in ids[: min(tokens, _PIECES)]], "tokens": tokens, "words": words}
+    return {"pieces": [pieces[i] for i in own["whole"][: min(tokens, _PIECES)]], "tokens": tokens, "words": words}

@@ -126,7 +126,7 @@ def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
         told = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
         for piece, share in w["guesses"]:
             name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
-            told.append(tag("span", name, f" {percent(share)}", class_=piece == w["truth"] and "good"))
+            told.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w["truth"] else "guess"))
         lines.append(told)
     return tag("article", *body, table("", columns, lines))
 

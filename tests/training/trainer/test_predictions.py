@@ -43,6 +43,8 @@ def check(config: Any, run: Path, checkpoint: Path) -> None:
         labels = batch["masked_lm_labels"][row]
         truths = [part.shards.pieces[i] for i in labels.tolist() if i != IGNORED][:16]
         assert [word["truth"] for word in own["words"]] == truths and truths
+        mask = part.shards.pieces[part.shards.special.mask]
+        assert mask not in own["pieces"], "it is the row as it was before it was masked"
         for place, word in enumerate(own["words"]):
             shares, best = words[row, place].softmax(0).topk(3)
             assert [piece for piece, _ in word["guesses"]] == [part.shards.pieces[i] for i in best.tolist()]
@@ -86,4 +88,5 @@ def test_without_rows_held_out_they_are_of_the_last_batch(tmp_path: Path, monkey
     told = told_of(tmp_path / "run")
     assert not told["held_out"] and len(told["rows"]) == 2
     assert all(len(row["words"]) <= 3 and len(row["pieces"]) == 20 and row["tokens"] == 60 for row in told["rows"])
+    assert not any("[MASK]" in row["pieces"] for row in told["rows"])
     assert all(word["at"] < 20 for row in told["rows"] for word in row["words"])
