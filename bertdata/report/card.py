@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ..config import OBJECTIVES
-from ..pieces import ROLES, begins_told
+from ..pieces import ROLES, word_rule
 from . import licences
 from .reading import snippets
 from .words import apparatus, cell, count
@@ -134,7 +134,7 @@ def _tokens(manifest: dict[str, Any]) -> list[str]:
     named = ", ".join(f"{role} `{own[role]}`" for role in ROLES if role in own)
     files = " and ".join(f"`{file['name']}`" for file in manifest.get("files", []))
     told = f"The vocabulary, {manifest['vocab_size']:,} pieces, is in {files}; special tokens: {named}."
-    return [f"{told} {begins_told(manifest.get('word_mark', '##'))}"]
+    return [f"{told} {word_rule(manifest.get('word_mark', '##'))}"]
 
 
 def _shares(manifest: dict[str, Any]) -> list[str]:

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
-from ..pieces import BEGINS, bare, goes_on, piece_bytes, shown
+from ..labels import IGNORED
+from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
-from ..wordpiece import IGNORED
 from .masking import Rule
 
 __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
@@ -167,7 +167,7 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
         return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(told)]
     found = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
-        joined = goes_on(piece, mark) or is_close(before, piece)
+        joined = continues_word(piece, mark) or is_close(before, piece)
         found.append(bare(piece, mark) if joined else f" {piece}")
     return found
 

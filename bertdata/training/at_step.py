@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
+from ..labels import IGNORED
 from ..report.masking import Rule
-from ..wordpiece import IGNORED
 from .masks import MaskConfig, Masker
 from .recipe import prepare
 from .windows import plan_of

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..io.process import end_with_parent
-from ..wordpiece import IGNORED
+from ..labels import IGNORED
 from .masks import MaskConfig, Masker
 from .plan import Batch, BatchPlan
 from .windows import WindowPlan, plan_of

@@ -16,9 +16,9 @@ from torch import Tensor
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..io.files import write_json
+from ..labels import IGNORED
 from ..pieces import ROLES
 from ..report.metrics import PREDICTIONS
-from ..wordpiece import IGNORED
 from .loader import Batches
 from .recipe import Part
 from .trial import Score

@@ -14,10 +14,10 @@ from bertdata.cli import cli
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
+from bertdata.labels import IGNORED
 from bertdata.report.masking import Rule
 from bertdata.training.at_step import of_batches, of_run
 from bertdata.training.masks import MaskConfig, Schedule
-from bertdata.wordpiece import IGNORED
 
 pytest.importorskip("torch")
 from bertdata.training.loader import batches  # noqa: E402

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from ...config import LABEL_1, PairsConfig
 from ...dataset.shards import padded
+from ...labels import IGNORED
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
-from ...wordpiece import IGNORED
 from ..masking import Rule, of_epoch
 from .sample import Rows
 

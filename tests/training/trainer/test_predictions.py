@@ -15,12 +15,12 @@ from tiny import write_pairs
 
 import bertdata
 from bertdata.config import OBJECTIVES
+from bertdata.labels import IGNORED
 from bertdata.training import predictions
 from bertdata.training.attention import for_bert
 from bertdata.training.loader import batches
 from bertdata.training.recipe import prepare
 from bertdata.training.trainer import train
-from bertdata.wordpiece import IGNORED
 
 torch.set_num_threads(1)
 
