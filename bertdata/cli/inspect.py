@@ -12,7 +12,7 @@ import click
 from ..config import PairsConfig
 from ..dataset.manifest import check_files, read
 from ..dataset.staging import steady
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..io.terminal import clean
 from ..pieces import shown
 from ..report.words import describe
@@ -80,7 +80,9 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         show_row(directory, number, epoch)
         echo()
     if not found:
-        raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}")
+        known = {code for source in made.get("sources", {}).values() for code in source.get("languages", {})}
+        more = did_you_mean(wanted["language"], known - {wanted["language"]}) if wanted["language"] not in known else ""
+        raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}{more}")
 
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: Rule | None = None) -> None:
