@@ -37,6 +37,7 @@ TORCH = {
     TRAINER,
     TRAINER.parent / "attention.py",
     TRAINER.parent / "loader.py",
+    TRAINER.parent / "predictions.py",
     TRAINER.parent / "trial.py",
 }  # the only files that import torch and safetensors
 TRAINER_LINES = 620

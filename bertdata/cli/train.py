@@ -62,9 +62,9 @@ def command(
 ) -> None:
     """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
 
-    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg and
-    report.html.  A signal
-    (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a second Ctrl-C ends it at once.  For several GPUs:
+    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
+    at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
+    second Ctrl-C ends it at once.  For several GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run

@@ -87,7 +87,7 @@ _OF_KIND: dict[str, dict[str, Any]] = {
         "shards": _Each(_Object({**_ROWS, "batches": int, "text_bytes": int})),
         "rejects": _Each(_Object(_ROWS)),
         "drops": _Each(_Object(_ROWS)),
-        "dropped_templates": _Object({"calls": int, "most_frequent": _Each((str, int))}),
+        "dropped_templates": _Object({"calls": int, "most_frequent": _Each((str, int))}, {"examples": _Each(str, named=True)}),
         "formulas": _Object({**dict.fromkeys(("found", "written", "dropped"), _COUNTS), "dropped_sentences": int}),
         "card": _Object(_FILE),
     },

@@ -24,7 +24,7 @@ from ...tally import Tally
 from ..selection import facts
 from ..selection.rewrite import put_in_place
 from . import missing, sums
-from .extract import most_frequent
+from .extract import EXAMPLES, most_frequent
 from .plan import packages
 from .sources import CHECKSUM, in_order
 
@@ -131,9 +131,17 @@ class CorpusCommit:
 
 
 def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count."""
+    """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count.
+
+    Of the first ones, `examples` has a line in which the first of them stands, as far as that is known.
+    """
     counts = Counter(sums.counts(dict(total["templates"]["names"]) for total in totals))
-    return {"calls": sum(total["templates"]["calls"] for total in totals), "most_frequent": most_frequent(counts, _NAMES)}
+    lines = {name: line for total in totals for name, (_, line) in total["templates"]["examples"].items()}
+    return {
+        "calls": sum(total["templates"]["calls"] for total in totals),
+        "most_frequent": (names := most_frequent(counts, _NAMES)),
+        "examples": {name: lines[name] for name, _ in names[:EXAMPLES] if name in lines},
+    }
 
 
 def _formulas(totals: list[dict[str, Any]]) -> dict[str, Any]:

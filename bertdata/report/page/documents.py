@@ -11,7 +11,7 @@ from .charts import by_doubling, histogram
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
 from .sample import Documents, entries, read_documents
-from .section import Made, Section, counted, figures
+from .section import Made, Section, figures
 
 __all__ = ["key_figures", "sections", "sources_and_languages"]
 
@@ -86,9 +86,12 @@ def _lost(made: Made) -> Html:
     templates = manifest["dropped_templates"]
     if templates["calls"]:
         told = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
-        told += "The most frequent are below; bertdata templates DUMP shows a line in which each stands."
-        names = [(foreign(name, most=60), count) for name, count in templates["most_frequent"][:_NAMES]]
-        parts += [tag("h3", "Templates"), tag("p", told), counted("", "Template", names, "Calls")]
+        told += "The most frequent are below, each with the line in which it stands first."
+        lines = templates.get("examples", {})
+        columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
+        names = templates["most_frequent"][:_NAMES]
+        calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
+        parts += [tag("h3", "Templates"), tag("p", told), table("", columns, calls)]
     formulas = manifest["formulas"]
     if found := sum(formulas["found"].values()):
         written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]

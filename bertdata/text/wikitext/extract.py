@@ -38,6 +38,7 @@ def extract_paragraphs(
     variant: str = "",
     templates: Templates | None = None,
     dropped: Counter[str] | None = None,
+    examples: dict[str, str] | None = None,
     math: str = "drop",
     formulas: Counter[str] | None = None,
     split: Callable[[str, str], list[str]] = split_sentences,
@@ -54,7 +55,7 @@ def extract_paragraphs(
     name (as in ``load_templates``; parser functions end with a colon) each call that gave no words because
     neither table nor functions know it, or could not resolve it, or because the page's limit was reached.  Not
     counted are footnote marks, what the table says is empty, calls in comments, references and the like, and
-    calls within one that was dropped or is empty.
+    calls within one that was dropped or is empty.  ``examples`` gets the line in which each of the names stood first.
 
     ``math`` says what becomes of formulas, in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
     With "text" numbers in ``<sup>`` and ``<sub>`` are raised and lowered as well: 10⁶, H₂O; else 106, H2O.
@@ -66,7 +67,7 @@ def extract_paragraphs(
     if is_redirect(wikitext, language):
         return []
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
-    page = PageContext(title, language, variant, templates, *counts)
+    page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
     found = [_finished(part, page, split) for part in parts]
     return [paragraph for paragraph in found if _WORD.search(paragraph)]

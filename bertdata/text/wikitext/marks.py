@@ -13,6 +13,8 @@
     True
 """
 
+import re
+
 __all__ = [
     "AWAY",
     "FOOTNOTE",
@@ -24,6 +26,7 @@ __all__ = [
     "VANISHED",
     "as_text",
     "clean_input",
+    "readable",
     "shield",
     "unshield",
 ]
@@ -36,6 +39,7 @@ HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
 
+_MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
 LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
@@ -74,3 +78,12 @@ def shield(text: str) -> str:
 def unshield(text: str) -> str:
     """Put the markup characters back."""
     return text.translate(_TO_MARKUP) if SHIELD in text else text
+
+
+def readable(text: str) -> str:
+    """Return a piece of a page in one line, as a person reads it: marks of what has left it are blank.
+
+    >>> readable(f"a{VANISHED}b  {{{{c\\n|d}}}}")
+    'a b {{c |d}}'
+    """
+    return " ".join(_MARKS.sub(" ", unshield(text)).split())

@@ -32,20 +32,20 @@ def checkpoints(output: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
+def save(output: Path, learner: Learner, recipe: Recipe, step: int, window: list[float]) -> None:
     """Write a checkpoint, with the tokenizer's files, and remove all but the last ones."""
     first = recipe.parts[0].shards
     kind, name = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
     about = {"architectures": [name], "model_type": kind, "dtype": "float32"}
     weights = {re.sub("^bert", kind, name): values for name, values in learner.model.state_dict().items()}
     counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
-    with replacing_directory(output / f"checkpoint-{state['step']}") as path:
+    with replacing_directory(output / f"checkpoint-{step}") as path:
         (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
         (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
         for name in first.vocabulary_files:
             (path / name).write_bytes((first.paths[0] / name).read_bytes())
         write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
-        write_json(path / "state.json", {**counts, **state})
+        write_json(path / "state.json", {**counts, "identity": recipe.identity, "step": step, "window": window})
     for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint
         remove(old.rename(old.with_name(f"{TEMPORARY}{old.name}")))
 

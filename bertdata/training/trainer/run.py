@@ -16,9 +16,10 @@ from ...dataset.run import claimed
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
-from ...report.metrics import NAME, Metrics, Record, Window, describe, read_metrics
+from ...report.metrics import NAME, PREDICTIONS, Metrics, Record, Window, describe, read_metrics
 from ...report.page import REPORT, write_report
 from ..loader import batches
+from ..predictions import write_predictions
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
 from .checkpoint import checkpoints, restore, save
@@ -46,7 +47,7 @@ def train(
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
-    """Train as `config`, or a TOML file, tells; write checkpoints, metrics.jsonl, curve.svg and report.html into `output`.
+    """Train as `config`, or a TOML file, tells; write checkpoints, metrics, predictions, curve and report.html into `output`.
 
     `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is asked as a step begins
     and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a loss that is not finite.
@@ -58,7 +59,7 @@ def train(
     with joined() as world, contextlib.ExitStack() as stack:
         recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
         if world.rank == 0:
-            ours = (NAME, curve.NAME, REPORT, "tensorboard", "checkpoint-")
+            ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-")
             stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
         world.wait()
         return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
@@ -108,7 +109,7 @@ class _Run:
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
             if self.step % self.config.save_every == 0 or last or found.stop:
-                self._save()
+                self._save(part, batch)
             self.window.pause(time.perf_counter() - since)
             if found.stop:
                 break
@@ -126,10 +127,10 @@ class _Run:
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
         self._tell("evaluation", **describe(sums), unigram_entropy=entropy)
 
-    def _save(self) -> None:
+    def _save(self, part: Part, batch: dict[str, Any]) -> None:
         if self.metrics:
-            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums}
-            save(self.output, self.learner, self.recipe, state)
+            save(self.output, self.learner, self.recipe, self.step, self.window.sums)
+            write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
         self.world.wait()
         self.saved = self.step
 
