@@ -2,6 +2,7 @@
 
 * ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
   Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
+* ``IMAGE`` is where a file was, until links are resolved and it is known whether it begins its line.
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
 * ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
@@ -18,6 +19,7 @@ __all__ = [
     "FOOTNOTE",
     "FORMULA",
     "HOLE",
+    "IMAGE",
     "LINE_MARKUP",
     "OBJECT",
     "SHIELD",
@@ -35,6 +37,7 @@ SHIELD = "\x03"
 HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
+IMAGE = "\x1c"
 
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
 LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
@@ -51,7 +54,7 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY):
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, IMAGE):
         if own in text:
             text = text.replace(own, "")
     return text
