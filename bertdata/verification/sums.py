@@ -54,9 +54,10 @@ def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[st
             yield from _same(f"sources.{source}.apparatus.characters", apparatus["characters"], apparatus["kept"] + gone)
         yield from _near(f"sources.{source}.share", told["share"], found[f"text_bytes of {source}"] / max(1, found["text_bytes"]))
     formulas = manifest["formulas"]
-    for name in sorted({name for what in ("found", "written", "dropped") for name in formulas[what]}):
-        gone_and_written = formulas["written"].get(name, 0) + formulas["dropped"].get(name, 0)
-        yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), gone_and_written)
+    parts = ("written", "dropped", "left_out")
+    for name in sorted({name for what in ("found", *parts) for name in formulas[what]}):
+        in_all = sum(formulas[what].get(name, 0) for what in parts)
+        yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), in_all)
     came = sorted(tally.left for tally in tallies if tally.left)
     yield from _same("counts, documents of each source", came, sorted(s["documents"] for s in sources.values() if s["documents"]))
     counted: Counter[str] = sum((tally.rejected for tally in tallies), Counter())

@@ -91,8 +91,9 @@ def _lost(made: Made) -> Html:
         parts += [tag("h3", "Templates"), tag("p", told), counted("", "Template", names, "Calls")]
     formulas = manifest["formulas"]
     if found := sum(formulas["found"].values()):
-        written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]
-        told = f"{found:,} formulas were found and {written:,} written; {sentences:,} sentences went with the others."
+        written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
+        told = f"{found:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
+        told += f"{formulas['dropped_sentences']:,} sentences went with the others."
         parts += [tag("h3", "Formulas"), tag("p", told)]
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
         rows = [

@@ -6,6 +6,7 @@
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
 * ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
+* ``BITS`` are the digits, nought and one, of a formula's number, which stands behind it: see ``formulas/choose.py``.
 * ``AWAY`` is where a link to a category or to another language stood: a space after it makes no preformatted line, and a line
   of nothing else is no line, not even a blank one.
 * ``SHIELD`` begins text in which each character that is markup has a stand-in that is not: ``<nowiki>``.
@@ -16,6 +17,7 @@
 
 __all__ = [
     "AWAY",
+    "BITS",
     "FOOTNOTE",
     "FORMULA",
     "HOLE",
@@ -38,6 +40,7 @@ HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
 IMAGE = "\x1c"
+BITS = "\x06\x07"
 
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
 LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
@@ -54,7 +57,7 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, IMAGE):
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, IMAGE, *BITS):
         if own in text:
             text = text.replace(own, "")
     return text
