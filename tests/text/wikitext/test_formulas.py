@@ -10,8 +10,7 @@ from timing import cpu_seconds
 
 from bertdata.text.wikitext import extract_paragraphs, load_templates
 from bertdata.text.wikitext.formulas import CHOICES, drop_sentences, tex_to_text
-from bertdata.text.wikitext.marks import BITS
-from bertdata.text.wikitext.marks import HOLE
+from bertdata.text.wikitext.marks import BITS, HOLE
 
 TEX = [  # a formula, and what is shown for it; None where text cannot hold it
     # Letters, figures and signs.
