@@ -46,8 +46,8 @@ def sections(made: Made) -> Iterator[Section]:
         yield Section("samples", "Documents", join(*map(_document, _varied(found))))
 
 
-def sources_and_languages(sources: dict[str, Any]) -> Html:
-    """Return the tables of what each source and each language gave."""
+def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, int]] | None = None) -> Html:
+    """Return the tables of what each source and each language gave; `tokens` are those of each language of each source."""
     columns = (Column("Source"), *(Column(name, numbers=True) for name in ("Documents", "Text", "Share")), Column(""))
     rows = [
         (name, f"{s['documents']:,}", size(s["text_bytes"]), percent(s["share"]), bar(s["share"])) for name, s in sources.items()
@@ -56,14 +56,17 @@ def sources_and_languages(sources: dict[str, Any]) -> Html:
     for source in sources.values():
         for code, counts in source.get("languages", {}).items():
             spoken.setdefault(code, Counter()).update(counts)
+    for own in (tokens or {}).values():
+        for code, count in own.items():
+            spoken.setdefault(code, Counter())["tokens"] += count
     order = sorted(spoken, key=lambda code: (-spoken[code]["characters"], code))
     total = sum(spoken[code]["characters"] for code in order) or 1
+    keys = ("documents", "words", "characters", *(["tokens"] if tokens else []))
     told = [
-        (code or "unknown", *(f"{spoken[code][key]:,}" for key in ("documents", "words", "characters")))
-        + (bar(spoken[code]["characters"] / total),)
+        (code or "unknown", *(f"{spoken[code][key]:,}" for key in keys)) + (bar(spoken[code]["characters"] / total),)
         for code in order[:_LANGUAGES]
     ]
-    heads = (Column("Language"), *(Column(name, numbers=True) for name in ("Documents", "Words", "Characters")), Column(""))
+    heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
     more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
     note = f"Words are what stands between white space, so Chinese and Japanese have few; bars are shares of characters.{more}"
     return join(table("By source", columns, rows), table("By language", heads, told), tag("p", note, class_="faint"))
