@@ -2,6 +2,7 @@
 
     run/checkpoint-1000/config.json, model.safetensors, vocab.txt, tokenizer.json, tokenizer_config.json
                         optimizer.safetensors, state.json (the step, what the run is, metrics not written yet)
+    run/chck_1M/        the model of when 1,000,000 words were seen, without what it takes to go on from there
 
 It is written under a temporary name, flushed to the disk and renamed: one that has its name is whole.
 """
@@ -23,7 +24,7 @@ from ...io.files import TEMPORARY, read_json, remove, replacing_directory, write
 from ..recipe import Recipe
 from .learner import Learner
 
-__all__ = ["checkpoints", "restore", "save"]
+__all__ = ["checkpoints", "restore", "save", "save_model"]
 
 
 def checkpoints(output: Path) -> list[Path]:
@@ -34,20 +35,36 @@ def checkpoints(output: Path) -> list[Path]:
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
     """Write a checkpoint, with the tokenizer's files, and remove all but the last ones."""
+    counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
+    with replacing_directory(output / f"checkpoint-{state['step']}") as path:
+        _write_model(path, learner, recipe)
+        (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
+        write_json(path / "state.json", {**counts, **state})
+    for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint
+        _remove(old)
+
+
+def save_model(directory: Path, learner: Learner, recipe: Recipe) -> None:
+    """Write the model with the tokenizer's files, in place of what a run that goes on from before had written there."""
+    if directory.exists():
+        _remove(directory)
+    with replacing_directory(directory) as path:
+        _write_model(path, learner, recipe)
+
+
+def _remove(directory: Path) -> None:
+    remove(directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}")))
+
+
+def _write_model(path: Path, learner: Learner, recipe: Recipe) -> None:
     first = recipe.parts[0].shards
     kind, name = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
     about = {"architectures": [name], "model_type": kind, "dtype": "float32"}
     weights = {re.sub("^bert", kind, name): values for name, values in learner.model.state_dict().items()}
-    counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
-    with replacing_directory(output / f"checkpoint-{state['step']}") as path:
-        (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
-        (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
-        for name in first.vocabulary_files:
-            (path / name).write_bytes((first.paths[0] / name).read_bytes())
-        write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
-        write_json(path / "state.json", {**counts, **state})
-    for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint
-        remove(old.rename(old.with_name(f"{TEMPORARY}{old.name}")))
+    (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
+    for name in first.vocabulary_files:
+        (path / name).write_bytes((first.paths[0] / name).read_bytes())
+    write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
 
 
 def restore(directory: Path, learner: Learner, identity: dict[str, Any]) -> dict[str, Any]:

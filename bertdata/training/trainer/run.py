@@ -11,17 +11,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...config.train import TrainConfig, read_training
+from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.run import claimed
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
-from ...report.metrics import NAME, Metrics, Record, Window, describe, read_metrics
+from ...report.metrics import NAME, SUMS, Metrics, Record, Window, describe, read_metrics
 from ...report.page import REPORT, write_report
 from ..loader import batches
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
-from .checkpoint import checkpoints, restore, save
+from .checkpoint import checkpoints, restore, save, save_model
 from .learner import Learner
 from .world import World, joined
 
@@ -58,7 +58,7 @@ def train(
     with joined() as world, contextlib.ExitStack() as stack:
         recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
         if world.rank == 0:
-            ours = (NAME, curve.NAME, REPORT, "tensorboard", "checkpoint-")
+            ours = (NAME, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
             stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
         world.wait()
         return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
@@ -71,16 +71,20 @@ class _Run:
         self.recipe, self.output, self.world, self.report, self.stop = recipe, output, world, report, stop
         self.rank: dict[str, Any] = {"rank": world.rank, "world_size": world.size, "pin_memory": world.device.type == "cuda"}
         self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
+        self.milestones = milestones(recipe.config.checkpoint_words)
+        self.rates = [part.words_per_token for part in recipe.parts]
 
     def go(self, saved: list[Path]) -> Done:
         """Train from a checkpoint, or from the start."""
         state: dict[str, Any] = restore(saved[0], self.learner, self.recipe.identity) if saved else {"step": 0, "window": None}
+        self.tokens: list[int] = state.get("tokens", [0] * len(self.rates))  # that each phase has served
         self.step = self.saved = state["step"]
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
         if self.metrics:
             self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
         self.window = Window(state["window"])
-        for part in self.recipe.parts:
+        for number, part in enumerate(self.recipe.parts):
+            self.phase = number
             if part.first <= self.step < part.end and not self._train(part):
                 break
         last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
@@ -105,6 +109,7 @@ class _Run:
             if self.step % self.config.log_every == 0 or last:
                 self._log(found.norm)
             since = time.perf_counter()
+            self._count_words(int(found.sums[SUMS.index("tokens")]))
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
             if self.step % self.config.save_every == 0 or last or found.stop:
@@ -113,6 +118,17 @@ class _Run:
             if found.stop:
                 break
         return bool(self.step == part.end)
+
+    def _count_words(self, tokens: int) -> None:
+        """Count the tokens of a step, and save the model at each number of words that was asked for and that it has brought."""
+        before = self._words()
+        self.tokens[self.phase] += tokens
+        for name, words in self.milestones.items():
+            if before < words <= self._words() and self.metrics:
+                save_model(self.output / name, self.learner, self.recipe)
+
+    def _words(self) -> float:
+        return sum(tokens * rate for tokens, rate in zip(self.tokens, self.rates, strict=True))
 
     def _log(self, norm: float) -> None:
         learning_rate = self.config.optimizer.rate(self.step - 1, self.config.total_steps)
@@ -128,7 +144,7 @@ class _Run:
 
     def _save(self) -> None:
         if self.metrics:
-            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums}
+            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.tokens}
             save(self.output, self.learner, self.recipe, state)
         self.world.wait()
         self.saved = self.step
