@@ -78,11 +78,8 @@ def command(
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
-    config = read_training(configuration)
-    if cache_bytes is not None:
-        config = dataclasses.replace(config, cache_bytes=cache_bytes)
-    if checkpoint_words is not None:
-        config = dataclasses.replace(config, checkpoint_words=checkpoint_words)
+    given: dict[str, Any] = {"cache_bytes": cache_bytes, "checkpoint_words": checkpoint_words}
+    config = dataclasses.replace(read_training(configuration), **{key: own for key, own in given.items() if own is not None})
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():

@@ -200,7 +200,7 @@ def milestones(told: str) -> dict[str, int]:
     """Return the numbers of words at which a run saves its model, from low to high, by the directories' names.
 
     >>> milestones("2M,500K"), list(milestones("babylm"))[9:12]
-    ({'chck_500K': 500000, 'chck_2M': 2000000}, ['chck_20M', 'chck_30M', 'chck_40M'])
+    ({'chck_500K': 500000, 'chck_2M': 2000000}, ['chck_10M', 'chck_20M', 'chck_30M'])
     """
     if told == "babylm":
         return {f"chck_{words // 10**6}M": words for words in _BABYLM}

@@ -19,7 +19,29 @@ from ..dataset import manifest
 from ..errors import UsageError
 from ..io.files import to_path
 
-__all__ = ["rate", "words_per_token"]
+__all__ = ["Words", "rate", "words_per_token"]
+
+
+class Words:
+    """Count the words of a run by the `tokens` of each phase, and tell which of the `milestones`, numbers by name, a step brings.
+
+    >>> words = Words({"a": 5, "b": 9}, [0.5, 1.0])
+    >>> words.add(0, 8), words.add(0, 2), words.add(1, 5), words.tokens
+    ([], ['a'], ['b'], [10, 5])
+    """
+
+    def __init__(self, milestones: dict[str, int], rates: Sequence[float], tokens: list[int] | None = None) -> None:
+        self._milestones, self._rates = milestones, rates
+        self.tokens = tokens or [0] * len(rates)
+
+    def add(self, phase: int, tokens: int) -> list[str]:
+        """Count a step's tokens; return the names of the milestones that it has brought."""
+        before = self._words()
+        self.tokens[phase] += tokens
+        return [name for name, words in self._milestones.items() if before < words <= self._words()]
+
+    def _words(self) -> float:
+        return sum(tokens * rate for tokens, rate in zip(self.tokens, self._rates, strict=True))
 
 
 def words_per_token(directories: Iterable[str | Path], weights: Sequence[float]) -> float:

@@ -21,7 +21,8 @@ from ...report.page import REPORT, write_report
 from ..loader import batches
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
-from .checkpoint import checkpoints, restore, save, save_model
+from ..words import Words
+from .checkpoint import checkpoints, restore, save
 from .learner import Learner
 from .world import World, joined
 
@@ -71,21 +72,19 @@ class _Run:
         self.recipe, self.output, self.world, self.report, self.stop = recipe, output, world, report, stop
         self.rank: dict[str, Any] = {"rank": world.rank, "world_size": world.size, "pin_memory": world.device.type == "cuda"}
         self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
-        self.milestones = milestones(recipe.config.checkpoint_words)
-        self.rates = [part.words_per_token for part in recipe.parts]
 
     def go(self, saved: list[Path]) -> Done:
         """Train from a checkpoint, or from the start."""
         state: dict[str, Any] = restore(saved[0], self.learner, self.recipe.identity) if saved else {"step": 0, "window": None}
-        self.tokens: list[int] = state.get("tokens", [0] * len(self.rates))  # that each phase has served
+        rates = [part.words_per_token for part in self.recipe.parts]
+        self.words = Words(milestones(self.config.checkpoint_words), rates, state.get("tokens"))
         self.step = self.saved = state["step"]
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
         if self.metrics:
             self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
         self.window = Window(state["window"])
         for number, part in enumerate(self.recipe.parts):
-            self.phase = number
-            if part.first <= self.step < part.end and not self._train(part):
+            if part.first <= self.step < part.end and not self._train(part, number):
                 break
         last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
         if self.metrics:
@@ -93,7 +92,7 @@ class _Run:
             write_report(self.output)
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
 
-    def _train(self, part: Part) -> bool:
+    def _train(self, part: Part, number: int) -> bool:
         """Train to the end of a phase; return False if it was stopped before."""
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
@@ -109,7 +108,8 @@ class _Run:
             if self.step % self.config.log_every == 0 or last:
                 self._log(found.norm)
             since = time.perf_counter()
-            self._count_words(int(found.sums[SUMS.index("tokens")]))
+            for name in self.words.add(number, int(found.sums[SUMS.index("tokens")])):
+                self._save(name)
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
             if self.step % self.config.save_every == 0 or last or found.stop:
@@ -118,17 +118,6 @@ class _Run:
             if found.stop:
                 break
         return bool(self.step == part.end)
-
-    def _count_words(self, tokens: int) -> None:
-        """Count the tokens of a step, and save the model at each number of words that was asked for and that it has brought."""
-        before = self._words()
-        self.tokens[self.phase] += tokens
-        for name, words in self.milestones.items():
-            if before < words <= self._words() and self.metrics:
-                save_model(self.output / name, self.learner, self.recipe)
-
-    def _words(self) -> float:
-        return sum(tokens * rate for tokens, rate in zip(self.tokens, self.rates, strict=True))
 
     def _log(self, norm: float) -> None:
         learning_rate = self.config.optimizer.rate(self.step - 1, self.config.total_steps)
@@ -142,12 +131,12 @@ class _Run:
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
         self._tell("evaluation", **describe(sums), unigram_entropy=entropy)
 
-    def _save(self) -> None:
+    def _save(self, name: str = "") -> None:
         if self.metrics:
-            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.tokens}
-            save(self.output, self.learner, self.recipe, state)
+            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.words.tokens}
+            save(self.output, self.learner, self.recipe, state, name)
         self.world.wait()
-        self.saved = self.step
+        self.saved = self.saved if name else self.step
 
     def _tell(self, kind: str, **values: Any) -> None:
         if self.metrics:
