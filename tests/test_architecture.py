@@ -40,7 +40,7 @@ TORCH = {
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "trial.py",
 }  # the only files that import torch and safetensors
-TRAINER_LINES = 620
+TRAINER_LINES = 640
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
 

@@ -149,12 +149,12 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
     ]
     spoken = [(name, code, n) for name, s in sources.items() for code, n in s.get("languages", {}).items()]
     if spoken:
-        total = sum(n["characters"] for _, _, n in spoken) or 1
-        lines += ["", "| source | language | documents | words | characters | share |", "|---|---|---|---|---|---|"]
-        lines += [
-            f"| {a} | {cell(c)} | {n['documents']:,} | {n['words']:,} | {n['characters']:,} | {n['characters'] / total:.4f} |"
-            for a, c, n in spoken
-        ]
+        total, tokens = sum(n["characters"] for _, _, n in spoken) or 1, manifest.get("tokens", {})
+        heads = ["source", "language", "documents", "words", "characters", "share", *(["tokens"] if tokens else [])]
+        lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+        for a, c, n in spoken:
+            entry = [a, cell(c), *(f"{n[what]:,}" for what in heads[2:5]), f"{n['characters'] / total:.4f}"]
+            lines.append(f"| {' | '.join(entry + ([f'{tokens.get(a, {}).get(c, 0):,}'] if tokens else []))} |")
         lines += [
             "",
             "Words are what stands between white space; shares of languages are of characters.",

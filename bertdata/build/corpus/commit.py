@@ -145,13 +145,17 @@ def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _formulas(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return formulas by tag or template, and the sentences that went with those that were not written."""
+    """Return formulas by tag or template, and the sentences that went with those that were not written.
+
+    Those found are those written, those dropped, and those left out with a table, a list or another place without prose.
+    """
     counts = sums.counts(total["formulas"] for total in totals)
-    found: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "dropped_sentences": counts.pop("sentences", 0)}
+    sentences = counts.pop("sentences", 0)
+    found: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
     for key, count in sorted(counts.items()):
-        what, _, name = key.partition(" ")
+        what, _, name = key.replace("left out ", "left_out ").partition(" ")
         found[what][name] = count
-    return found
+    return {**found, "dropped_sentences": sentences}
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:

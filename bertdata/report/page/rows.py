@@ -49,7 +49,7 @@ def sections(made: Made) -> Iterator[Section]:
     stages = stages_of("The corpus", corpus.get("counts", []))
     yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest["counts"])]))
     if corpus.get("sources"):
-        yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"]))
+        yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"], manifest.get("tokens")))
     found, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
     if found is None or not found.table.num_rows:
         return

@@ -2,9 +2,11 @@
 
 * ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
   Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
+* ``IMAGE`` is where a file was, until links are resolved and it is known whether it begins its line.
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
 * ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
+* ``BITS`` are the digits, nought and one, of a formula's number, which stands behind it: see ``formulas/choose.py``.
 * ``AWAY`` is where a link to a category or to another language stood: a space after it makes no preformatted line, and a line
   of nothing else is no line, not even a blank one.
 * ``SHIELD`` begins text in which each character that is markup has a stand-in that is not: ``<nowiki>``.
@@ -17,9 +19,11 @@ import re
 
 __all__ = [
     "AWAY",
+    "BITS",
     "FOOTNOTE",
     "FORMULA",
     "HOLE",
+    "IMAGE",
     "LINE_MARKUP",
     "OBJECT",
     "SHIELD",
@@ -38,6 +42,8 @@ SHIELD = "\x03"
 HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
+IMAGE = "\x1c"
+BITS = "\x06\x07"
 
 _MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
@@ -55,7 +61,7 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY):
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, IMAGE, *BITS):
         if own in text:
             text = text.replace(own, "")
     return text
