@@ -116,7 +116,7 @@ class _Build:
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
-        found = self.vocabulary.special  # found among all pieces, each time that it is asked for
+        found = self.vocabulary.special
         special = rows.SpecialIds(found.cls, found.sep)
         name = f"{self.split} bucket {self.number} of {self.count}"
         try:

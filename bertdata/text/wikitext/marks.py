@@ -47,12 +47,13 @@ BITS = "\x06\x07"
 
 _MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
-LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
+LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins so is none of prose
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
 _TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + place) for place, char in enumerate(_MARKUP)}
-_TO_MARKUP: dict[int, str] = {_FIRST + place: char for place, char in enumerate(_MARKUP)}
+_TO_MARKUP = {chr(_FIRST + place): char for place, char in enumerate(_MARKUP)}
 _TO_SHIELD[ord("\n")] = _TO_SHIELD[ord(" ")]
-_TO_MARKUP[ord(SHIELD)] = ""
+_TO_MARKUP[SHIELD] = ""
+_STAND_IN = re.compile(f"[{''.join(_TO_MARKUP)}]")
 
 
 def clean_input(text: str) -> str:
@@ -83,7 +84,7 @@ def shield(text: str) -> str:
 
 def unshield(text: str) -> str:
     """Put the markup characters back."""
-    return text.translate(_TO_MARKUP) if SHIELD in text else text
+    return _STAND_IN.sub(lambda char: _TO_MARKUP[char[0]], text) if SHIELD in text else text
 
 
 def readable(text: str) -> str:

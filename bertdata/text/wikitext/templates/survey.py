@@ -48,7 +48,7 @@ def survey(wikitext: str, table: Templates, found: Survey) -> None:
         if span.start >= end:
             start, end = beside.rfind("\n", 0, span.start) + 1, beside.find("\n", span.start)
             end = len(beside) if end < 0 else end
-            prose = not text.startswith(LINE_MARKUP, start) and _WORD.search(beside, start, end) is not None
+            prose = text[start : start + 1] not in LINE_MARKUP and _WORD.search(beside, start, end) is not None
         if not prose:
             continue
         found.calls += 1
