@@ -221,7 +221,7 @@ def _item(line: str) -> str:
 def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = False) -> list[str]:
     """Return the paragraphs of running text, each in one line.
 
-    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template
+    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template or a file
     does not: those that vanished here are seen on the page.
 
     >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)

@@ -2,7 +2,6 @@
 
 * ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
   Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
-* ``IMAGE`` is where a file was, until links are resolved and it is known whether it begins its line.
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
 * ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
@@ -23,7 +22,6 @@ __all__ = [
     "FOOTNOTE",
     "FORMULA",
     "HOLE",
-    "IMAGE",
     "LINE_MARKUP",
     "OBJECT",
     "SHIELD",
@@ -42,7 +40,6 @@ SHIELD = "\x03"
 HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
-IMAGE = "\x1c"
 BITS = "\x06\x07"
 
 _MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
@@ -62,7 +59,7 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, IMAGE, *BITS):
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, *BITS):
         if own in text:
             text = text.replace(own, "")
     return text
