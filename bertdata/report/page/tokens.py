@@ -19,7 +19,8 @@ _MOST = 256  # tokens of a row that are shown
 
 def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary) -> Html:
     """Return a row with its label, its parts and its masks."""
-    pieces, mark = known.pieces, known.special.mark
+    pieces, special = known.pieces, known.special
+    mark = special.mark
     row = found.table.slice(place, 1).to_pylist()[0]
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
     changes: dict[int, str] = {}
@@ -27,7 +28,7 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
         own = np.flatnonzero(masks.rows == place)
         for at, new, wanted in zip(masks.places[own], masks.shown[own], masks.wanted[own], strict=True):
             ids[at] = wanted
-            changes[int(at)] = "kept" if new == wanted else "[MASK]" if new == known.special.mask else shown(pieces[new], mark)
+            changes[int(at)] = "kept" if new == wanted else "[MASK]" if new == special.mask else shown(pieces[new], mark)
     starts = row.get("document_starts") or [0]
     label = row.get("next_sentence_label")
     labels = label if isinstance(label, list) else [label] * len(starts)
