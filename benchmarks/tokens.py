@@ -162,7 +162,7 @@ def _slices(text: Sequence[str]) -> Iterator[list[str]]:
 
 def measure(text: Sequence[str], config: VocabConfig) -> Speed:
     """Train a vocabulary on the text, and let both tokenize it."""
-    rivals = Sentences(text, config) if config.model == "wordpiece" else Documents(text, config)
+    rivals: Any = Sentences(text, config) if config.model == "wordpiece" else Documents(text, config)
     first, *rest = map(rivals.given, _slices(text))
     identical = _agree(rivals.ours(first[0]), rivals.library(first[1]))
     spent = {"library": 0.0, "unseen": 0.0, "seen": 0.0}
