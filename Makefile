@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+READERS := .venv-readers
 
 .PHONY: help demo test quick long docs lint clean
 
@@ -10,9 +11,9 @@ help:
 	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make quick  the same without the slow tests"
-	@echo "make long   tests on other engines, of many crashes and of damage everywhere"
+	@echo "make long   tests on other engines, of many crashes, of damage everywhere, and by the readers of other trainers"
 	@echo "make docs   build the site of docs/ into site/, with warnings as errors"
-	@echo "make clean  remove the virtual environment and what the demo made"
+	@echo "make clean  remove the virtual environments and what the demo made"
 
 demo: $(VENV)/.installed
 	$(BIN)/bertdata demo --train
@@ -23,7 +24,7 @@ test: lint
 quick: lint
 	$(BIN)/python -m pytest -n auto -m "not slow and not long"
 
-long: $(VENV)/.installed-engines
+long: $(VENV)/.installed-engines $(READERS)/.installed
 	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 
 docs: $(VENV)/.installed-dev
@@ -35,7 +36,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) demo site
+	rm -rf $(VENV) $(READERS) demo site
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -49,4 +50,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 $(VENV)/.installed-engines: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[engines]' --constraint constraints.txt
 	$(BIN)/pip install --quiet --no-deps beam-pyspark-runner==0.0.3 # it asks for a Beam of 2023, and runs with this one
+	@touch $@
+
+$(READERS)/.installed: tests/readers/requirements.txt constraints.txt # the trainers' own readers of exports, which want older versions
+	$(PYTHON) -m venv $(READERS)
+	$(READERS)/bin/pip install --quiet torch --constraint constraints.txt
+	$(READERS)/bin/pip install --quiet --no-deps --requirement tests/readers/requirements.txt
 	@touch $@

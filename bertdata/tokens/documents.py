@@ -61,7 +61,7 @@ class _Text(NamedTuple):
 class DocumentEncoder:
     """Encode documents with a tokenizer of `size` ids; `local`: whether a part of a text may be asked for by itself.
 
-    `marks`: whether one that begins with a mark behind a letter may as well; it then has the ids that it has first in a text.
+    `marks`: whether one that begins with a mark behind a letter may as well.
     """
 
     def __init__(self, tokenizer: Tokenizer, size: int, *, local: bool, marks: bool = False) -> None:
@@ -135,18 +135,20 @@ class DocumentEncoder:
         own = np.array([counts.get(byte, -1) for counts, byte in zip(known, at.tolist(), strict=True)], np.int64)
         found[inside] = offsets[place[inside]] + own
         wrong = text.starts[inside][own < 0]
-        bad = np.concatenate([starts[sizes[number] == 0], wrong, begin[data[begin] <= _SPACE]])
+        first = data[begin]
+        bad = np.concatenate([starts[sizes[number] == 0], wrong, begin[(first <= _SPACE) | (_IS_MARK[first] & self._marks)]])
         hard = np.unique(np.searchsorted(text.documents, bad, "right") - 1)
         self._trim()
         ends = np.append(found[1:], offsets[-1] if len(offsets) else 0)[: len(text.starts)]
         return lists.flatten().to_numpy(), ends, hard
 
     def _learn(self, parts: list[bytes]) -> None:
-        """Ask for the ids of parts; those that stand first in a text do not begin with a space."""
+        """Ask for the ids of parts; one that stands first in a text begins with no space, nor with a mark that is a cut."""
         told = [part.decode("utf-8", "replace") for part in parts]
         broken = [_BREAK in part for part in parts]
+        firsts = [part[0] != _SPACE and not (self._marks and _IS_MARK[part[0]]) for part in parts]
         for first, split in itertools.product((True, False), repeat=2):
-            own = [i for i, part in enumerate(parts) if (part[0] != _SPACE) == first and broken[i] == split]
+            own = [i for i in range(len(parts)) if firsts[i] == first and broken[i] == split]
             texts = [told[i] if first else _BEHIND + told[i] for i in own]
             skip = 0 if first else len(self._first)
             for start, end in _calls(texts):
@@ -171,13 +173,13 @@ class DocumentEncoder:
         return str(self._tokenizer.normalizer.normalize_str(text)) if self._tokenizer.normalizer else text
 
     def _is_apart(self, text: str, first: bool) -> bool:
-        """Tell whether what follows, or stands before, a part does not change it: it begins with a space, ends visibly."""
+        """Tell whether what follows, or stands before, a part does not change it: its first character stays, it ends visibly."""
         if text.isascii() and text.isprintable():
             return not text.endswith(" ")
         if unicodedata.category(text[-1])[0] in "CZ" or "▁" in text:
             return False
         normal = self._normalized(text)
-        behind = first or (normal.startswith(self._normal) and normal[len(self._normal) :][:1] in (" ", "▁"))
+        behind = first or (normal.startswith(self._normal) and normal[len(self._normal) :][:1] in (text[len(_BEHIND)], "▁"))
         return behind and bool(normal) and unicodedata.category(normal[-1])[0] not in "CZ" and normal[-1] != "▁"
 
     def _trim(self) -> None:

@@ -53,20 +53,26 @@ def is_local(tokenizer: Part) -> bool:
 
 
 def cuts_at_marks(tokenizer: Part) -> bool:
-    """Tell whether a local tokenizer also cuts between a letter of ASCII and a mark behind it, and takes a start of text as any.
+    """Tell whether a local tokenizer also cuts between a letter of ASCII and a mark behind it, whatever stands before the letter.
 
-    So do GPT-2's pattern and those like it: letters are a match of their own, which no mark ends.
+    So do GPT-2's pattern and those like it: letters are a match of their own, which no mark ends.  So does `Punctuation`, where
+    all other steps look at characters.
     """
     normalizers, cutters = (
         _parts(tokenizer.get("normalizer"), "normalizers"),
         _parts(tokenizer.get("pre_tokenizer"), "pretokenizers"),
     )
     own = [token["content"] for token in tokenizer.get("added_tokens") or [] if not token["special"]]
-    if any(part["type"] not in _CHARACTERS for part in normalizers) or any(map(_MARKED.search, own)):
+    if not all(part["type"] in _CHARACTERS or _is_run(part) for part in normalizers) or any(map(_MARKED.search, own)):
         return False
     patterns = [part for part in cutters if _known(part) or (part["type"] == "ByteLevel" and part.get("use_regex", True))]
-    others = [part for part in cutters if part not in patterns and part["type"] != "ByteLevel"]
-    return len(patterns) == 1 and not others and not any(part.get("add_prefix_space") for part in cutters)
+    others = [part["type"] for part in cutters if part not in patterns and part["type"] != "ByteLevel"]
+    if any(part.get("add_prefix_space") for part in cutters):
+        return False
+    if patterns:
+        return len(patterns) == 1 and not others
+    isolated = [part["type"] == "Punctuation" and part["behavior"] == "Isolated" for part in cutters]
+    return any(isolated) and _INSIDE.issuperset(others)
 
 
 def _parts(part: Part | None, key: str) -> list[Part]:
@@ -86,6 +92,12 @@ def _keeps_spaces(part: Part) -> bool:
     if pattern["String"] == " ":
         return bool(content == "▁")
     return bool(content) and not re.search(r"[\s▁]", pattern["String"] + content)
+
+
+def _is_run(part: Part) -> bool:
+    """Tell whether a normalizer makes one space of several."""
+    runs = part["type"] == "Replace" and _RUN_OF_SPACES.fullmatch(part["pattern"].get("Regex", ""))
+    return bool(runs) and part["content"] == " "
 
 
 def _reaches(token: Part) -> bool:

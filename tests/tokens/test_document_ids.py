@@ -68,6 +68,13 @@ def _unigram() -> Tokenizer:
     return made
 
 
+def _marked(made: Tokenizer) -> Tokenizer:
+    """Cut at punctuation as well, as `train-vocab` has it."""
+    made.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    return made
+
+
 def _words(model: Any, trainer: Any) -> Tokenizer:
     made = Tokenizer(model)
     made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
@@ -100,6 +107,8 @@ KINDS: dict[str, Any] = {
     ),
     "Gemma": lambda: _changed(_sentence_piece(), pre_tokenizer=GEMMA, normalizer=LLAMA_2[1]),
     "Unigram": _unigram,
+    "Unigram, marks": lambda: _marked(_unigram()),
+    "SentencePiece, marks": lambda: _marked(_sentence_piece()),
     "WordPiece": lambda: _words(
         models.WordPiece(unk_token="<unk>"),
         trainers.WordPieceTrainer(vocab_size=300, special_tokens=["<unk>"], show_progress=False),
@@ -207,7 +216,14 @@ def test_ids_are_those_of_the_whole_text(kind: str, told: list[Document]) -> Non
 
 def test_which_tokenizers_cut_at_marks() -> None:
     found = {kind for kind in KINDS if cuts_at_marks(json.loads(tokenizer_of(kind).to_str()))}
-    assert found == {"byte level", "Llama 3"}
+    assert found == {"byte level", "Llama 3", "Unigram, marks", "SentencePiece, marks"}
+
+
+@pytest.mark.parametrize("kind", ["byte level", "Unigram, marks"])
+def test_marks_first_in_a_text_and_behind_a_letter(kind: str) -> None:
+    """A mark has other pieces first in a text where a space is put before it; and one that an accent joins is another."""
+    told = [["(tea), tea(, (tea"], ["tea(tea)"], ['"the" lamp"the"', ", tea,the", "a=\u0338b,\u0301 a="], ["'s end's"]]
+    check(kind, [_document([sentences]) for sentences in told], by_parts=True)
 
 
 @pytest.mark.parametrize("kind", FAR)

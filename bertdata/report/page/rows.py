@@ -130,16 +130,17 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
 
 
 def _tokens(found: Rows, known: AnyVocabulary) -> Html:
-    pieces, mark = known.pieces, known.special.mark
+    pieces, special = known.pieces, known.special
+    mark = special.mark
     ids = found.flat("input_ids")[0]
     counts = np.bincount(ids, minlength=len(pieces))
-    counts[sorted(known.special.never)] = 0
+    counts[sorted(special.never)] = 0
     order = np.argsort(-counts, kind="stable")[:_TOKENS]
     frequent = [
         (tag("span", foreign(shown(pieces[i], mark), most=40), class_="piece"), int(counts[i])) for i in order if counts[i]
     ]
     seen = np.flatnonzero(counts)
-    texts = [bare(pieces[i], mark) for i in seen if i != known.special.unk]
+    texts = [bare(pieces[i], mark) for i in seen if i != special.unk]
     longest = sorted(texts, key=lambda piece: (-len(piece), piece))[:_TOKENS]
     text = f"{len(seen):,} of {len(pieces):,} pieces occur in the {counts.sum():,} tokens that were read."
     spread = [(tag("span", foreign(piece, most=60), class_="piece"), len(piece)) for piece in longest]
