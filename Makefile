@@ -4,13 +4,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test quick long lint clean
+SIZE ?= small
+
+.PHONY: help demo test quick long lint bench clean
 
 help:
 	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make quick  the same without the slow tests"
 	@echo "make long   tests on other engines, of many crashes and of damage everywhere"
+	@echo "make bench  all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
 	@echo "make clean  remove the virtual environment and what the demo made"
 
 demo: $(VENV)/.installed
@@ -24,6 +27,10 @@ quick: lint
 
 long: $(VENV)/.installed-engines
 	$(BIN)/python -m pytest -n auto --dist loadfile -m long
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt
+	$(BIN)/python benchmarks/all.py --size $(SIZE)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

@@ -16,8 +16,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ratios import ratio
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import bertdata  # noqa: E402
+
+SIZES = {
+    "tiny": ["{pairs} --step 0 --latency 0.001 --rounds 1 --workers 0 --batch-size 32"],
+    "small": ["{pairs} --rounds 2"],
+    "full": ["{pairs}"],
+}
 
 
 def _epoch(rows: Any, batch_size: int, workers: int, step: float) -> tuple[float, float]:
@@ -58,6 +66,8 @@ def main() -> None:
     for name, times in found.items():
         first, rest = (statistics.median(values) for values in zip(*times, strict=True))
         print(f"{name}: {first:.2f} s to the first batch, {rest:.2f} s for the others")
+    store, disk = (statistics.median(map(sum, found[name])) for name in ("store", "disk"))
+    ratio(f"an epoch from a store {given.latency * 1e3:g} ms away", store, "s", "from a local disk", disk, less=True)
 
 
 if __name__ == "__main__":
