@@ -54,9 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--render", action="store_true", help="measure nothing; make table and picture again")
     add("--check", action="store_true", help="measure and write nothing; name the files that are not as they would be made")
     options = parser.parse_args(arguments)
-    known = _known()
     if options.render or options.check:
-        stale = {path: text for path, text in rendered(known).items() if path.read_text(encoding="utf-8") != text}
+        stale = {path: text for path, text in rendered(_known()).items() if path.read_text(encoding="utf-8") != text}
         for path, text in stale.items():
             print(f"{'stale' if options.check else 'written'}: {path.relative_to(HERE.parent)}")
             if options.render:
@@ -66,15 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with TemporaryDirectory(prefix="bertdata-bench-") as work:
         inputs = Inputs(options.size, Path(work))
         for name in options.only or benchmarks():
-            new += _measured(name, options.size, options.repeats or REPEATS[options.size], inputs, failed)
+            rows = list(_measured(name, options.size, options.repeats or REPEATS[options.size], inputs, failed))
+            new += rows
+            if rows and options.size != "tiny":
+                _keep([*(row for row in _known() if row["benchmark"] != name), *rows])
     print(table(new))
-    if options.size != "tiny":
-        replaced = {row["benchmark"] for row in new}
-        known = [*(row for row in known if row["benchmark"] not in replaced), *new]
-        known.sort(key=lambda row: list(benchmarks()).index(row["benchmark"]) if row["benchmark"] in benchmarks() else -1)
-        (DOCS / "benchmarks.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-        for path, text in rendered(known).items():
-            path.write_text(text, encoding="utf-8")
     for fault in failed:
         print(f"FAIL: {fault}", file=sys.stderr)
     return int(bool(failed))
@@ -184,6 +179,14 @@ def rendered(rows: Sequence[Row]) -> dict[Path, str]:
         text = path.read_text(encoding="utf-8")
         files[path] = _MARKS.sub(lambda found: f"{found[1]}{table(rows, found[2] == 'short')}\n{found[3]}", text)
     return files
+
+
+def _keep(rows: list[Row]) -> None:
+    """Write what was measured, by benchmark, and the table and the picture of it."""
+    rows.sort(key=lambda row: str(row["benchmark"]))
+    (DOCS / "benchmarks.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    for path, text in rendered(rows).items():
+        path.write_text(text, encoding="utf-8")
 
 
 def _known() -> list[Row]:
