@@ -23,9 +23,9 @@ from ratios import ratio
 
 from bertdata.config import PairsConfig
 from bertdata.dataset import manifest, shards
+from bertdata.labels import IGNORED
 from bertdata.rows.masking import UNITS, MaskVocabulary, mask, mask_vocabulary, predictions_per_row
 from bertdata.tokens import vocab
-from bertdata.wordpiece import IGNORED
 
 SIZES = {"tiny": ["{pairs} --seconds 0.05"], "small": ["{pairs} --seconds 1"], "full": ["{pairs} --seconds 3"]}
 BATCH = 256
