@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["Bar", "picture"]
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _ROW = 960, 470, 96, 72, 26  # in pixels; names stand left of _LEFT
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW = 1000, 520, 88, 72, 26  # in pixels; names stand left of _LEFT
 _BETTER, _WORSE, _GRID, _TEXT, _FAINT = "#2563eb", "#c2410c", "#e5e7eb", "#1f2937", "#6b7280"
 
 
