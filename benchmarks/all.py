@@ -101,6 +101,8 @@ def _measured(name: str, size: str, repeats: int, inputs: Inputs, failed: list[s
             done = subprocess.run([sys.executable, *words], env={**os.environ, FILE: str(runs)}, cwd=work, check=False)
             if done.returncode not in (0, 1):  # 1: it ran, and what it asks for is not reached, which it has said
                 failed.append(f"{name} ended with exit code {done.returncode}")
+        if not runs.exists():  # it broke, or none of those that it is measured beside is installed
+            failed.append(f"{name} told no ratio")
         yield from ({**row, **told} for row in gathered(read(runs)))
         runs.unlink(missing_ok=True)
 

@@ -44,7 +44,7 @@ from bertdata.training.trainer import train
 
 transformers: Any = _transformers  # it is typed in part
 SIZES = {
-    "tiny": ["--wikipedia {dump} --books {books} --steps 8 --seeds 1 --batch 8"],
+    "tiny": ["--wikipedia {dump} --books {books} --steps 4 --seeds 1 --batch 4"],
     "full": ["--wikipedia {dump} --books {books}"],
 }
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -22,7 +22,7 @@ transformers: Any = _transformers  # it is typed in part
 LAYERS = 4
 NAMES = ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry", "Ida", "John", "Kate", "Leo"]
 HELPERS = ["can", "will", "must", "may", "should", "could"]
-ENDS = ["see the harbour", "cross the river", "mend the old clock", "bring some bread", "read this letter", "wait for the ferry"]
+ENDS = ["see the harbour", "mend the old clock", "bring some bread", "wait for the ferry"]
 Sentences = list[tuple[str, int]]
 
 
