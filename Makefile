@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 
 SIZE ?= small
 
-.PHONY: help demo test quick long lint bench clean
+.PHONY: help demo test quick long docs bench lint clean
 
 help:
 	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make quick  the same without the slow tests"
 	@echo "make long   tests on other engines, of many crashes and of damage everywhere"
+	@echo "make docs   build the site of docs/ into site/, with warnings as errors"
 	@echo "make bench  all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
 	@echo "make clean  remove the virtual environment and what the demo made"
 
@@ -28,6 +29,9 @@ quick: lint
 long: $(VENV)/.installed-engines
 	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt
 	$(BIN)/python benchmarks/all.py --size $(SIZE)
@@ -38,7 +42,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo site
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

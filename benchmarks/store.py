@@ -58,7 +58,7 @@ def main() -> None:
         bucket.put(given.directory, "pairs")
         bucket.latency = given.latency
         os.environ.update(server.environment(bucket.url))
-        _epoch(bertdata.Shards(str(given.directory)), given.batch_size, given.workers, 0)  # what is loaded once is no epoch's cost
+        _epoch(bertdata.Shards(str(given.directory)), given.batch_size, given.workers, 0)  # loads torch
         for _ in range(given.rounds):
             for name, where in (("disk", str(given.directory)), ("store", "s3://bucket/pairs")):
                 rows = bertdata.Shards(where, cache_bytes=cache)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import apache_beam as beam
 
 from bertdata.build.documents import Corpus
+from bertdata.build.levels import Levels
 from bertdata.build.rows import buckets
 from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
-from bertdata.build.rows.levels import Levels, Merge
+from bertdata.build.rows.merge import Merge
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import AnyVocabulary
 
@@ -45,12 +46,12 @@ class MakePairs(Chain):
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
-            reports = tasks | "Tokenize" >> beam.ParDo(Perform(root, "tokenize", tokenize, config.packages))
-            documents = reports | "By bucket" >> beam.FlatMap(buckets.references)
+            perform = Perform(root, "tokenize", tokenize, config.packages, buckets.references)
+            documents = tasks | "Tokenize" >> beam.ParDo(perform)
             if levels.are_two:
-                merge = Writing(Merge(str(root), layout, levels), root)
-                documents = documents | "By group" >> beam.Map(levels.of_task) | "Group" >> beam.GroupByKey()
-                documents = documents | "Merge" >> beam.FlatMap(merge)
+                merge = Merge(str(root), layout, levels)
+                documents = documents | "By group" >> beam.Map(merge.key) | "Group" >> beam.GroupByKey()
+                documents = documents | "Merge" >> beam.FlatMap(Writing(merge, root))
         return (
             documents
             | "Bucket" >> beam.GroupByKey()

@@ -49,6 +49,8 @@ def make_pairs(
 ) -> list[DataSet]:
     """Build rows from a corpus' documents, and return a data set for each length.
 
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+
     Args:
         corpus: Directory that `build_corpus` has written.
         vocab: Directory that `train_vocab` has written, a vocab.txt, a tokenizer.json of any kind, or a directory that
@@ -59,7 +61,6 @@ def make_pairs(
         lowercase: For a bare vocab.txt: whether it was made for lower case; None to tell from its words.
         strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
         shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.
-        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The data sets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
@@ -69,7 +70,7 @@ def make_pairs(
         EmptyResultError: No document gives a row.
         OutputExistsError, StorageError: As in `build_corpus`.
 
-    Example:
+    Examples:
         >>> from bertdata.sample import sample
         >>> from bertdata import VocabConfig, build_corpus, train_vocab
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
