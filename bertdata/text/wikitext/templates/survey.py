@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..extensions import resolve_extensions
-from ..marks import LINE_MARKUP, clean_input, unshield
+from ..marks import LINE_MARKUP, clean_input, readable
 from ..tables import drop_tables
 from .braces import CALL, scan, title
 from .expand import is_known
@@ -20,7 +20,6 @@ from .table import Templates, load_templates
 __all__ = ["Survey", "load_templates", "survey"]
 
 _WORD = re.compile(r"\w")
-_MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _AROUND = 100  # characters of a line that an example has on each side of the call
 
 
@@ -57,5 +56,4 @@ def survey(wikitext: str, table: Templates, found: Survey) -> None:
         if not is_known(name, table):
             found.unknown[name] += 1
             if name not in found.examples:
-                around = text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)]
-                found.examples[name] = " ".join(_MARKS.sub(" ", unshield(around)).split())
+                found.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])
