@@ -5,7 +5,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READERS := .venv-readers
 
-.PHONY: help demo test quick long docs lint clean
+SIZE ?= small
+
+.PHONY: help demo test quick long docs bench lint clean
 
 help:
 	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
@@ -13,6 +15,7 @@ help:
 	@echo "make quick  the same without the slow tests"
 	@echo "make long   tests on other engines, of many crashes, of damage everywhere, and by the readers of other trainers"
 	@echo "make docs   build the site of docs/ into site/, with warnings as errors"
+	@echo "make bench  all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
 	@echo "make clean  remove the virtual environments and what the demo made"
 
 demo: $(VENV)/.installed
@@ -29,6 +32,10 @@ long: $(VENV)/.installed-engines $(READERS)/.installed
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt
+	$(BIN)/python benchmarks/all.py --size $(SIZE)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

@@ -29,9 +29,15 @@ from time import process_time
 from typing import NamedTuple
 
 from charset_normalizer import from_bytes
+from ratios import ratio
 
 from bertdata.sources.encodings import decode
 
+SIZES = {
+    "tiny": ["--books {books} --texts {texts} --pieces 1 --sizes 200"],
+    "small": ["--books {books} --texts {texts} --pieces 1"],
+    "full": [""],
+}
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TEXTS = [SHARED / "extraction" / f"dev_{name}.jsonl.xz" for name in ("sentences", "sentences_more", "pages")]
 GROUPS = {  # the languages of a group, and the encodings that their texts are written in
@@ -110,7 +116,18 @@ def main() -> int:
         speeds = (total / 1e6 / max(1e-9, seconds[name, size]) for name in READERS)
         count = sum(piece.size == size for piece in pieces)
         print(f"{_length(size):24}{count:10}" + "".join(f"{speed:22.2f}" for speed in speeds))
+    _compare(pieces, outcomes, seconds)
     return 0
+
+
+def _compare(pieces: list[Piece], outcomes: list[dict[str, str]], seconds: dict[tuple[str, int], float]) -> None:
+    """Tell how often the encodings that are promised are right, and how fast all pieces are read."""
+    promised = [outcome for piece, outcome in zip(pieces, outcomes, strict=True) if piece.group in PROMISED]
+    total, peer = sum(len(piece.data) for piece in pieces) / 1e6, "charset-normalizer"
+    right = {name: sum(outcome[name] == "right" for outcome in promised) / max(1, len(promised)) for name in READERS}
+    speed = {name: total / sum(spent for (own, _), spent in seconds.items() if own == name) for name in READERS}
+    ratio("encodings of short texts, whole and damaged", right["bertdata"], "share read right", peer, right[peer])
+    ratio("encodings of short texts, speed", speed["bertdata"], "MB/s", peer, speed[peer])
 
 
 def _options() -> argparse.Namespace:

@@ -30,8 +30,15 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
+from ratios import ratio
+
 from bertdata.text.wikitext import extract_paragraphs, load_templates
 
+SIZES = {
+    "tiny": ["--pages {pages} --rounds 1"],
+    "small": ["--pages {pages} --rounds 2"],
+    "full": ["--pages {pages} --rounds 3"],
+}
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 PAGES = SHARED / "extraction" / "dev_pages.jsonl.xz"
 SCORER = SHARED / "tools" / "score_extraction.py"
@@ -160,10 +167,15 @@ def _compare(pages: list[Page], rounds: int, scorer: Any) -> None:
         print("no file with the measures: speed only (--scorer)", file=sys.stderr)
     head = f"{'':26}{'MB/s':>8}{'first':>8}{'ratio':>8}"
     print(head + (f"{'wordF1':>9}{'paraF1':>8}{'residue':>9}{'raised':>8}" if scorer else ""))
-    fastest = next(iter(times.values())).best
+    own = next(iter(times))
+    scores = {name: _score(extract, pages, scorer) for name, extract in ready.items()} if scorer else {}
     for name, (first, best) in times.items():
-        scores = _score(ready[name], pages, scorer) if scorer else ""
-        print(f"{name:26}{size / 1e6 / best:8.2f}{size / 1e6 / first:8.2f}{fastest / best:8.2f}{scores}")
+        cells = "{:9.4f}{:8.4f}{:9.2f}{:8}".format(*scores[name]) if scorer else ""
+        print(f"{name:26}{size / 1e6 / best:8.2f}{size / 1e6 / first:8.2f}{times[own].best / best:8.2f}{cells}")
+    for name in (name for name in times if not name.startswith("bertdata")):
+        ratio("prose of Wikipedia pages, one core", size / 1e6 / times[own].best, "MB/s", name, size / 1e6 / times[name].best)
+        if scorer:
+            ratio("its words against MediaWiki's own", scores[own].words, "F1", name, scores[name].words)
 
 
 def _time(extractors: dict[str, Extract], pages: list[Page], rounds: int) -> dict[str, _Times]:
@@ -189,7 +201,16 @@ def _try(extract: Extract, page: Page) -> list[str] | None:
         return None
 
 
-def _score(extract: Extract, pages: list[Page], scorer: Any) -> str:
+class _Scores(NamedTuple):
+    """F1 of words and of long paragraphs, marks left in 10,000 words, and pages at which the extractor raised."""
+
+    words: float
+    paragraphs: float
+    residue: float
+    raised: int
+
+
+def _score(extract: Extract, pages: list[Page], scorer: Any) -> _Scores:
     """Measure what an extractor finds, over all words and all long paragraphs of the pages."""
     words, paragraphs = Counter[str](), Counter[str]()
     residue = raised = 0
@@ -200,8 +221,7 @@ def _score(extract: Extract, pages: list[Page], scorer: Any) -> str:
         words += _overlap(*(scorer.words(" ".join(side)) for side in (page["paragraphs"], got)))
         paragraphs += _overlap(*(_long(side, scorer) for side in (page["paragraphs"], got)))
         residue += sum(len(pattern.findall("\n".join(got))) for _, pattern in scorer.RESIDUE)
-    per_words = 1e4 * residue / max(1, words["got"])
-    return f"{_f1(words):9.4f}{_f1(paragraphs):8.4f}{per_words:9.2f}{raised:8}"
+    return _Scores(_f1(words), _f1(paragraphs), 1e4 * residue / max(1, words["got"]), raised)
 
 
 def _long(paragraphs: list[str], scorer: Any) -> list[str]:

@@ -27,9 +27,12 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
+from ratios import ratio
+
 from bertdata.text.language import UNKNOWN, Guess, identify
 from bertdata.text.language.common_words import ALIKE, WORDS
 
+SIZES = {"tiny": ["--texts {texts}"], "small": ["--texts {texts}"], "full": [""]}
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TEXTS = [SHARED / "extraction" / f"dev_{name}.jsonl.xz" for name in ("sentences", "sentences_more")]
 BY_SCRIPT = "am bn bo el gu hy ja ka km kn ko lo ml my or pa si ta te th zh"  # what bertdata knows by its letters alone
@@ -154,6 +157,7 @@ def _compare(form: str, texts: list[Text], answers: dict[str, Answers]) -> None:
     chosen = [place for place, text in enumerate(texts) if text.form == form]
     size = sum(len(texts[place].text.encode()) for place in chosen)
     head = f"{form}, {len(chosen)}"
+    told = dict[str, tuple[float, float]]()
     print(f"{head:24}{'F1':>8}{'right %':>9}{'wrong %':>9}{'sure %':>8}{'sure, wrong %':>15}{'MB/s':>8}")
     for name, answer in answers.items():
         truth = [texts[place].language for place in chosen]
@@ -165,8 +169,12 @@ def _compare(form: str, texts: list[Text], answers: dict[str, Answers]) -> None:
         percent = (100 * count / len(chosen) for count in (right, len(chosen) - right - unknown, len(sure), sure.count(False)))
         speed = size / 1e6 / max(1e-9, sum(answer.seconds[place] for place in chosen))
         cells = "{:9.2f}{:9.2f}{:8.2f}{:15.3f}".format(*percent)
-        print(f"{name:24}{sum(f1.values()) / len(f1):8.4f}{cells}{speed:8.2f}")
+        told[name] = sum(f1.values()) / len(f1), speed
+        print(f"{name:24}{told[name][0]:8.4f}{cells}{speed:8.2f}")
     print()
+    if form == "sentences" and "py3langid" in told:
+        for place, (what, unit) in enumerate((("languages of sentences", "F1"), ("languages of sentences, speed", "MB/s"))):
+            ratio(what, told["bertdata"][place], unit, "py3langid", told["py3langid"][place])
 
 
 def _languages(languages: list[str], texts: list[Text], answers: dict[str, Answers]) -> None:

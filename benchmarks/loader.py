@@ -26,12 +26,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from ratios import ratio
 from torch.utils.data import DataLoader
 
 import bertdata
 from bertdata.dataset.shards import Shards
 from bertdata.training import loader
 
+SIZES = {
+    "tiny": ["{pairs} --seconds 0.1 --workers 0 --batch-size 32", "{packed} --seconds 0.1 --workers 0 --batch-size 4"],
+    "small": ["{pairs} --seconds 4 --workers 2", "{packed} --seconds 4 --workers 2 --batch-size 16"],
+    "full": ["{pairs} --seconds 10 --workers 2", "{packed} --seconds 10 --workers 2 --batch-size 16"],
+}
 WARM = 10  # batches that are not timed
 
 
@@ -70,6 +76,10 @@ def _compare(shards: Shards, batch_size: int, workers: int, seconds: float) -> N
         rates[name], spent = _rate(make, seconds)
         print(f"{name:34} {workers:7} {rates[name]:10.1f} {rates[name] * batch_size * per_row:10.0f} {1000 * spent:13.2f}")
     if theirs:
+        kind = f"packed rows of {shards.max_seq_length}, masked, unpadded" if shards.packed else "padded and masked batches"
+        unit = "tokens/s" if shards.packed else "rows/s"
+        ours_of, theirs_of = (rates[name] * batch_size * per_row for name in (next(iter(runs)), "Hugging Face"))
+        ratio(f"{kind}, {workers} workers", ours_of, unit, "Hugging Face's loader", theirs_of)
         print(f"{'bertdata is faster by a factor of':34} {rates[next(iter(runs))] / rates['Hugging Face']:18.1f}\n")
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from ratios import ratio
 
 from bertdata.config import PairsConfig
 from bertdata.dataset import manifest, shards
@@ -26,6 +27,7 @@ from bertdata.labels import IGNORED
 from bertdata.rows.masking import UNITS, MaskVocabulary, mask, mask_vocabulary, predictions_per_row
 from bertdata.tokens import vocab
 
+SIZES = {"tiny": ["{pairs} --seconds 0.05"], "small": ["{pairs} --seconds 1"], "full": ["{pairs} --seconds 3"]}
 BATCH = 256
 ENOUGH = 1_000_000  # tokens for the statistics
 Array = npt.NDArray[Any]
@@ -193,6 +195,10 @@ def _rates(rows: Rows, directory: Path, vocabulary: MaskVocabulary, seconds: flo
     found = {name: _rate(run, seconds) for name, run in runs.items()}
     for name, rate in found.items():
         print(f"{name:60} {rate:10.0f} rows/s  {rate / max(found.values()):6.1%}")
+    for unit, peer in (("piece", "Hugging Face"), ("word", "Hugging Face, words")):
+        if theirs := found.get(f"{peer}: mask + collate"):
+            ours_of = found[f"bertdata, {unit}s: gather + mask + collate"]
+            ratio(f"rows masked and collated, {unit}s, one core", ours_of, "rows/s", "Hugging Face's collator", theirs)
 
 
 def _peers(rows: Rows, directory: Path, vocabulary: MaskVocabulary) -> dict[str, Callable[[], object]]:

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+from ratios import ratio
 
 from bertdata.build.selection.duplicates import normal
 from bertdata.build.selection.minhash import Signer
 
+SIZES = {"tiny": ["{corpus} --documents 40"], "small": ["{corpus} --documents 1000"], "full": ["{corpus}"]}
 EDITS = [(how, share) for how in ("words", "run") for share in (0.0, 0.05, 0.1, 0.2)]
 
 
@@ -49,6 +51,7 @@ def main() -> None:
         print(f"{len(texts)} documents and a copy of each, {size / 1e6:.1f} MB of JSONL")
         seconds = [_build(Path(work), name) for name in ("exact", f"near --near-threshold {options.threshold}")]
         print(f"CPU seconds: --dedup exact {seconds[0]:.1f}, --dedup near {seconds[1]:.1f}")
+        ratio("build-corpus --dedup near", seconds[1], "CPU s", "--dedup exact", seconds[0], less=True)
         print(f"near costs {size / 1e6 / max(0.01, seconds[1] - seconds[0]):.1f} MB/s beyond exact")
         _report(planted, _dropped(Path(work) / "near"), options.threshold)
 

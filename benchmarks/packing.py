@@ -12,10 +12,13 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from ratios import ratio
 
 from bertdata.dataset import manifest
 from bertdata.dataset.shards import read_batches
 from bertdata.rows.pack import best_fit
+
+SIZES = {"tiny": ["{documents}"], "small": ["{documents}"], "full": ["{documents}"]}
 
 
 def first_fit(sizes: list[int], most: int) -> int:
@@ -52,6 +55,9 @@ def main() -> None:
     print(f"{directory}: {rows['no packing']:,} parts of {tokens / rows['no packing']:.1f} tokens, rows of {most}")
     for name, count in rows.items():
         print(f"  {name:12} {count:8,} rows, {tokens / (count * most):.2%} full")
+    full = {name: tokens / (count * most) for name, count in rows.items()}
+    for peer in ("no packing", "first fit"):
+        ratio(f"positions that hold a token, packed rows of {most:,}", full["best fit"], "share", peer, full[peer])
 
 
 if __name__ == "__main__":

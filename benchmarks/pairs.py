@@ -24,12 +24,18 @@ import numpy as np
 import numpy.typing as npt
 from google_pairs import Text
 from locate import Hashes, Index
+from ratios import ratio
 
 from bertdata.build import documents as corpora
 from bertdata.dataset import manifest, shards
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder
 
+SIZES = {
+    "tiny": ["{pairs} --corpus {corpus} --control"],
+    "small": ["{pairs} --corpus {corpus} --control"],
+    "full": ["{pairs} --corpus {corpus} --control"],
+}
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 WITHIN = {  # what a directory of bertdata's promises: name -> least and most
@@ -45,6 +51,12 @@ WITHIN = {  # what a directory of bertdata's promises: name -> least and most
     "AUC of all, fitted": (0, 0.51),
     "bytes a token": (0, 3.2),
 }
+
+
+TOLD = (  # figures of the table of all benchmarks: name, what it means, unit, whether less is better
+    ("AUC of all, fitted", "labels told by lengths and places alone", "AUC", True),
+    ("junction kept, of IsNext", "IsNext pairs in which B does follow A", "share", False),
+)
 
 
 class Rows(NamedTuple):
@@ -80,7 +92,9 @@ def main() -> int:
         if (path / manifest.NAME).exists():
             broken += [f"{path}: {n}" for n, (low, high) in WITHIN.items() if n in measured and not low <= measured[n] <= high]
         if options.control and text is not None:
-            columns[f"google {rows.length}"] = measure(control(text, rows, vocabulary), vocabulary, text)
+            theirs = columns[f"google {rows.length}"] = measure(control(text, rows, vocabulary), vocabulary, text)
+            for name, what, unit, less in TOLD:
+                ratio(f"{what}, {rows.length} tokens", measured[name], unit, "BERT's own algorithm", theirs[name], less=less)
     show(columns)
     for name in broken:
         print("NOT KEPT", name)

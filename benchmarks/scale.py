@@ -32,9 +32,15 @@ from typing import NamedTuple
 
 from grow import Dump, join_dumps, read_dump, wiki, write_dump
 from measured import Run, run, workplace
+from ratios import ratio
 
 from bertdata.report.drawing import Line, Panel, figure
 
+SIZES = {
+    "tiny": ["--base-mb 0.4 --sizes 1 --repeats 1 --vocab-size 500 --picture {work}/scale.svg"],
+    "small": ["--base-mb 8 --sizes 1,4 --repeats 1 --picture {work}/scale.svg"],
+    "full": ["--picture {work}/scale.svg"],
+}
 COMMANDS = {"build-corpus": "#2563eb", "train-vocab": "#16a34a", "make-pairs": "#c2410c"}
 JUDGED = ("build-corpus", "make-pairs")  # for time; train-vocab mostly trains, on a sample
 ALLOWED = 1.10  # times the seconds per MB, times the memory
@@ -233,17 +239,24 @@ def judge(rows: Sequence[Row]) -> list[str]:
     """Return what is wrong, and print what is asked for."""
     faults, lines = list[str](), _lines(rows)
     for (command, workers), own in lines.items():
+        first, last = (_peak(row.run) / 1e6 for row in (own[0], own[-1]))
+        if command in JUDGED and len(own) > 1:
+            times = f"{own[-1].mb:,.0f} MB of XML, {workers} worker{'s' * (workers > 1)}"
+            ratio(f"{command}, most memory, {times}", last, "MB", f"on {own[0].mb:,.0f} MB of XML", first, less=True)
         line, name = fit(own), f"{command} with {workers} worker{'s' * (workers > 1)}"
         if command in JUDGED and line.last > ALLOWED * line.first:
             faults.append(f"{name}: the last MB take {line.last / line.first:.3f} times the seconds of the first")
         for what in ("driver", "worker"):
-            ratio = getattr(own[-1].run, what) / getattr(own[0].run, what)
-            if ratio > ALLOWED:
-                faults.append(f"{name}: the {what} holds {ratio:.3f} times the memory of the first size")
+            more = getattr(own[-1].run, what) / getattr(own[0].run, what)
+            if more > ALLOWED:
+                faults.append(f"{name}: the {what} holds {more:.3f} times the memory of the first size")
         if command in JUDGED and workers == 2 and (command, 1) in lines:
             before = lines[command, 1]
             faster = fit(before).last / line.last
             alone, apart = before[-1].run.seconds, before[-1].apart
+            if apart:
+                faster_than, two = alone / own[-1].run.seconds, "two separate runs"
+                ratio(f"{command}, two workers on two cores", faster_than, "times one worker", two, 2 * alone / apart)
             bound = f" (two separate runs at once get {2 * alone / apart:.2f} times as much done as one)" if apart else ""
             print(
                 f"{command}: {faster:.2f} times as fast with 2 workers, {alone / own[-1].run.seconds:.2f} with start-up; "

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from ratios import ratio
 from torch import Tensor, nn
 
 from bertdata import Shards
@@ -43,6 +44,11 @@ from bertdata.training.trainer.model import BertForPreTraining, score
 from bertdata.training.trainer.optimizer import AdamWeightDecay
 
 SIZES = {
+    "tiny": ["--lengths 32 --packed 64 --batch 4 --steps 1"],
+    "small": [""],
+    "full": ["--steps 20"],
+}
+MODELS = {
     "tiny": ModelConfig(vocab_size=30522, hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=512),
     "base": ModelConfig(vocab_size=30522),
 }
@@ -57,7 +63,7 @@ Losses = Callable[[Batch], Tensor]
 def main() -> int:
     """Print a line for each length and model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="base" if CUDA else "tiny")
+    parser.add_argument("--size", choices=MODELS, default="base" if CUDA else "tiny")
     parser.add_argument("--lengths", type=int, nargs="+", default=[128, 512] if CUDA else [128])
     parser.add_argument("--packed", type=int, nargs="*", default=[1024] if CUDA else [128], help="lengths of packed rows")
     parser.add_argument("--batch", type=int, default=0, help="rows in a batch; by default 32,768 tokens on a GPU, 2,048 on a CPU")
@@ -79,7 +85,7 @@ def main() -> int:
 
 def _measure(options: argparse.Namespace, length: int, rows: int, packed: bool, batches: Iterator[Batch]) -> None:
     """Train the models on the same batches in turn; print times, rates, memory, and the time that is spent on the loader."""
-    shape = dataclasses.replace(SIZES[options.size], max_position_embeddings=max(512, length))
+    shape = dataclasses.replace(MODELS[options.size], max_position_embeddings=max(512, length))
     shape = dataclasses.replace(shape, attention_probs_dropout_prob=0.0) if packed else shape
     models, what = _models(shape, packed, options), f"{rows} x {length}{' packed' if packed else ''}"
     steps = {name: _Step(model, losses, TYPES[options.precision]) for name, (model, losses) in models.items()}
@@ -108,6 +114,9 @@ def _measure(options: argparse.Namespace, length: int, rows: int, packed: bool, 
             f"{what}  {name:14} {1000 * seconds:8.1f} ms a step  {rows / seconds:8.0f} rows/s  "
             f"{statistics.fmean(tokens) / seconds:9.0f} tokens/s  {seconds / middle['bertdata']:.2f} x{memory}"
         )
+    if "transformers" in middle:
+        ours, theirs = (1000 * middle[name] for name in ("bertdata", "transformers"))
+        ratio(f"training step, {options.size} BERT, {what}", ours, "ms", "transformers", theirs, less=True)
     started = _now()
     for _ in range(20):
         next(batches)

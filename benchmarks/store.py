@@ -16,8 +16,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ratios import ratio
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import bertdata  # noqa: E402
+
+SIZES = {
+    "tiny": ["{pairs} --step 0 --latency 0.001 --rounds 1 --workers 0 --batch-size 32 --share 4"],
+    "small": ["{pairs} --rounds 2 --share 4"],
+    "full": ["{pairs} --share 4"],
+}
 
 
 def _epoch(rows: Any, batch_size: int, workers: int, step: float) -> tuple[float, float]:
@@ -50,6 +58,7 @@ def main() -> None:
         bucket.put(given.directory, "pairs")
         bucket.latency = given.latency
         os.environ.update(server.environment(bucket.url))
+        _epoch(bertdata.Shards(str(given.directory)), given.batch_size, given.workers, 0)  # loads torch
         for _ in range(given.rounds):
             for name, where in (("disk", str(given.directory)), ("store", "s3://bucket/pairs")):
                 rows = bertdata.Shards(where, cache_bytes=cache)
@@ -58,6 +67,8 @@ def main() -> None:
     for name, times in found.items():
         first, rest = (statistics.median(values) for values in zip(*times, strict=True))
         print(f"{name}: {first:.2f} s to the first batch, {rest:.2f} s for the others")
+    store, disk = (statistics.median(map(sum, found[name])) for name in ("store", "disk"))
+    ratio(f"an epoch from a store {given.latency * 1e3:g} ms away", store, "s", "from a local disk", disk, less=True)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from ratios import ratio
 from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
 
@@ -38,6 +39,7 @@ from bertdata.records import Document
 from bertdata.tokens import encoder as tokens
 from bertdata.tokens import train, vocab
 
+SIZES = {"tiny": ["--corpus {corpus}"], "small": ["--corpus {corpus}"], "full": ["--corpus {corpus}"]}
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 FIRST = 2_000_000  # bytes tokenized before the clock starts
 SLICE = 1_000_000  # bytes a turn
@@ -51,6 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "bpe": {"model": "bpe"},
     "unigram": {"model": "unigram"},
 }
+RATIOS = {"uncased": "WordPiece", "bpe": "byte-level BPE", "unigram": "Unigram"}  # rows of the table of all benchmarks
 
 
 class Speed(NamedTuple):
@@ -86,6 +89,9 @@ def main() -> int:
                 f"{speed.unseen / speed.library:7.2f}{speed.seen:8.2f}{speed.seen / speed.library:7.2f}  {_yes(speed.identical)}",
                 flush=True,
             )
+            if language == "en" and kind in RATIOS:
+                ratio(f"English to ids, {RATIOS[kind]}, new text, one core", speed.unseen, "MB/s", "tokenizers", speed.library)
+                ratio(f"English to ids, {RATIOS[kind]}, known words, one core", speed.seen, "MB/s", "tokenizers", speed.library)
             fast = speed.unseen >= RATIO * speed.library and (
                 "model" in config or (speed.unseen >= UNSEEN and speed.seen >= SEEN)
             )

@@ -29,6 +29,7 @@ import pyarrow as pa
 import torch
 import transformers as _transformers
 from pairs import Rows, control, read, tokenize
+from ratios import ratio
 
 from bertdata import Shards
 from bertdata.build.rows.commit import describe
@@ -42,6 +43,10 @@ from bertdata.training.loader import batches
 from bertdata.training.trainer import train
 
 transformers: Any = _transformers  # it is typed in part
+SIZES = {
+    "tiny": ["--wikipedia {dump} --books {books} --steps 4 --seeds 1 --batch 4"],
+    "full": ["--wikipedia {dump} --books {books}"],
+}
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 _LISTS = ("input_ids", "token_type_ids")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -240,6 +245,9 @@ def _show(runs: dict[str, list[dict[str, dict[str, float]]]], entropy: float) ->
         for judged in KINDS:
             cells = [_cell([seed[judged][name] for seed in found]) for name in ("mlm", "nsp")]
             print(f"trained on {trained:9} held-out {judged:9}"[:44] + "".join(f"{cell:>18}" for cell in cells))
+    for name, unit, less in (("nsp", "NSP accuracy", False), ("mlm", "MLM loss", True)):
+        ours, theirs = (mean(seed["bertdata"][name] for seed in runs[kind]) for kind in KINDS)
+        ratio("a small BERT, judged on held-out pairs", ours, unit, "trained on pairs of BERT's algorithm", theirs, less=less)
     print(f"one who knows only how frequent words are: {entropy:.3f}")
 
 

@@ -2,9 +2,9 @@
 
     python examples/lightning_style.py pairs-128 --steps 1000
 
-`Pretraining` has the methods that a `LightningModule` has, and `fit` calls them as a trainer does; derive the class from
-`lightning.LightningModule` and hand it to `lightning.Trainer(use_distributed_sampler=False)`: the batches are shared among the
-ranks already.  If the pairs have a validation split, its loss is told at the end.
+`Pretraining` has the methods that a `LightningModule` has.  Where Lightning is installed (``pip install lightning``) it is one,
+and `lightning.Trainer` trains it, without samplers of its own: the batches are shared among the ranks already.  Elsewhere `fit`
+calls the methods as a trainer does.  If the pairs have a validation split, its loss is told at the end.
 """
 
 from __future__ import annotations
@@ -24,11 +24,23 @@ transformers: Any = _transformers  # it is typed in part
 Batch = dict[str, torch.Tensor]
 
 
-class Pretraining(torch.nn.Module):
-    """BERT with both of its heads, and the batches it is trained on."""
+class Plain(torch.nn.Module):
+    """What a LightningModule knows of its trainer, without one."""
 
-    global_step = 0  # the trainer counts it
-    global_rank, world_size = 0, 1  # and sets these
+    global_step, global_rank = 0, 0
+    trainer = None
+
+
+try:
+    import lightning
+
+    Base: Any = lightning.LightningModule
+except ImportError:
+    Base = Plain
+
+
+class Pretraining(Base):  # type: ignore[misc]
+    """BERT with both of its heads, and the batches it is trained on."""
 
     def __init__(self, pairs: Path, batch_size: int, steps: int, hidden: int = 768, rate: float = 1e-4) -> None:
         super().__init__()
@@ -48,13 +60,18 @@ class Pretraining(torch.nn.Module):
         return self._batches(bertdata.Shards(self.pairs, split="validation"), whole=True)
 
     def _batches(self, shards: bertdata.Shards, **options: Any) -> DataLoader[Batch]:
-        rank, world_size = self.global_rank, self.world_size
-        return bertdata.batches(shards, self.batch_size, rank=rank, world_size=world_size, dense_labels=True, **options)
+        ranks = {"rank": self.global_rank, "world_size": self.trainer.world_size if self.trainer else 1}
+        return bertdata.batches(shards, self.batch_size, **ranks, dense_labels=True, **options)
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch."""
         loss: torch.Tensor = self.model(**batch).loss
         return loss
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        """Print the loss of a step; Lightning hands over what `training_step` returned as a dict."""
+        loss = outputs["loss"] if isinstance(outputs, dict) else outputs
+        print(f"step {batch_idx + 1}  loss {float(loss):.4f}", flush=True)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch of the validation split."""
@@ -66,7 +83,12 @@ class Pretraining(torch.nn.Module):
 
 
 def fit(module: Pretraining) -> None:
-    """Do what a trainer does, in its smallest form."""
+    """Train by Lightning, or do what a trainer does, in its smallest form."""
+    if Base is not Plain:
+        quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+        trainer = lightning.Trainer(max_steps=module.steps, use_distributed_sampler=False, limit_val_batches=0, **quiet)
+        trainer.fit(module)
+        return
     optimizer = module.configure_optimizers()
     module.train()
     for number, batch in enumerate(module.train_dataloader()):
@@ -75,7 +97,7 @@ def fit(module: Pretraining) -> None:
         torch.autograd.backward(loss)
         optimizer.step()
         module.global_step += 1
-        print(f"step {module.global_step}  loss {loss.item():.4f}", flush=True)
+        module.on_train_batch_end(loss, batch, number)
 
 
 @torch.no_grad()

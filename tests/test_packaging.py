@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
 
+CORE = {"apache-beam", "click", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
+EXTRA = ["torch", "safetensors", "datasets", "transformers", "jieba", "blingfire", "h5py", "rensa", "upath", "s3fs", "pandas"]
 WITHOUT_DEPENDENCIES = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
 
 
@@ -31,6 +36,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(checkout: Path) -> Path:
     subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist", "."], cwd=checkout, check=True)
     return next((checkout / "dist").glob("*.whl"))
+
+
+def test_what_is_heavy_is_an_extra() -> None:
+    """These and what they ask for are 50 packages, 135 MB of wheels: pyarrow 50, Beam 20 and its own needs 33, NumPy 17."""
+    asked = [line for line in requires("bertdata") or [] if "extra ==" not in line]
+    assert {re.split(r"[^\w-]", line)[0] for line in asked} == CORE
 
 
 @pytest.mark.slow
@@ -69,8 +80,16 @@ def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_pa
     shown = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path).stdout.splitlines()
     home = site if how == "wheel" else checkout
     assert all(Path(line).is_relative_to(home) for line in shown), shown
+    (tmp_path / "absent").mkdir()
+    for name in EXTRA:
+        (tmp_path / "absent" / f"{name}.py").write_text("raise ImportError('not in the core')")
     demo = subprocess.run(
-        [environment / "bin" / "bertdata", "demo", "--n", "1"], capture_output=True, text=True, check=False, cwd=tmp_path
+        [environment / "bin" / "bertdata", "demo", "--n", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "absent")},
     )
     assert demo.returncode == 0, demo.stderr
     assert "masked (epoch 0)" in demo.stdout

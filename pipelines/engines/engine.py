@@ -60,7 +60,8 @@ def run(
     with contextlib.ExitStack() as stack:
         local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
         pipeline = beam.Pipeline(runner=runner or local, options=options)
-        _ = pipeline | chain
+        with _no_cells():
+            _ = pipeline | chain
         try:
             if jobs.is_elsewhere(runner, options):
                 jobs.submit(lambda: _submit(pipeline), runner, options, hold, release, wait)
@@ -75,6 +76,18 @@ def run(
         else:
             return
     raise KeyboardInterrupt(*interrupt)  # anew: without the frames of Beam
+
+
+@contextlib.contextmanager
+def _no_cells() -> Iterator[None]:
+    """Keep Beam from naming steps after a notebook's cell: for that it imports its own data frames, which fail with pandas 3."""
+    name = "alter_label_if_ipython"
+    kept = getattr(beam.pipeline, name, None)
+    setattr(beam.pipeline, name, lambda transform, values: None)
+    try:
+        yield
+    finally:
+        setattr(beam.pipeline, name, kept)
 
 
 def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:

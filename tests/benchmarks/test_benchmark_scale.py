@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import json
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -16,6 +17,7 @@ import measured  # noqa: E402
 import scale  # noqa: E402
 from grow import Dump, pages, read_dump, wiki, write_dump  # noqa: E402
 from measured import Run  # noqa: E402
+from ratios import FILE  # noqa: E402
 
 MB = 1_000_000
 PROSE = "Tea number {0} is a drink that people make of leaves and hot water. Its name has {0} letters in many an old language."
@@ -132,9 +134,10 @@ def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample, by the real commands, at one and two workers: the same bytes, and figures of each process."""
     picture = tmp_path / "scale.svg"
+    monkeypatch.setenv(FILE, str(tmp_path / "ratios"))
     code = scale.main(
         [
             "--base-mb",
@@ -163,4 +166,6 @@ def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert 50 < float(driver) < 1000
         assert (driver == worker) == (workers == "1")
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
-    assert [path.name for path in tmp_path.iterdir()] == ["scale.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ratios", "scale.svg"]
+    told = [json.loads(line) for line in (tmp_path / "ratios").read_text().splitlines()]
+    assert [one["what"] for one in told] == [f"{command}, two workers on two cores" for command in scale.JUDGED]

@@ -14,7 +14,7 @@ from bertdata.config import parse_toml
 NAMES = [path.relative_to(REPOSITORY).as_posix() for path in PAGES]
 FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of torch
     *("--editable", "--constraint", "--nproc-per-node", "--dry-run", "--cov", "--no-deps", "--runner", "--control", "--corpus"),
-    *("--step", "--project", "--strict", "--help", "--standalone"),
+    *("--step", "--project", "--strict", "--help", "--standalone", "--render", "--check"),
 }
 OF_ENGINES = {"docs/how-to/engines.md", "SECURITY.md"}  # which name options of Beam and Dask; tests/engines/ tries the first
 

@@ -40,6 +40,7 @@ def example(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
     def call(name: str, *arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        monkeypatch.syspath_prepend(str((REPOSITORY / name).parent))  # as Python does with a script
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:

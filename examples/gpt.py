@@ -1,0 +1,58 @@
+"""GPT's data of the same corpus, running text of full rows, and a small GPT-2 on them.
+
+    bertdata make-pairs corpus --vocab vocab --objective causal --validation-fraction 0.1 --output rows
+    python examples/gpt.py rows --steps 1000
+
+Rows of `--objective causal` are the text as it runs, cut every `--max-seq-length` tokens, with ``[SEP]`` after each document.
+There are no masks, and the labels are the ids themselves, which the model shifts by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers as _transformers
+
+import bertdata
+
+transformers: Any = _transformers  # it is typed in part
+
+
+def main() -> None:
+    """Train for some steps, and print the perplexity of text held out."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=Path, help="a directory that make-pairs wrote with --objective causal")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=2)
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    shards = bertdata.Shards(options.rows)
+    end = shards.pieces.index("[SEP]")
+    size = {"n_embd": options.hidden, "n_layer": options.layers, "n_head": max(2, options.hidden // 64)}
+    config = transformers.GPT2Config(
+        vocab_size=shards.vocab_size, n_positions=shards.max_seq_length, bos_token_id=end, eos_token_id=end, **size
+    )
+    model = transformers.GPT2LMHeadModel(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
+    for step, batch in enumerate(bertdata.batches(shards, options.batch_size, steps=options.steps)):
+        loss = model(**batch).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        print(f"step {step}  loss {loss.item():.4f}", flush=True)
+    held_out = bertdata.Shards(options.rows, split="validation")
+    with torch.no_grad():
+        found = [float(model.eval()(**batch).loss) for batch in bertdata.batches(held_out, options.batch_size, whole=True)]
+    print(f"held out: perplexity {math.exp(sum(found) / len(found)):.1f}, of {shards.vocab_size} pieces")
+
+
+if __name__ == "__main__":
+    main()
