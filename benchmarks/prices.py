@@ -12,7 +12,7 @@ from collections.abc import Mapping
 __all__ = ["REQUESTS", "SHUFFLED", "WORKER", "of_requests"]
 
 REQUESTS = {  # for a million
-    **dict.fromkeys(("GET", "RANGE", "HEAD"), 0.40),
+    **dict.fromkeys(("GET", "RANGE", "AHEAD", "HEAD"), 0.40),
     **dict.fromkeys(("LIST", "PUT", "COPY", "POST"), 5.00),
     "DELETE": 0.0,
 }

@@ -1,7 +1,7 @@
 """Run a command of bertdata as a scale model: what it reads and writes at a time is so many times smaller.
 
 In a model of 1:32 a task of 512 kB makes as many requests as one of 16 MB does.  The command runs in one process, tells the store
-which phase it is in, and says what each took: what the driver does alone, and what workers would share.
+which phase it is in, and says what processor time each took: what the driver does alone, and what workers would share.
 
     python benchmarks/scale_model.py        reads a line of JSON for each command, and answers each with one
 
@@ -16,10 +16,13 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 import urllib.request
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = ["LOOKED_UP", "RANGE", "main"]
 
@@ -34,12 +37,12 @@ _SCALED = {  # numbers that are bytes, or rows, at a time
 }
 _LATER = ("aiobotocore.session", "tokenizers", "bertdata.pipelines.make_pairs", "bertdata.pipelines.export", "rensa")
 _LATER += ("bertdata.pipelines.train_vocab", "bertdata.pipelines.build_corpus")
-_phases: list[tuple[str, float, float]] = []
+_phases: list[tuple[str, float]] = []
 
 
 def _begin(phase: str) -> None:
     """Note that a phase begins, and tell the store."""
-    _phases.append((phase, time.monotonic(), time.process_time()))
+    _phases.append((phase, time.process_time()))
     urllib.request.urlopen(urllib.request.Request(os.environ["AWS_ENDPOINT_URL"], b"", {"x-phase": phase}, method="PUT")).close()
 
 
@@ -85,12 +88,29 @@ def _run(asked: dict[str, Any], told: Path) -> None:
     try:
         importlib.import_module("bertdata.__main__").main()
     finally:
-        _phases.append(("", time.monotonic(), time.process_time()))
-        took: dict[str, list[float]] = {"driver": [0.0, 0.0], "work": [0.0, 0.0]}
-        for (phase, wall, cpu), (_, wall_after, cpu_after) in pairwise(_phases):
-            took[phase][0] += wall_after - wall
-            took[phase][1] += cpu_after - cpu
+        _phases.append(("", time.process_time()))
+        took = {"driver": 0.0, "work": 0.0}
+        for (phase, cpu), (_, after) in pairwise(_phases):
+            took[phase] += after - cpu
         told.write_text(json.dumps(took))
+
+
+def _end(work: Callable[[], None], said: Path) -> NoReturn:
+    """Do work and end this process at once, without what its parent would do at its own end; what it says goes to a file."""
+    code = 0
+    with open(said, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        work()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def main() -> None:
@@ -101,11 +121,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
             told, said = Path(directory, "told"), Path(directory, "said")
             if not (child := os.fork()):
-                with open(said, "w") as file:
-                    os.dup2(file.fileno(), 2)
-                    os.dup2(file.fileno(), 1)
-                _run(json.loads(line), told)
-                sys.exit()
+                _end(partial(_run, json.loads(line), told), said)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             took = json.loads(told.read_text()) if told.exists() else {}
             print(json.dumps({"code": code, "said": said.read_text(), "took": took}), flush=True)

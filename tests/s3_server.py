@@ -53,7 +53,7 @@ class Bucket:
     latency: seconds before each answer.  drops: keys -> answers that end after a third of their body.  fetched: bytes by key.
     faults: the share of requests of which one half are refused as too many, and the other take `slow` seconds longer.  counts,
     moved: requests and bytes of their bodies, by phase, which the client sets, and kind: GET, RANGE, HEAD, LIST, PUT, COPY, POST,
-    DELETE.
+    DELETE; and AHEAD for a RANGE of a key in which `ahead` is found.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Bucket:
         self.fetched: Counter[str] = Counter()
         self.requests = 0
         self.faults, self.slow, self.chance = 0.0, 1.0, random.Random(5)
-        self.phase = ""
+        self.phase, self.ahead = "", ""
         self.counts: Counter[tuple[str, str]] = Counter()
         self.moved: Counter[tuple[str, str]] = Counter()
         self.written: Counter[str] = Counter()  # how often a key was
@@ -80,7 +80,9 @@ class Bucket:
     def answer(self, method: str, target: str, span: str) -> tuple[int, dict[str, str], bytes, int]:
         """Return status, headers, body, and how many bytes of it are sent."""
         key, query = _asked(target)
-        if not self._admits(_kind(method, query, {"range": span})):
+        kind = _kind(method, query, {"range": span})
+        kind = "AHEAD" if kind == "RANGE" and self.ahead and re.search(self.ahead, key) else kind
+        if not self._admits(kind):
             return _REFUSED
         if not key and "list-type" in query:
             body = self._list(query.get("prefix", [""])[0], query.get("delimiter", [""])[0])
@@ -100,7 +102,7 @@ class Bucket:
             with found.open("rb") as file:
                 file.seek(first)
                 body = file.read(end - first)
-        self._note(_kind(method, query, {"range": span}), len(body))
+        self._note(kind, len(body))
         with self.mutex:
             dropped, self.drops[key] = self.drops[key] > 0, self.drops[key] - 1
             self.fetched[key] += 0 if dropped else len(body)
