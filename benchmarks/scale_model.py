@@ -35,7 +35,13 @@ _SCALED = {  # numbers that are bytes, or rows, at a time
     "bertdata.build.documents": ("_SLICE_BYTES",),
     "bertdata.build.selection.facts": ("ROWS",),
 }
-_LATER = ("aiobotocore.session", "tokenizers", "bertdata.pipelines.make_pairs", "bertdata.pipelines.export", "rensa")
+_LATER: tuple[str, ...] = (
+    "aiobotocore.session",
+    "tokenizers",
+    "bertdata.pipelines.make_pairs",
+    "bertdata.pipelines.export",
+    "rensa",
+)
 _LATER += ("bertdata.pipelines.train_vocab", "bertdata.pipelines.build_corpus")
 _phases: list[tuple[str, float]] = []
 

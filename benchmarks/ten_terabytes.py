@@ -259,12 +259,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--check", action="store_true", help="Run ten times the largest size too, and compare with the fit.")
     options.add_argument("--faults", type=float, default=0.0, help="The share of requests that are refused or slow.")
+    options.add_argument("--size", type=float, default=1.0, help="MB of the smallest runs; the largest have four times as many.")
     options.add_argument("--latency", type=float, default=LATENCY, help="Seconds added to each request.")
     options.add_argument("--json", type=Path, help="Where counts are kept, and come from where they are.")
     given = options.parse_args(arguments)
-    print(table(runs := measured(POINTS, given.json, given.faults, given.latency)))
+    points, far = ([p._replace(bytes=int(p.bytes * given.size)) for p in own] for own in (POINTS, [CHECK]))
+    print(table(runs := measured(points, given.json, given.faults, given.latency)))
     if given.check:
-        print(check(runs, measured([CHECK], given.json, given.faults, given.latency)))
+        print(check(runs, measured(far, given.json, given.faults, given.latency)))
     return 0
 
 

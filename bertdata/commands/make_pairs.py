@@ -143,19 +143,13 @@ def plan_pairs(
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
-    if settings.packages:
-        segment.require()
     buckets = shard_count(settings, source.text_bytes, source.manifest["rows"])
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
-
     identities = [{**common, "config": config.identity()} for config in configs]
     shuffle, spill = _shuffle(shuffle, beam_args, directories[0], identities[0])
-    notes += ("  shuffle: by the engine" if shuffle == "engine" else f"  shuffle: by files in {spill or 'the output'}",)
     tokenize = (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),) if shuffle == "files" else ()
-    read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
-    cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
     return PlannedRun(
         directories=tuple(directories),
         identities=tuple({**identity, "shuffle": shuffle} for identity in identities),
@@ -166,9 +160,15 @@ def plan_pairs(
         estimate=partial(_estimate, source, vocabulary, configs, corpus, directories),
         given=given,
         spill=spill,
-        notes=notes,
-        summary=f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}",
+        notes=(*notes, "  shuffle: " + ("by the engine" if shuffle == "engine" else f"by files in {spill or 'the output'}")),
+        summary=_summary(source, buckets, directories),
     )
+
+
+def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
+    read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
+    cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
+    return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
 
 def _estimate(
@@ -222,6 +222,8 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
     from ..tokens.vocab import says_accents
 
     if not isinstance(vocabulary, TokenizerVocabulary):
+        if config.packages:
+            segment.require()
         silent = strip_accents is None and not says_accents(path)
         return (f"  vocabulary {path}: {unsaid(*vocabulary)}",) if silent else ()
     if problem := missing(vocabulary, config.objective):
