@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from bertdata.config import PairsConfig
 from bertdata.dataset import manifest, shards
+from bertdata.labels import IGNORED
 from bertdata.rows.masking import UNITS, MaskVocabulary, mask, mask_vocabulary, predictions_per_row
 from bertdata.tokens import vocab
-from bertdata.wordpiece import IGNORED
 
 BATCH = 256
 ENOUGH = 1_000_000  # tokens for the statistics

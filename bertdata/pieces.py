@@ -1,7 +1,7 @@
-"""What is known of a vocabulary's pieces: which ids are special tokens, and which pieces go on with a word.
+"""What is known of a vocabulary's pieces: which ids are special tokens, and which pieces continue a word.
 
-    ##    "tea ##s"    a piece that begins with the mark goes on with a word                     WordPiece
-    Ġ     "Ġtea s"     one that does not begin with it goes on; Ġ stands for a space             byte-level BPE
+    ##    "tea ##s"    a piece that begins with the mark continues a word                          WordPiece
+    Ġ     "Ġtea s"     one that does not begin with it does; Ġ stands for a space                  byte-level BPE
     ▁     "▁tea s"     the same, ▁ standing for a space                                          SentencePiece's BPE and Unigram
     ""    "tea"        nothing tells: each token is a word                                       WordLevel and others
 
@@ -17,12 +17,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .wordpiece import continues_word
-
-__all__ = ["BEGINS", "ROLES", "Special", "bare", "goes_on", "of_bert", "of_tokenizer", "piece_bytes"]
+__all__ = ["BEGINS", "ROLES", "Special", "bare", "continues_word", "of_bert", "of_tokenizer", "piece_bytes"]
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
-BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it goes on with one
+BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it continues one
 _UNSPACED = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
     (0x20000, 0x3FFFF),
@@ -33,7 +31,7 @@ _BYTE = re.compile("<0x([0-9A-F]{2})>")  # a byte of a character that is no piec
 class Special(NamedTuple):
     """The ids of special tokens, -1 where there is none.
 
-    `others` are further ones that text never gives.  `mark` tells which pieces go on with a word.
+    `others` are further ones that text never gives.  `mark` tells which pieces continue a word.
     """
 
     pad: int
@@ -87,16 +85,18 @@ def _mark(tokenizer: dict[str, Any]) -> str:
     return "Ġ" if '"ByteLevel"' in before else "▁" if "▁" in before or model["type"] == "Unigram" else ""
 
 
-def goes_on(piece: str, mark: str) -> bool:
-    """Tell whether a piece goes on with a word.
+def continues_word(piece: str, mark: str = "##") -> bool:
+    """Tell whether a piece continues a word; the mark alone is a word.
 
-    >>> [goes_on(piece, "Ġ") for piece in ("Ġtea", "s", "èĮ¶", "Ċ")]
+    >>> continues_word("##ing"), continues_word("ing"), continues_word("##")
+    (True, False, False)
+    >>> [continues_word(piece, "Ġ") for piece in ("Ġtea", "s", "èĮ¶", "Ċ")]
     [False, True, False, False]
-    >>> [goes_on(piece, "▁") for piece in ("▁tea", "s", "茶", "<0xE8>", "<0x8C>")]
+    >>> [continues_word(piece, "▁") for piece in ("▁tea", "s", "茶", "<0xE8>", "<0x8C>")]
     [False, True, False, False, True]
     """
     if mark not in BEGINS:
-        return bool(mark) and (continues_word(piece) if mark == "##" else piece.startswith(mark) and piece != mark)
+        return bool(mark) and piece.startswith(mark) and piece != mark
     return not piece.startswith(mark) and not _begins(piece_bytes(piece, mark))
 
 
@@ -121,7 +121,7 @@ def bare(piece: str, mark: str) -> str:
     """
     if mark in BEGINS:
         return piece_bytes(piece, mark).decode("utf-8", "replace").removeprefix(" ")
-    return piece.removeprefix(mark) if goes_on(piece, mark) else piece
+    return piece.removeprefix(mark) if continues_word(piece, mark) else piece
 
 
 def _byte_table() -> dict[str, int]:

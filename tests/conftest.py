@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import Forks
+from forking import forks
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -41,16 +41,16 @@ def shared() -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
-    """What runs commands in processes that need not import bertdata."""
-    made = Forks()
-    yield made
-    made.close()
+@pytest.fixture(scope="session", autouse=True)
+def forks_end() -> Iterator[None]:
+    """End the process that runs the tests' commands, if there is one."""
+    yield
+    if forks.cache_info().currsize:
+        forks().close()
 
 
 @pytest.fixture(scope="session")
-def run(forks: Forks) -> Run:
+def run() -> Run:
     """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`.
 
     It is a new one, not a fork, with an environment that tells more than where a store is, or with an engine, which needs more
@@ -59,7 +59,7 @@ def run(forks: Forks) -> Run:
 
     def call(*arguments: object, code: int = 0, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
         words, environment = [*map(str, arguments)], {**os.environ, **env}
-        if "--" in words or not forks.takes(environment):
+        if "--" in words or not forks().takes(environment):
             done = subprocess.run(
                 [*COMMAND, *words],
                 capture_output=True,
@@ -70,7 +70,7 @@ def run(forks: Forks) -> Run:
                 check=False,
             )
         else:
-            done = forks.run(words, cwd or Path.cwd(), environment, SECONDS)
+            done = forks().run(words, cwd or Path.cwd(), environment, SECONDS)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

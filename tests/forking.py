@@ -5,6 +5,8 @@ What runs is `bertdata.__main__.main` in a process of its own, up to the end of 
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
 import select
@@ -14,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["Forks"]
+__all__ = ["Forks", "Started", "forks", "start"]
 
 _LONGEST = 1 << 20  # bytes of a command's arguments
 
@@ -42,19 +45,80 @@ class Forks:
 
     def run(self, arguments: list[str], cwd: Path, env: dict[str, str], timeout: float) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, as `subprocess.run` does; `env` is its environment, which it takes."""
+        process = self.start(arguments, cwd, env)
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        texts = (text.decode("utf-8", "backslashreplace").replace("\r\n", "\n") for text in process.communicate())
+        return subprocess.CompletedProcess(["bertdata", *arguments], process.wait(), *texts)
+
+    def start(self, arguments: list[str], cwd: Path, env: dict[str, str]) -> Started:
+        """Start a command in a session of its own."""
         status, status_in_child = os.pipe()
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, os.fdopen(status, "rb") as answer:
-            request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env}).encode()
-            socket.send_fds(self._socket, [request], [out.fileno(), err.fileno(), status_in_child])
-            os.close(status_in_child)
-            pid = int(answer.readline())
-            if not select.select([answer], [], [], timeout)[0]:
-                os.kill(pid, signal.SIGKILL)
-            code = int(answer.readline())
-            out.seek(0)
-            err.seek(0)
-            texts = [file.read().decode("utf-8", "backslashreplace").replace("\r\n", "\n") for file in (out, err)]
-        return subprocess.CompletedProcess(["bertdata", *arguments], code, *texts)
+        said = (tempfile.TemporaryFile(), tempfile.TemporaryFile())  # noqa: SIM115 - closed when it has ended
+        request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env}).encode()
+        socket.send_fds(self._socket, [request], [*(file.fileno() for file in said), status_in_child])
+        os.close(status_in_child)
+        return Started(os.fdopen(status, "rb", 0), said)
+
+
+class Started:
+    """A process that runs a command: what the tests use of `subprocess.Popen`."""
+
+    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, BinaryIO]) -> None:
+        self._status, self._files = status, said
+        self._said: tuple[bytes, bytes] = (b"", b"")
+        self.pid = int(status.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its exit code, None as long as it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and return its exit code; raise TimeoutExpired."""
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("bertdata", timeout or 0)
+            out, err = self._files
+            with self._status, out, err:
+                self.returncode = int(self._status.readline())
+                self._said = _read(out), _read(err)
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Wait for its end, and return what it wrote to its standard output and to its standard error."""
+        self.wait(timeout)
+        return self._said
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal as long as it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+@functools.cache
+def forks() -> Forks:
+    """Return what runs the commands of this process's tests; conftest.py closes it."""
+    return Forks()
+
+
+def start(*arguments: object) -> Started:
+    """Start `bertdata ARGUMENTS`."""
+    return forks().start([*map(str, arguments)], Path.cwd(), dict(os.environ))
+
+
+def _read(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def _serve(requests: socket.socket) -> None:
@@ -72,6 +136,7 @@ def _serve(requests: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         out, err, status = descriptors
         if not (pid := os.fork()):
+            os.setsid()
             asked = json.loads(request)
             os.chdir(asked["cwd"])
             os.environ.clear()

@@ -9,24 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, STEPS, Build, Run, build_of, command_line, digests, leftovers, records
+from conftest import STEPS, Build, Run, build_of, command_line, digests, leftovers, records
+from forking import Started, start
 
 from bertdata.io.files import TEMPORARY
 
 
-def start(*arguments: object) -> subprocess.Popen[bytes]:
-    """Start a run whose messages nobody reads."""
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-
-
-def start_heard(*arguments: object) -> subprocess.Popen[bytes]:
-    """Start a run whose messages are read with `communicate`."""
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-
-
-def wait_for_tasks(process: subprocess.Popen[bytes], output: Path, step: str, count: int) -> None:
+def wait_for_tasks(process: Started | subprocess.Popen[bytes], output: Path, step: str, count: int) -> None:
     """Wait until so many records of a step's tasks are written."""
     limit = time.monotonic() + 120
     while len(records(output, step)) < count:
@@ -80,7 +69,7 @@ def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path
 @pytest.mark.parametrize("workers", [1, 2])
 def test_signals(build: Build, parts: Path, text: Path, tmp_path: Path, number: int, code: int, workers: int) -> None:
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
-    process = start_heard("build-corpus", *arguments, "--output", output, "--workers", workers)
+    process = start("build-corpus", *arguments, "--output", output, "--workers", workers)
     wait_for_tasks(process, output, "extract", 1)
     process.send_signal(number)
     _, said = process.communicate(timeout=30)
@@ -95,7 +84,7 @@ def test_signals(build: Build, parts: Path, text: Path, tmp_path: Path, number: 
 def test_a_killed_worker_ends_the_run(build: Build, parts: Path, text: Path, tmp_path: Path) -> None:
     """Beam alone would wait for a dead worker for ever."""
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
-    process = start_heard("build-corpus", *arguments, "--output", output, "--workers", 2)
+    process = start("build-corpus", *arguments, "--output", output, "--workers", 2)
     wait_for_tasks(process, output, "extract", 1)
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)
     _, said = process.communicate(timeout=60)

@@ -17,7 +17,6 @@ def cpu_seconds(call: Callable[[], object], enough: float = 0.0, tries: int = 3)
     """
     least = float("inf")
     for _ in range(tries):
-        gc.collect()
         gc.disable()
         try:
             start = time.process_time()

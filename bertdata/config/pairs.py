@@ -116,7 +116,7 @@ class PairsConfig(Config):
     )
     whole_word: bool = option(
         False,
-        "Static masks: mask whole words.  Pieces that go on with a word begin with ##; for Chinese see `chinese_words`; in "
+        "Static masks: mask whole words.  Pieces that continue a word begin with ##; for Chinese see `chinese_words`; in "
         "Japanese and other text without spaces ## tells no more than this.",
         section=_MASKING,
     )

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
-from ..pieces import BEGINS, bare, goes_on, piece_bytes
+from ..labels import IGNORED
+from ..pieces import BEGINS, bare, continues_word, piece_bytes
 from ..rows import masking
 from ..tokens.vocab import AnyVocabulary
-from ..wordpiece import IGNORED
 
 __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
 
@@ -168,7 +168,7 @@ def texts(pieces: Sequence[str], mark: str) -> list[str]:
         return [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
     found = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
-        joined = goes_on(piece, mark) or is_close(before, piece)
+        joined = continues_word(piece, mark) or is_close(before, piece)
         found.append(bare(piece, mark) if joined else f" {piece}")
     return found
 

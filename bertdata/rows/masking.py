@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig, mask_shares
-from ..pieces import Special, goes_on, of_bert
-from ..wordpiece import IGNORED
+from ..labels import IGNORED
+from ..pieces import Special, continues_word, of_bert
 
 __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
 
@@ -68,7 +68,7 @@ def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> Ma
     maskable[sorted(special.never)] = False
     words = maskable.copy()
     words[[i for i in (special.unk,) if i >= 0]] = False
-    continues = np.array([goes_on(piece, special.mark) for piece in pieces])
+    continues = np.array([continues_word(piece, special.mark) for piece in pieces])
     drawn = np.flatnonzero(words)
     return MaskVocabulary(special.mask, maskable, continues, drawn if len(drawn) else np.array([special.mask]))
 

@@ -1,10 +1,10 @@
-"""Tokenize documents and tell which tokens go on with a word: pieces by their ``##``, Chinese characters by a segmenter.
+"""Tokenize documents and tell which tokens continue a word: pieces by their ``##``, Chinese characters by a segmenter.
 
 BERT sets every Chinese character apart, so its vocabulary can't tell that 北京 is a word.  Only documents in Chinese are
 segmented; in other languages, Japanese among them, ``##`` is all that tells.
 
     他  读  ##s  北  京  。          tokens of 他读s北京。
-    0   0   1    0   1   0           does it go on with a word?
+    0   0   1    0   1   0           does it continue a word?
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class WordEncoder:
     def encode(
         self, languages: Sequence[str], documents: Sequence[Sequence[str]]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Return all ids [T], where each sentence ends [S], and which tokens go on with a word [T].
+        """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
 
         A sentence is encoded in the parts that the segmenter makes of it, which gives the same ids.
         """

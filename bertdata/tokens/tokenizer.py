@@ -20,7 +20,7 @@ from tokenizers import AddedToken, Tokenizer
 from ..config import read_small
 from ..errors import UsageError
 from ..io.files import write_json, write_text
-from ..pieces import ROLES, Special, goes_on, of_tokenizer
+from ..pieces import ROLES, Special, continues_word, of_tokenizer
 from .documents import DocumentEncoder
 from .local import cuts_at_marks, is_local
 
@@ -43,8 +43,8 @@ class TokenizerVocabulary(NamedTuple):
     form: str
 
     def continues(self) -> npt.NDArray[np.bool_]:
-        """Tell of each piece [V] whether it goes on with a word."""
-        return np.array([goes_on(piece, self.special.mark) for piece in self.pieces])
+        """Tell of each piece [V] whether it continues a word."""
+        return np.array([continues_word(piece, self.special.mark) for piece in self.pieces])
 
     def tokenizer(self) -> Tokenizer:
         """Return the `tokenizers` form."""

@@ -28,8 +28,7 @@ from ..config import VocabConfig, read_small
 from ..dataset.handed import Handed
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
-from ..pieces import Special, of_bert
-from ..wordpiece import continues_word
+from ..pieces import Special, continues_word, of_bert
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary
 from .tokenizer_json import read_tokenizer

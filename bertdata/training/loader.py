@@ -23,8 +23,8 @@ import numpy.typing as npt
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..io.process import end_with_parent
+from ..labels import IGNORED
 from ..rows import masking
-from ..wordpiece import IGNORED
 from .masks import MaskConfig
 from .plan import Batch, BatchPlan
 from .windows import WindowPlan, plan_of

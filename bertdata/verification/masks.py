@@ -46,7 +46,7 @@ def restore(
 def check(
     rows: Rows, shown: Array, masked: tuple[Array, Array], config: PairsConfig, vocabulary: SpecialPieces, joined: Array | None
 ) -> Counter[str]:
-    """Check masks against the rows without them; `shown` [T] is what stands there now, `joined` [T] what goes on with a word.
+    """Check masks against the rows without them; `shown` [T] is what stands there now, `joined` [T] what continues a word.
 
     Return how many tokens could be masked, and how many are.
     """
@@ -64,8 +64,8 @@ def check(
     if config.unit == "word":
         selected = np.zeros(len(shown), bool)
         selected[where] = True
-        goes_on = vocabulary.continues[rows.ids] if joined is None else joined
-        inside = goes_on[1:] & maskable[1:] & maskable[:-1]
+        continues_word = vocabulary.continues[rows.ids] if joined is None else joined
+        inside = continues_word[1:] & maskable[1:] & maskable[:-1]
         rows.hold_tokens(np.append(True, ~inside | (selected[1:] == selected[:-1])), "has a word that is masked in part")
     else:
         rows.hold(

@@ -108,7 +108,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
         counts.update(masks.check(whole, ids, masked, config, vocabulary, joined))
     counts["text"] = _special_tokens(rows, config, vocabulary)
     if joined is not None:
-        rows.hold_tokens(~(joined & vocabulary.never[rows.ids]), "goes on with a word at a special token")
+        rows.hold_tokens(~(joined & vocabulary.never[rows.ids]), "continues a word at a special token")
     if config.objective == "documents":
         counts.update(_cut_words(rows, vocabulary.continues[rows.ids] if joined is None else joined, config.max_seq_length))
     if config.objective in LABEL_1:
@@ -184,13 +184,13 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
     return len(ids) - int(np.count_nonzero(never))
 
 
-def _cut_words(rows: Rows, goes_on: Array, most: int) -> Counter[str]:
+def _cut_words(rows: Rows, continues_word: Array, most: int) -> Counter[str]:
     """Count the rows that begin inside a word, and those that a word, or a part of one, fills: a cut inside a word leaves one.
 
-    `goes_on` tells of each token whether it goes on with a word.
+    `continues_word` tells of each token whether it continues a word.
     """
-    inside = np.add.reduceat(goes_on, rows.starts, dtype=np.int64)
-    first = goes_on[rows.starts + 1]
+    inside = np.add.reduceat(continues_word, rows.starts, dtype=np.int64)
+    first = continues_word[rows.starts + 1]
     return Counter({"inside": int(first.sum()), "one word": int(((rows.lengths == most) & (inside - first == most - 3)).sum())})
 
 

@@ -26,7 +26,7 @@ class SpecialPieces(NamedTuple):
     mask_id: int
     never: npt.NDArray[np.bool_]
     continues: npt.NDArray[np.bool_]
-    tells: bool = True  # of every token whether it goes on with a word; by Ġ and ▁ nothing tells it of a text's first one
+    tells: bool = True  # of every token whether it continues a word; by Ġ and ▁ nothing tells it of a text's first one
 
 
 def special_pieces(pieces: list[str]) -> SpecialPieces:

@@ -60,9 +60,9 @@ def check(directory: Path, made: dict[str, Any], names: tuple[str, str]) -> Spec
     special = {i for i, token in added.items() if token.special}.union(roles.values()) - text_only
     never = np.array([i in special or i not in pieces for i in range(size)])
     mark = made.get("word_mark", "")
-    goes_on = np.array([_goes_on(pieces.get(i, ""), mark) for i in range(size)])
+    continues_word = np.array([_continues_word(pieces.get(i, ""), mark) for i in range(size)])
     cls_id, sep_id, mask_id = (-1 if (i := roles.get(role)) is None else i for role in _ROLES[:3])
-    return SpecialPieces(cls_id, sep_id, mask_id, never, goes_on, mark not in ("Ġ", "▁"))
+    return SpecialPieces(cls_id, sep_id, mask_id, never, continues_word, mark not in ("Ġ", "▁"))
 
 
 def _check_trained(pieces: dict[int, str], roles: dict[str, Any], config: VocabConfig) -> None:
@@ -77,7 +77,7 @@ def _check_trained(pieces: dict[int, str], roles: dict[str, Any], config: VocabC
         raise CheckFailed(f"has no token {absent[0]!r}, which was asked for")
 
 
-def _goes_on(piece: str, mark: str) -> bool:
+def _continues_word(piece: str, mark: str) -> bool:
     if mark not in ("Ġ", "▁"):
         return bool(mark) and piece.startswith(mark) and len(piece) > len(mark)
     if mark == "Ġ" and all(0x20 < ord(c) < 0x144 and (ord(c) > 255 or ord(c) not in _HIDDEN) for c in piece):

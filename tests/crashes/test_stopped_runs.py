@@ -12,26 +12,27 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, STEPS, Build, command_line, digests, leftovers
-from test_resume import start_heard, wait_for_tasks, workers_of
+from forking import Started, start
+from test_resume import wait_for_tasks, workers_of
 
 FIRST = {**STEPS, "make-pairs": "tokenize"}
-Started = Callable[..., tuple["subprocess.Popen[bytes]", list[object]]]
+Start = Callable[..., tuple[Started, list[object]]]
 
 
 @pytest.fixture
-def started(parts: Path, text: Path, tmp_path: Path) -> Started:
+def started(parts: Path, text: Path, tmp_path: Path) -> Start:
     """Start a command, and wait until it has done a task; return it and what it works on."""
 
-    def call(name: str, workers: int) -> tuple[subprocess.Popen[bytes], list[object]]:
+    def call(name: str, workers: int) -> tuple[Started, list[object]]:
         arguments = command_line(name, text, parts)
-        process = start_heard(name, *arguments, "--output", tmp_path / "out", "--workers", workers)
+        process = start(name, *arguments, "--output", tmp_path / "out", "--workers", workers)
         wait_for_tasks(process, tmp_path / "out", FIRST[name], 1)
         return process, arguments
 
     return call
 
 
-def ends_as_told(process: subprocess.Popen[bytes], number: int) -> None:
+def ends_as_told(process: Started, number: int) -> None:
     """See that a run ends soon after a signal, with its exit code and a message."""
     _, said = process.communicate(timeout=30)
     assert process.returncode == 128 + number, said
@@ -53,7 +54,7 @@ SIGNALS = [
 
 @pytest.mark.parametrize(("name", "number", "group", "workers"), SIGNALS)
 def test_a_signal(
-    build: Build, parts: Path, tmp_path: Path, started: Started, name: str, number: int, group: bool, workers: int
+    build: Build, parts: Path, tmp_path: Path, started: Start, name: str, number: int, group: bool, workers: int
 ) -> None:
     process, arguments = started(name, workers)
     (os.killpg if group else os.kill)(process.pid, number)
@@ -76,7 +77,7 @@ def test_nohup(parts: Path, text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["train-vocab", "make-pairs"])  # tests/test_resume.py has it of build-corpus
-def test_a_killed_worker(build: Build, parts: Path, tmp_path: Path, started: Started, name: str) -> None:
+def test_a_killed_worker(build: Build, parts: Path, tmp_path: Path, started: Start, name: str) -> None:
     process, arguments = started(name, 2)
     os.kill(workers_of(process.pid)[-1], signal.SIGKILL)
     _, said = process.communicate(timeout=60)
@@ -87,7 +88,7 @@ def test_a_killed_worker(build: Build, parts: Path, tmp_path: Path, started: Sta
     assert leftovers(tmp_path / "out") == []
 
 
-def test_a_worker_that_is_stopped_is_waited_for(parts: Path, tmp_path: Path, started: Started) -> None:
+def test_a_worker_that_is_stopped_is_waited_for(parts: Path, tmp_path: Path, started: Start) -> None:
     process, _ = started("build-corpus", 2)
     workers = workers_of(process.pid)
     for pid in workers:
@@ -102,7 +103,7 @@ def test_a_worker_that_is_stopped_is_waited_for(parts: Path, tmp_path: Path, sta
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_a_worker_that_is_stopped_ends_with_its_driver(started: Started) -> None:
+def test_a_worker_that_is_stopped_ends_with_its_driver(started: Start) -> None:
     """Woken later, it would write into what another run has made since."""
     process, _ = started("build-corpus", 2)
     workers = workers_of(process.pid)

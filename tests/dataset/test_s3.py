@@ -35,6 +35,7 @@ moto = pytest.importorskip("moto.server")
 boto3 = pytest.importorskip("boto3")
 
 BUCKET = "bucket"
+AWAY = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}  # no store is there
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_what_is_done_is_done_where_the_store_cannot_be_reached(
     run: Run, server: dict[str, str], bucket: Bucket, text: Path, tmp_path: Path
 ) -> None:
     bucket.put("far/text.jsonl", text.read_bytes())
-    away = {**server, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    away = {**server, **AWAY}
     words = ("build-corpus", "--text", f"s3://{BUCKET}/far/text.jsonl", "--output", tmp_path / "out")
     assert "Could not connect" in run(*words, code=4, **away).stderr
     run(*words, **server)
@@ -231,7 +232,7 @@ def test_a_store_that_fails_in_the_middle_is_no_broken_book(
         ("s3://no-such-bucket/books", "{tmp}/out", {}, "bucket does not exist"),
         ("{books}", "s3://no-such-bucket/out", {}, "bucket does not exist: check the name"),
         ("{books}", f"s3://{BUCKET}/out", {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "and the credentials"),
-        (f"s3://{BUCKET}/books", "{tmp}/out", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "Could not connect to the endpoint"),
+        (f"s3://{BUCKET}/books", "{tmp}/out", AWAY, "Could not connect to the endpoint"),
     ],
 )
 def test_what_goes_wrong_in_a_store_is_one_line(

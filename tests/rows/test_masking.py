@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bertdata.labels import IGNORED
 from bertdata.rows import masking
 from bertdata.rows.masking import UNITS, mask, mask_vocabulary, predictions_per_row
-from bertdata.wordpiece import IGNORED
 
 LAW = settings(deadline=None, max_examples=60)
 UNUSED = [f"[unused{i}]" for i in range(20)]

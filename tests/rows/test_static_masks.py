@@ -25,7 +25,7 @@ from bertdata.tokens.vocab import SPECIAL, Vocabulary
 from bertdata.tokens.vocab import read as read_vocabulary
 
 VOCABULARY = Vocabulary([*SPECIAL, *(f"w{i}" for i in range(300)), *(f"##x{i}" for i in range(100))], True, True)
-INSIDE = 305  # the first piece that goes on with a word
+INSIDE = 305  # the first piece that continues a word
 MASKS = {"masking": "static", "max_seq_length": 64}
 
 

@@ -285,7 +285,7 @@ def test_four_times_the_input_takes_no_more_than_four_times_as_long(unit: str) -
     def seconds(size: int) -> float:
         return cpu_seconds(lambda: clean(unit * (size // len(unit))))
 
-    ratios = (seconds(400_000) / max(seconds(100_000), 0.02) for _ in range(4))  # as far as the first that tells
+    ratios = (seconds(200_000) / max(seconds(50_000), 0.01) for _ in range(4))  # as far as the first that tells
     assert any(ratio < 8 for ratio in ratios), "quadratic would be 16 times"
 
 

@@ -129,8 +129,8 @@ def words(build: Build, corpus: Path) -> Path:
 
 def _words(pieces: Sequence[str], row: dict[str, Any]) -> list[str]:
     words: list[str] = []
-    for token, goes_on in zip(row["input_ids"], row["continues_word"], strict=True):
-        if goes_on:
+    for token, continues_word in zip(row["input_ids"], row["continues_word"], strict=True):
+        if continues_word:
             words[-1] += pieces[token].removeprefix("##")
         else:
             words.append(pieces[token])

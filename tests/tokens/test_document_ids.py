@@ -22,7 +22,7 @@ from bertdata.records import Document
 from bertdata.tokens import documents, local
 from bertdata.tokens.documents import DocumentEncoder
 from bertdata.tokens.local import cuts_at_marks, is_local
-from bertdata.verification.tokenizer import _goes_on
+from bertdata.verification.tokenizer import _continues_word
 
 TEXT = (
     "The tide, at 7:30, wasn't high; it'll turn. A miller's 120 lamps cost 1,250.75 in 2024! "
@@ -252,7 +252,7 @@ def test_two_rules_tell_alike_which_pieces_go_on() -> None:
     for character in map(chr, (code for code in codes if not 0xD800 <= code < 0xE000)):
         data = character.encode()
         told += ["".join(letters[byte] for byte in data[:size]) for size in range(1, len(data) + 1)]
-        assert pieces.goes_on(character + "x", "▁") == _goes_on(character + "x", "▁"), character
+        assert pieces.continues_word(character + "x", "▁") == _continues_word(character + "x", "▁"), character
     for piece in [*told, "", "Ġ", "▁", "<0xE8>", "<0x8C>", "</s>", "##", "##a"]:
         for mark in ("Ġ", "▁", "##", "@@", ""):
-            assert pieces.goes_on(piece, mark) == _goes_on(piece, mark), (piece, mark)
+            assert pieces.continues_word(piece, mark) == _continues_word(piece, mark), (piece, mark)

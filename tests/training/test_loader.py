@@ -16,7 +16,7 @@ from tiny import CLS, FIRST, PIECES, SEP, row_of, write_pairs
 
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
-from bertdata.wordpiece import IGNORED
+from bertdata.labels import IGNORED
 
 torch = pytest.importorskip("torch")
 from bertdata.rows.masking import UNITS  # noqa: E402

@@ -14,8 +14,8 @@ from bertdata.config import PACKED
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError, VerificationError
+from bertdata.labels import IGNORED
 from bertdata.rows import masking
-from bertdata.wordpiece import IGNORED
 
 torch = pytest.importorskip("torch")
 from bertdata.training import attention, loader  # noqa: E402

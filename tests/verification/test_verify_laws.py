@@ -290,7 +290,7 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
         "row 3 has a special token in",
     ),
     "word in part": ("words", lambda rows: in_part(rows), "has a word that is masked in part"),
-    "flag on a special": ("words", putting((0, True), name="continues_word"), "row 3 goes on with a word at a special token"),
+    "flag on a special": ("words", putting((0, True), name="continues_word"), "row 3 continues a word at a special token"),
     "flags": ("words", setting(3, continues_word=lambda old: old[1:]), "row 3 has not one continues_word for each token"),
 }
 

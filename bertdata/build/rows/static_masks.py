@@ -17,9 +17,9 @@ import numpy as np
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
+from ...labels import IGNORED
 from ...rows import Pairs, masking
 from ...tokens.vocab import AnyVocabulary
-from ...wordpiece import IGNORED
 
 __all__ = ["mask_rows"]
 

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from ...errors import UsageError, VerificationError
 from ...io.files import is_local, to_path
 from ...io.storage import storage_errors
+from ...labels import IGNORED
 from ...pieces import ROLES, Special, of_bert, of_tokenizer
-from ...wordpiece import IGNORED
 from .. import manifest
 from ..form import VOCABULARIES
 from ..staging import steady

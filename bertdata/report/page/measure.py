@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...config import LABEL_1, PairsConfig
+from ...labels import IGNORED
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
-from ...wordpiece import IGNORED
 from .sample import Rows
 
 __all__ = ["Masks", "Pairs", "auc", "masks_of", "padding_by_width", "pairs_of"]

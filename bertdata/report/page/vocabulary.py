@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...pieces import Special, bare, goes_on
+from ...pieces import Special, bare, continues_word
 from .charts import histogram, up_to
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, percent, table, tag
@@ -81,6 +81,6 @@ def _kind(piece: str, mark: str) -> str:
     >>> _kind("##s", "##"), _kind("a", "##"), _kind("Ġtea", "Ġ"), _kind("ing", "Ġ")
     ('continuing a word', 'single character', 'beginning of a word, or all of it', 'continuing a word')
     """
-    if goes_on(piece, mark):
+    if continues_word(piece, mark):
         return _KINDS[1]
     return _KINDS[2] if len(bare(piece, mark)) == 1 else _KINDS[0]

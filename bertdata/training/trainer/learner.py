@@ -13,8 +13,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ... import keys
 from ...config.train import ModelConfig, TrainConfig
+from ...labels import IGNORED
 from ...report.metrics import SUMS
-from ...wordpiece import IGNORED
 from ..attention import for_bert
 from .model import BertForPreTraining, score
 from .optimizer import AdamWeightDecay

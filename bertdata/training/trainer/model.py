@@ -16,7 +16,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from ...config.train import ACTIVATIONS, ModelConfig
-from ...wordpiece import IGNORED
+from ...labels import IGNORED
 from ..attention import Turn, attend, turn_of, turned
 
 __all__ = ["BertForPreTraining", "score"]

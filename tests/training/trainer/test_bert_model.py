@@ -10,9 +10,9 @@ from small import load
 from torch import Tensor
 
 from bertdata.config.train import ModelConfig
+from bertdata.labels import IGNORED
 from bertdata.report.metrics import SUMS
 from bertdata.training.trainer.model import BertForPreTraining, score
-from bertdata.wordpiece import IGNORED
 
 transformers = pytest.importorskip("transformers")
 torch.set_num_threads(1)

@@ -1,0 +1,7 @@
+"""The label of a position whose token is not predicted."""
+
+from __future__ import annotations
+
+__all__ = ["IGNORED"]
+
+IGNORED = -100  # `ignore_index` of torch's cross_entropy
