@@ -75,6 +75,8 @@ def _patch(scale: int, buckets: int) -> None:
             setattr(module, constant, max(1, getattr(module, constant) // scale))
     files: Any = importlib.import_module("bertdata.io.files")
     files.open_file.__defaults__ = (files._RANGE,)
+    pairs: Any = importlib.import_module("bertdata.commands.make_pairs")
+    pairs._HERE = ()  # with files as those of a cluster, in the store
     levels: Any = importlib.import_module("bertdata.build.rows.levels")
     levels._ONE_LEVEL = 1 << 60
     corpus: Any = importlib.import_module("bertdata.pipelines.build_corpus")

@@ -37,7 +37,7 @@ def _counted(**own: float) -> Counts:
 def test_hours_and_dollars_by_hand() -> None:
     work = {"work RANGE": 1e9, "work AHEAD": 16e9, "work PUT": 1e6, "work CPU s": 3_600_000.0, "driver CPU s": 360.0}
     made = ten_terabytes.row("export", _counted(**work) | {"driver HEAD": 12_000.0}, shuffled=1e12)
-    waits = (1e9 + 1e9 + 1e6) * 0.03 / 1000 + 12_000 * 0.03
+    waits = (1e9 + 1e9 + 1e6) * 0.03 / 1000 + 12_000 / 16 * 0.03
     assert made.hours == pytest.approx((3600 + 360 + waits) / 3600)
     assert made.dollars == pytest.approx(made.hours * 1000 * WORKER + 17e9 * 0.4e-6 + 12_000 * 0.4e-6 + 5 + 11)
     assert of_requests({"DELETE": 1e9, "LIST": 1000}) == pytest.approx(0.005)
