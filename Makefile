@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test quick long lint clean
+.PHONY: help demo test quick long docs lint clean
 
 help:
 	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make quick  the same without the slow tests"
 	@echo "make long   tests on other engines, of many crashes and of damage everywhere"
+	@echo "make docs   build the site of docs/ into site/, with warnings as errors"
 	@echo "make clean  remove the virtual environment and what the demo made"
 
 demo: $(VENV)/.installed
@@ -25,13 +26,16 @@ quick: lint
 long: $(VENV)/.installed-engines
 	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo site
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -77,7 +77,7 @@ def _patch(scale: int, buckets: int) -> None:
     files.open_file.__defaults__ = (files._RANGE,)
     pairs: Any = importlib.import_module("bertdata.commands.make_pairs")
     pairs._HERE = ()  # with files as those of a cluster, in the store
-    levels: Any = importlib.import_module("bertdata.build.rows.levels")
+    levels: Any = importlib.import_module("bertdata.build.levels")
     levels._ONE_LEVEL = 1 << 60
     corpus: Any = importlib.import_module("bertdata.pipelines.build_corpus")
     corpus.bucket_count = lambda rule, _: buckets if rule.per_document else 1

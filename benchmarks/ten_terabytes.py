@@ -32,7 +32,7 @@ from fitting import fit, predict
 from prices import SHUFFLED, WORKER, of_requests
 from scale_model import LOOKED_UP, RANGE
 
-from bertdata.build.rows.levels import Levels
+from bertdata.build.levels import Levels
 from bertdata.sample import sample
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -76,9 +76,7 @@ class Run(NamedTuple):
 def features(command: str, bytes: float, tasks: float, buckets: float, scale: float = 1) -> Counts:
     """Return what the numbers of a command may grow with; `tasks` and `buckets` are those of this command."""
     found = {"one": 1.0, "byte": bytes, "range": bytes * scale / RANGE, "task": tasks, "shown": min(tasks, SHOWN)}
-    if command in ("build-corpus", "near-duplicates"):
-        found["piece"] = tasks * buckets
-    elif command == "make-pairs by files":
+    if command in ("build-corpus", "near-duplicates", "make-pairs by files"):
         levels = Levels.of(int(tasks), int(buckets)) if scale == 1 else Levels(int(buckets), int(buckets), 0)
         merged = math.ceil(tasks / levels.together) if levels.are_two else 0
         found["piece"] = tasks * levels.groups + merged * buckets
@@ -145,7 +143,11 @@ def measure(model: Model, point: Point, faults: float, latency: float) -> Iterat
     server: Any = importlib.import_module("s3_server")
     with server.serving() as store:
         store.objects["in/text.jsonl"] = b"".join(lines(point.bytes))
-        store.latency, store.faults, store.ahead = latency, faults, "/work/.*-(claims|lost|tokens|merged)-|/work/(tokens|merged)-"
+        store.latency, store.faults, store.ahead = (
+            latency,
+            faults,
+            "/work/.*-(claims|lost|together|merged)-|/work/(tokens|merged)-",
+        )
         size = len(store.objects["in/text.jsonl"])
         for command, words in _words(point, size).items():
             counted = model.run(store, server.environment(store.url), point, [*words, "--output", _output(command)])

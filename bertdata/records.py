@@ -1,4 +1,4 @@
-"""The values that travel between stages: parts of input files, documents, drops, rejects and what a task reports."""
+"""The values that travel between stages: parts of input files, documents, drops, rejects and references."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class Task(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a finished task tells: `body` is JSON (files with their digests, counts)."""
+    """Where a finished task's report is: in its records of these `steps`, the later one over the earlier; and its digest."""
 
     number: int
-    body: str
+    steps: str
+    digest: int
 
 
 class Page(NamedTuple):

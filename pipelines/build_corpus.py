@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 
 from bertdata.build.corpus.commit import CorpusCommit
 from bertdata.build.corpus.extract import Extract
 from bertdata.build.corpus.plan import CorpusPlan, packages
+from bertdata.build.levels import Levels
 from bertdata.build.selection import rules
 from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
-from bertdata.build.selection.rounds import Decide, MergeLosses, Rule, WriteClaims, bucket_count
+from bertdata.build.selection.rounds import Decide, MergeClaims, MergeLosses, Rule, SplitLosses, WriteClaims, bucket_count
 from bertdata.config import CorpusConfig
 from bertdata.io.files import to_path
 from bertdata.records import Report
@@ -50,36 +53,41 @@ class Choose(beam.PTransform):
     def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
         super().__init__()
         self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
+        self._tasks = len(plan.tasks)
         self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
         names = tuple(rule.name for rule in self._rules)
         tasks = reports | "Number" >> beam.Map(_number)
         for number, rule in enumerate(self._rules):
-            buckets = bucket_count(rule, self._bytes)
+            levels = Levels.of(self._tasks, bucket_count(rule, self._bytes))
             label = rule.name.capitalize()
-            tasks = tasks | label >> Round(self._root, rule, names[:number], buckets, self._shards)
+            tasks = tasks | label >> Round(self._root, rule, names[:number], levels, self._shards)
         return tasks | "Rewrite" >> beam.Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
 
 
 class Round(beam.PTransform):
     """Tasks -> their claims, by bucket -> what each task loses, by task -> the same tasks, whose losses are on disk."""
 
-    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], buckets: int, shards: int) -> None:
+    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], levels: Levels, shards: int) -> None:
         super().__init__()
-        self._root, self._rule = root, rule
-        self._write = WriteClaims(root, rule, earlier, buckets, shards)
+        self._root, self._rule, self._levels = root, rule, levels
+        self._write = WriteClaims(root, rule, earlier, levels, shards)
 
     def expand(self, tasks: beam.PCollection) -> beam.PCollection:
-        root = to_path(self._root)
-        return (
-            tasks
-            | "Write claims" >> beam.FlatMap(Writing(self._write, root))
-            | "By bucket" >> beam.GroupByKey()
-            | "Decide" >> beam.FlatMap(Writing(Decide(self._root, self._rule), root))
-            | "By task" >> beam.GroupByKey()
-            | "Merge losses" >> beam.Map(Writing(MergeLosses(self._root, self._rule.name), root))
-        )
+        root, name, two = self._root, self._rule.name, self._levels.are_two
+        found = self._step(tasks, "Write claims", self._write)
+        if two:
+            found = self._step(found | "By group" >> beam.GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
+        decide = Decide(root, self._rule, self._levels)
+        found = self._step(found | "By bucket" >> beam.GroupByKey(), "Decide", decide)
+        if two:
+            found = self._step(found | "By block" >> beam.GroupByKey(), "Split losses", SplitLosses(root, name))
+        merge = Writing(MergeLosses(root, name, "split" if two else "lost"), to_path(root))
+        return found | "By task" >> beam.GroupByKey() | "Merge losses" >> beam.Map(merge)
+
+    def _step(self, elements: beam.PCollection, label: str, function: Callable[[Any], Any]) -> beam.PCollection:
+        return elements | label >> beam.FlatMap(Writing(function, to_path(self._root)))
 
 
 def _number(report: Report) -> int:

@@ -13,10 +13,11 @@ from pathlib import Path
 import apache_beam as beam
 
 from bertdata.build.documents import Corpus
+from bertdata.build.levels import Levels
 from bertdata.build.rows import buckets
 from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
-from bertdata.build.rows.levels import Levels, Merge
+from bertdata.build.rows.merge import Merge
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import AnyVocabulary
 
@@ -54,12 +55,12 @@ class MakePairs(Chain):
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
-            reports = tasks | "Tokenize" >> beam.ParDo(Perform(self._spill, "tokenize", tokenize, config.packages))
-            documents = reports | "By bucket" >> beam.FlatMap(buckets.references)
+            perform = Perform(self._spill, "tokenize", tokenize, config.packages, buckets.references)
+            documents = tasks | "Tokenize" >> beam.ParDo(perform)
             if levels.are_two:
-                merge = Writing(Merge(str(self._spill), layout, levels), self._spill)
-                documents = documents | "By group" >> beam.Map(levels.of_task) | "Group" >> beam.GroupByKey()
-                documents = documents | "Merge" >> beam.FlatMap(merge)
+                merge = Merge(str(self._spill), layout, levels)
+                documents = documents | "By group" >> beam.Map(merge.key) | "Group" >> beam.GroupByKey()
+                documents = documents | "Merge" >> beam.FlatMap(Writing(merge, self._spill))
         return (
             documents
             | "Bucket" >> beam.GroupByKey()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -13,7 +12,7 @@ from typing import Any, Protocol
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from bertdata.dataset import manifest
+from bertdata.dataset import manifest, reports
 from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import STATE, check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
@@ -27,6 +26,8 @@ from bertdata.records import Report, Task
 __all__ = ["Chain", "CommitStep", "TOGETHER", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
+Place = tuple[int, int, int]  # a `TaskRange`, as an element: engines know how to write a plain tuple
+Emit = Callable[[int, dict[str, Any]], Iterable[Any]]
 TOGETHER = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
 
 
@@ -54,10 +55,6 @@ class Chain(beam.PTransform):
             handed.write(value)
 
 
-def _values(group: tuple[int, Iterable[Task]]) -> Iterable[Task]:
-    return group[1]
-
-
 class Tasks(beam.PTransform):
     """Expand ranges of the file of tasks, and spread the tasks: without the GroupByKey an engine fuses it all into one worker."""
 
@@ -71,14 +68,20 @@ class Tasks(beam.PTransform):
             | "Create" >> beam.Create(self._ranges, reshuffle=False)
             | "Expand" >> beam.FlatMap(_expand, self._root, self._runs)
             | "Spread" >> beam.GroupByKey()
-            | "Unpack" >> beam.FlatMap(_values)
+            | "Read" >> beam.Map(_task, self._root, self._runs)
         )
 
 
-def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, Task]]:
-    """Read the tasks of a range, each under its number."""
+def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, Place]]:
+    """Return where each task of a range is, under its number: a task itself has names, and an engine may hold them all."""
     with runs.entered():
-        return [(task.number, task) for task in range.tasks(root)]
+        return [(number, (own.start, own.length, own.digest)) for number, own in range.each(root)]
+
+
+def _task(group: tuple[int, Iterable[Place]], root: str, runs: Runs) -> Task:
+    with runs.entered():
+        (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
+        return task
 
 
 class Runs:
@@ -111,23 +114,23 @@ class Writing:
 
 
 class Perform(beam.DoFn):
-    """Do each task, or take its report where it was done before.
+    """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one tells where it is.
 
     Raise UsageError where a worker has other versions than the driver of what every run needs, or of `packages`.
     """
 
-    def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = ()) -> None:
-        self._root, self._step, self._work = str(root), step, work
+    def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
+        self._root, self._step, self._work, self._emit = str(root), step, work, emit
         self._runs = Runs(root)
         self._packages, self._versions = tuple(packages), manifest.versions(packages)
 
-    def process(self, task: Task) -> Iterable[Report]:
+    def process(self, task: Task) -> Iterable[Any]:
         _check_versions(self._packages, self._versions)
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             report = perform(to_path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
-        yield Report(task.number, json.dumps(report))
+        yield from self._emit(task.number, report) if self._emit else [reports.of(task.number, self._step, [report])]
 
 
 @cache
@@ -148,22 +151,24 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
 class CommitStep(Protocol):
     """What ends a pipeline: `roots` are the directories it commits, by writing their manifests.
 
-    `add_up` gets the reports of some tasks that follow one another, and returns their sum, which does not grow with their
-    number, and what has to be kept of each of them.  The call gets all sums and, in order of tasks, all that was kept.
+    `add_up` gets the reports of some tasks that follow one another, one of each for each root, and returns their sum, which does
+    not grow with their number, and what has to be kept of each of them.  The call gets all sums and, in order of tasks, all that
+    was kept; both are read from files, a few at a time, whenever they are iterated over.
     """
 
     def roots(self) -> list[Path]: ...
 
-    def add_up(self, reports: list[Any]) -> tuple[Any, list[Any]]: ...
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[Any, list[Any]]: ...
 
-    def __call__(self, sums: list[Any], entries: Iterable[Any], /) -> None: ...
+    def __call__(self, sums: Iterable[Any], entries: Iterable[Any], /) -> None: ...
 
 
 class Gather(beam.PTransform):
     """Add up the reports of `count` tasks, and gather the sums into one call of `commit`, the only leaf of a pipeline.
 
-    It is a tree of two levels: a worker adds up the reports of `TOGETHER` tasks that follow one another, so that no sum depends
-    on how an engine groups them, and leaves what is kept of each in a file.  The last step gets a sum for each such file.
+    It is a tree of two levels: a worker reads and adds up the reports of `TOGETHER` tasks that follow one another, so that no
+    sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step is told
+    where these are.
     """
 
     def __init__(self, commit: CommitStep, count: int) -> None:
@@ -171,10 +176,10 @@ class Gather(beam.PTransform):
         self._commit, self._count = commit, count
         self._runs = Runs(*commit.roots())
 
-    def expand(self, reports: beam.PCollection) -> beam.PCollection:
+    def expand(self, found: beam.PCollection) -> beam.PCollection:
         roots = self._commit.roots()
         return (
-            reports
+            found
             | "Together" >> beam.Map(_together)
             | "By sum" >> beam.GroupByKey()
             | "Add up" >> beam.Map(Writing(AddUp(self._commit, self._count), *roots))
@@ -183,27 +188,35 @@ class Gather(beam.PTransform):
         )
 
 
-def _together(report: Report) -> tuple[int, Report]:
-    return report.number // TOGETHER, report
+def _together(report: Report) -> tuple[int, tuple[int, str, int]]:
+    return report.number // TOGETHER, (report.number, report.steps, report.digest)
+
+
+Sum = tuple[int, int, int, int, int]  # its number, and bytes and digest of two files: the sum, and what is kept of each task
 
 
 class AddUp:
-    """Add up the reports of some tasks, of `count` in all; what is kept of each goes to a file."""
+    """Add up the reports of some tasks, of `count` in all; the sum, and what is kept of each, go to files."""
 
     def __init__(self, commit: CommitStep, count: int) -> None:
         self._commit, self._count = commit, count
 
-    def __call__(self, group: tuple[int, Iterable[Report]]) -> Report:
-        number, reports = group
-        wanted = range(number * TOGETHER, min((number + 1) * TOGETHER, self._count))
-        total, entries = self._commit.add_up(_in_order(reports, wanted))
-        kept = Handed.of(self._commit.roots()[0], f"kept-{number:05d}", entries)
-        kept.write(entries)
-        return Report(number, json.dumps([total, kept]))
+    def __call__(self, group: tuple[int, Iterable[tuple[int, str, int]]]) -> Sum:
+        number, found = group
+        wanted, roots = range(number * TOGETHER, min((number + 1) * TOGETHER, self._count)), self._commit.roots()
+        references = (Report(*reference) for reference in _in_order(found, wanted))
+        total, entries = self._commit.add_up(reports.read(roots, references))
+        added, kept = (self._left(f"{name}-{number:05d}", values) for name, values in (("sum", [total]), ("kept", entries)))
+        return number, added.length, added.digest, kept.length, kept.digest
+
+    def _left(self, name: str, values: list[Any]) -> Handed:
+        handed = Handed.of(self._commit.roots()[0], name, values)
+        handed.write(values)
+        return handed
 
 
-class Entries:
-    """What was kept of all reports, in order of tasks: each iteration reads the files again, one at a time."""
+class Values:
+    """What lies in files, in order: each iteration reads them again, one at a time."""
 
     def __init__(self, files: list[Handed]) -> None:
         self._files = files
@@ -214,24 +227,25 @@ class Entries:
 
 
 @storage_errors()
-def _commit_once(reports: list[Report], commit: CommitStep, runs: Runs, count: int) -> None:
+def _commit_once(found: list[Sum], commit: CommitStep, runs: Runs, count: int) -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
-    sums = [(total, Handed(*kept)) for total, kept in _in_order(reports, range(-(-count // TOGETHER)))]
-    roots = commit.roots()
+    roots, files = commit.roots(), _in_order(found, range(-(-count // TOGETHER)))
+    sums = Values([Handed(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
+    entries = Values([Handed(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
     with runs.entered(begun=False), contextlib.ExitStack() as stack:
         to_do = [stack.enter_context(committing(root)) for root in roots]
         if any(to_do):
             for root in roots:
                 check_begun(root)
             with working(roots[0] / STATE, "commit", 0):
-                commit([total for total, _ in sums], Entries([kept for _, kept in sums]))
+                commit(sums, entries)
     for root in roots:
         tidy(root)
 
 
-def _in_order(reports: Iterable[Report], numbers: range) -> list[Any]:
-    """Sort reports by number, each once: an engine may have done a task twice; raise VerificationError if it has lost one."""
-    once = {report.number: report.body for report in reports}
+def _in_order(elements: Iterable[Any], numbers: range) -> list[Any]:
+    """Sort elements by number, each once: an engine may have done one twice; raise VerificationError if it has lost one."""
+    once = {element[0]: element for element in elements}
     if sorted(once) != list(numbers):
         raise VerificationError(f"of {len(numbers)} reports the engine brought {len(once)}: run the same command again")
-    return [json.loads(once[number]) for number in numbers]
+    return [once[number] for number in numbers]

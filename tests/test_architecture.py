@@ -15,7 +15,7 @@ PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
 GROUND = {"", "errors", "credentials", "records", "keys", "tally", "pieces", "labels"}
 BELOW = GROUND | {"config", "io"}
 STAGES = {"sources", "text", "tokens", "rows"}  # they do not import one another: they meet in build/
-MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/architecture.md draws it
+MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/explanation/architecture.md draws it
     **dict.fromkeys(GROUND, GROUND),
     "config": GROUND,
     "io": BELOW,
@@ -88,7 +88,7 @@ def ours(module: str) -> str | None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_imports_run_one_way(path: Path) -> None:
     part = part_of(path)
-    assert part in MAY_IMPORT, f"{path} is in no part of the layout: add it to this table and to docs/architecture.md"
+    assert part in MAY_IMPORT, f"{path} is in no part of the layout: add it to this table and to docs/explanation/architecture.md"
     if path == PACKAGE / "__init__.py":
         return  # the front door names what every part offers, and loads it when it is asked for
     used = {name for name in map(ours, imports(path)) if name is not None}

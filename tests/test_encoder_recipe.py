@@ -1,4 +1,4 @@
-"""The five commands of README that make an encoder of today run as they stand, on the sample and with a small model."""
+"""The five commands of README and of a tutorial, which make an encoder of today, run as they stand, with a small model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def test_five_commands_from_a_dump_to_a_model(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "encoder-1024.toml").write_text(recipe)
     monkeypatch.chdir(tmp_path)
-    block = README.partition("### An encoder as they are trained today")[2].split("```")[1]
+    block = README.partition("## An encoder as they are trained today")[2].split("```")[1]
+    assert block in (REPOSITORY / "docs" / "tutorials" / "encoder.md").read_text(encoding="utf-8")
     job = [line for line in block.splitlines() if line]
     assert [line.split()[1] for line in job] == ["build-corpus", "train-vocab", "make-pairs", "export", "train"]
     for line in job:

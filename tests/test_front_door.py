@@ -38,7 +38,7 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     function = getattr(bertdata, name)
     told = inspect.getdoc(function) or ""
     parameters = inspect.signature(function).parameters.values()
-    assert all(f"{section}:" in told for section in ("Args", "Returns", "Raises", "Example"))
+    assert all(f"{section}:" in told for section in ("Args", "Returns", "Raises", "Examples"))
     assert all(parameter.name in told for parameter in parameters)
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
     positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]

@@ -1,4 +1,4 @@
-"""docs/reasons.md has every reason under which build-corpus rejects or drops a record, and no other."""
+"""docs/reference/reasons.md has every reason under which build-corpus rejects or drops a record, and no other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conftest import REPOSITORY
 from bertdata.build.selection.rules import REASONS
 from bertdata.text.filters.bounds import FILTERS
 
-DOC = (REPOSITORY / "docs" / "reasons.md").read_text(encoding="utf-8")
+DOC = (REPOSITORY / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")
 REASON_AT = {"Reject": 1, "Drop": 0, "reject": 0, "Unreadable": 0, "Damage": 2}  # the argument of these calls that is a reason
 
 

@@ -58,7 +58,7 @@ def trace(
         UsageError: Nothing of this name is known.
         NoInputError: A directory holds no data set.
 
-    Example:
+    Examples:
         >>> from bertdata import build_corpus
         >>> from bertdata.sample import sample
         >>> corpus = build_corpus(wikipedia=sample(), output=here / "corpus", workers=1)

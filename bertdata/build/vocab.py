@@ -106,11 +106,12 @@ class Train:
         """Return the directory of the vocabulary."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[str]]:
         """Return the counts of all reports, and the file of words of each."""
-        return _add_up(reports), [report["files"][0]["name"] for report in reports]
+        found = [report for (report,) in reports]  # of a kB each
+        return _add_up(found), [report["files"][0]["name"] for report in found]
 
-    def __call__(self, sums: list[dict[str, Any]], entries: Iterable[str]) -> None:
+    def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[str]) -> None:
         root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
         files = [root / name for name in entries]
         tally, languages = _of_all(self.source.manifest(), Tally.from_json(total["tally"]), Counter[str](total["languages"]))
@@ -158,13 +159,14 @@ def _of_all(made: dict[str, Any], tally: Tally, languages: Counter[str]) -> tupl
     return tally, languages
 
 
-def _add_up(parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _add_up(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Add up what tasks have reported, or sums of it."""
-    tally, languages = Tally("documents"), Counter[str]()
+    tally, languages, sampled = Tally("documents"), Counter[str](), 0
     for part in parts:
         tally.merge(Tally.from_json(part["tally"]))
         languages.update(part["languages"])
-    return {"tally": tally.to_json(), "languages": languages, "sampled_bytes": sum(part["sampled_bytes"] for part in parts)}
+        sampled += part["sampled_bytes"]
+    return {"tally": tally.to_json(), "languages": languages, "sampled_bytes": sampled}
 
 
 def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:

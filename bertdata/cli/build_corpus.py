@@ -57,7 +57,7 @@ def _input_options(command: F) -> F:
     multiple=True,
     type=(str, str),
     metavar="MODULE:FUNCTION PATH",
-    help="Files that a function of your own reads: it takes a path and yields documents (docs/extending.md).",
+    help="Files that a function of your own reads: it takes a path and yields documents (docs/how-to/extending.md).",
 )
 @click.option(
     "--filter",

@@ -106,7 +106,7 @@ def _extras() -> Iterator[Finding]:
 def _engines() -> Iterator[Finding]:
     for engine, (modules, program) in _ENGINES.items():
         lost = machine.missing(("apache_beam", *modules)) + ([program] if program and not shutil.which(program) else [])
-        yield Finding(f"engine {engine}", f"needs {', '.join(lost)} (docs/engines.md)" if lost else "can be used")
+        yield Finding(f"engine {engine}", f"needs {', '.join(lost)} (docs/how-to/engines.md)" if lost else "can be used")
 
 
 def _hosts() -> Iterator[Finding]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
 
-_GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/scale.md
+_GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/explanation/scale.md
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -53,7 +53,9 @@ def build_corpus(
 
     Args:
         output: Directory, or address in a store, for the corpus.
-        wikipedia, books, text: Files, globs, directories or addresses; one or several.
+        wikipedia: Dumps: files, globs, directories or addresses; one or several.
+        books: Books, named in the same way.
+        text: Other text, named in the same way.
         read: Readers of your own, each a function, or its name ``module:function``, with its paths: a function takes a path and
             yields documents, dicts as in `bertdata.build.corpus.sources.functions`.
         filters: Functions of your own, or their names: each takes a `Document` and returns None, or why it is left out.
@@ -73,7 +75,7 @@ def build_corpus(
         TooManyRejectsError, EmptyResultError: More of the input is broken than `config.max_rejects`, or nothing is left.
         StorageError: A disk or a store fails.
 
-    Example:
+    Examples:
         >>> from bertdata.sample import sample
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
         >>> corpus.kind, corpus.rows, [stage["stage"] for stage in corpus.counts]

@@ -39,12 +39,12 @@ __all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "handed",
 
 T = TypeVar("T")
 _SECONDS, _SAMPLES = 2.0, 4  # of work, and of how many tasks
-_START = 2.0  # seconds until the workers have imported Beam (docs/scale.md)
-_BEAM, _DRIVER = 60_000_000, 250_000_000  # bytes: what Beam takes of a worker, and the driver (docs/scale.md)
-_FACTS = 150  # bytes of facts and claims of a document (docs/scale.md: 1 GB of 7 million articles)
-_BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/scale.md)
+_START = 2.0  # seconds until the workers have imported Beam (docs/explanation/scale.md)
+_BEAM, _DRIVER = 60_000_000, 250_000_000  # bytes: what Beam takes of a worker, and the driver (docs/explanation/scale.md)
+_FACTS = 150  # bytes of facts and claims of a document (docs/explanation/scale.md: 1 GB of 7 million articles)
+_BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/explanation/scale.md)
 _RANGE = 2 << 20  # bytes of a request to a store
-_GETS, _PUTS = 16, 10  # requests of a task beside those for its input: HEAD; LIST and PUT (docs/scale.md, counted)
+_GETS, _PUTS = 16, 10  # requests of a task beside those for its input: HEAD; LIST and PUT (docs/explanation/scale.md, counted)
 
 
 class Measured(NamedTuple):

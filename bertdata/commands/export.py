@@ -46,6 +46,8 @@ def export(
 ) -> DataSet:
     """Write a corpus or rows in the format that another trainer reads, a shard for each shard, and return what was written.
 
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+
     Args:
         directory: Directory that `build_corpus` or `make_pairs` has written.
         to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
@@ -54,7 +56,6 @@ def export(
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
-        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The export; its manifest names all files with their digests.
@@ -64,7 +65,7 @@ def export(
         EmptyResultError: There is nothing to write.
         OutputExistsError, StorageError: As in `build_corpus`.
 
-    Example:
+    Examples:
         >>> from bertdata.sample import sample
         >>> from bertdata import build_corpus
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)

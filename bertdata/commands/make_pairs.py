@@ -53,6 +53,8 @@ def make_pairs(
 ) -> list[DataSet]:
     """Build rows from a corpus' documents, and return a data set for each length.
 
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+
     Args:
         corpus: Directory that `build_corpus` has written.
         vocab: Directory that `train_vocab` has written, a vocab.txt, a tokenizer.json of any kind, or a directory that
@@ -65,7 +67,6 @@ def make_pairs(
         shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.  ``auto`` is ``engine``
             where a cluster's engine writes to a store, else ``files``; a run that goes on keeps what it had.  Files of a run on
             this machine are on a local disk (TMPDIR), also where the output is in a store.
-        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The data sets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
@@ -75,7 +76,7 @@ def make_pairs(
         EmptyResultError: No document gives a row.
         OutputExistsError, StorageError: As in `build_corpus`.
 
-    Example:
+    Examples:
         >>> from bertdata.sample import sample
         >>> from bertdata import VocabConfig, build_corpus, train_vocab
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)

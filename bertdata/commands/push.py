@@ -71,7 +71,7 @@ def push(
         VerificationError: A file here, or one there afterwards, is not what the manifest says.
         StorageError, TransferError: The Hub or the disk fails; the same call continues.
 
-    Example:
+    Examples:
         >>> push("pairs-128", "pairs-128")
         Traceback (most recent call last):
         bertdata.errors.UsageError: pairs-128 is no name on the Hub: write OWNER/NAME

@@ -36,11 +36,12 @@ def train_vocab(
 ) -> DataSet:
     """Train a vocabulary on a sample of a corpus' documents, and return its data set.
 
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+
     Args:
         corpus: Directory that `build_corpus` has written.
         output: Directory for tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt.
         config: Model, size, case and the rest.
-        workers, overwrite, check_space, progress, beam_args: As in `build_corpus`.
 
     Returns:
         The vocabulary; ``manifest["coverage"]`` tells, for each language, how many words are unknown or split.
@@ -50,7 +51,7 @@ def train_vocab(
         EmptyResultError: The sample holds no text.
         OutputExistsError, StorageError: As in `build_corpus`.
 
-    Example:
+    Examples:
         >>> from bertdata.sample import sample
         >>> from bertdata import VocabConfig, build_corpus
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)

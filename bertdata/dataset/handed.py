@@ -36,8 +36,21 @@ class TaskRange(NamedTuple):
 
     def tasks(self, root: str) -> Iterator[Task]:
         """Read the tasks of a run that builds in `root`; raise VerificationError where they are not those of this job."""
-        lines = read_piece(_path(to_path(root), "tasks.jsonl"), *self).splitlines()
-        return (Task(*json.loads(line)) for line in lines)
+        return (_task(line) for line in self._lines(root))
+
+    def each(self, root: str) -> Iterator[tuple[int, TaskRange]]:
+        """Return the number of each task, and the range that it has alone."""
+        start = self.start
+        for line in self._lines(root):
+            yield _task(line).number, TaskRange(start, len(line), piece_digest(line))
+            start += len(line)
+
+    def _lines(self, root: str) -> list[bytes]:
+        return read_piece(_path(to_path(root), "tasks.jsonl"), *self).splitlines(keepends=True)
+
+
+def _task(line: bytes) -> Task:
+    return Task(*json.loads(line))
 
 
 def ranges(tasks: Sequence[Task]) -> list[TaskRange]:

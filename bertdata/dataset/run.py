@@ -27,6 +27,7 @@ from ..io.lock import holder, lock, refuse_held, release
 from ..io.process import release_memory
 from ..io.progress import FOLDER, working
 from ..io.storage import storage_errors
+from .reports import record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
 
 __all__ = [
@@ -262,7 +263,7 @@ def perform(
     Raise ResumeError when an input has changed since the run was begun, unless with `overwrite`, StorageError where `root` is not
     what the driver sees under this name.
     """
-    path = root / STATE / "tasks" / step / f"{index:05d}.json"
+    path = record_path(root, step, index)
     record = read_json(path)
     if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
         report: dict[str, Any] = record["report"]

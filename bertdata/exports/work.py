@@ -73,18 +73,19 @@ class ExportCommit:
         """Return the directory of the export."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the counts of all reports, and the files of each."""
-        tally = Tally(self._stage)
-        for report in reports:
+        tally, kept = Tally(self._stage), list[dict[str, Any]]()
+        for (report,) in reports:
             tally.merge(Tally.from_json(report["tally"]))
-        return tally.to_json(), [{key: report[key] for key in ("files", "rows")} for report in reports]
+            kept.append({key: report[key] for key in ("files", "rows")})
+        return tally.to_json(), kept
 
     @property
     def _stage(self) -> str:
         return "documents" if FORMATS[self.config.to].of == "documents" else "rows"
 
-    def __call__(self, sums: list[dict[str, Any]], entries: Iterable[dict[str, Any]]) -> None:
+    def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[dict[str, Any]]) -> None:
         root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
         tally = Tally(self._stage)
         for own in sums:

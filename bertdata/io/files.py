@@ -266,10 +266,9 @@ def read_state(path: Path) -> bytes:
     if not is_local(path):
         return path.read_bytes()
     with open(path, "rb", opener=_regular) as file:
-        data = file.read(_STATE + 1)
-    if len(data) > _STATE:
-        raise ValueError(f"{path} is larger than any state of a run")
-    return data
+        if os.fstat(file.fileno()).st_size > _STATE:
+            raise ValueError(f"{path} is larger than any state of a run")
+        return file.read()
 
 
 def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:

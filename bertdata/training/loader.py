@@ -64,8 +64,10 @@ def batches(
         shards: The rows.
         batch_size: Of the global batch, of which `rank` gets its share.
         seed: Of the order and of the masks.
-        rank, world_size: Which process of how many this is.
-        start_step, steps: A step is a global batch; steps are counted over all epochs.
+        rank: Which process this is, from 0 on.
+        world_size: Of how many.
+        start_step: The first step.  A step is a global batch; steps are counted over all epochs.
+        steps: How many steps; None for the rest of the epoch.
         whole: Rows that do not fill a batch form a last, short one, of each window of `shards`, so that an epoch has every row:
             for evaluation, whose masks then are those of epoch 0.
         widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.

@@ -17,14 +17,14 @@ from bertdata.build.corpus import commit, plan
 from bertdata.build.rows import buckets
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.handed import Handed
-from bertdata.records import FileRange, Report, Task, unpack
+from bertdata.records import FileRange, Task, unpack
 from bertdata.tokens import vocab
 
 
 def handed(root: Path, directory: Path) -> Handed:
     """Leave a vocabulary where workers look for it."""
-    given = Handed.of(root, "vocabulary", vocab.read(directory))
-    given.write(vocab.read(directory))
+    given = Handed.of(root, "vocabulary", value := vocab.read(directory)._asdict())
+    given.write(value)
     return given
 
 
@@ -40,7 +40,7 @@ def test_references_are_as_many_as_buckets_or_documents_at_the_most(
     assert 2 < documents < 500
     for number in (0, 7):
         report = tokenize(Task(number, "documents", json.dumps([part])))
-        found = list(buckets.references(Report(number, json.dumps(report))))
+        found = list(buckets.references(number, report))
         full = [(bucket, ref) for bucket, ref in found if ref[1] >= 0]
         assert len(full) <= min(count, documents)
         assert len(found) == (count if number == 0 else len(full))
@@ -57,7 +57,7 @@ def test_references_are_plain_numbers(sample_corpus: Path, sample_vocab: Path, t
     source = corpus.read(sample_corpus)
     layout = buckets.Layout(1, 3, 0.0)
     report = buckets.Tokenize(str(tmp_path), handed(tmp_path, sample_vocab), source.reader(), layout)(source.tasks[0])
-    for bucket, ref in buckets.references(Report(0, json.dumps(report))):
+    for bucket, ref in buckets.references(0, report):
         assert type(ref) is tuple
         assert [type(value) for value in (bucket, *ref)] == [int] * 5
 

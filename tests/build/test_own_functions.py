@@ -1,4 +1,4 @@
-"""Readers, filters and splitters of the user's own: as docs/extending.md has them, and as they may fail."""
+"""Readers, filters and splitters of the user's own: as docs/how-to/extending.md has them, and as they may fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bertdata.config import ChoiceConfig, FilterConfig
 from bertdata.errors import ResumeError, UsageError
 from bertdata.io import functions
 
-GUIDE = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
+GUIDE = (REPOSITORY / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
 PAGES = ["The kettle sings. It boils.\nTwo cups stand by.", "Take one tablespoon of tea. Stir it well."]
 
 
@@ -45,7 +45,7 @@ def manifest(directory: Path) -> dict[str, Any]:
 
 
 def test_the_guide_as_it_stands(tmp_path: Path) -> None:
-    """The command and the Python lines of docs/extending.md, in a directory of their own, give equal corpora."""
+    """The command and the Python lines of docs/how-to/extending.md, in a directory of their own, give equal corpora."""
     crawl(tmp_path / "crawl" / "a.warc.wet.gz")
     *own, script = code()
     (tmp_path / "mine.py").write_text("\n\n".join(own))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bertdata.pipelines import transforms
-from bertdata.pipelines.transforms import AddUp, Entries
+from bertdata.pipelines.transforms import AddUp, Values
 from conftest import Build
 
 from bertdata.build.corpus import sums
+from bertdata.dataset import reports
 from bertdata.dataset.handed import Handed
+from bertdata.dataset.reports import record_path
 from bertdata.errors import VerificationError
+from bertdata.io.files import write_json
 from bertdata.records import Report
 
 
@@ -68,28 +72,56 @@ class Kept:
     def roots(self) -> list[Path]:
         return [self.root]
 
-    def add_up(self, reports: list[int]) -> tuple[int, list[int]]:
-        return sum(reports), reports
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[int, list[int]]:
+        values = [report["value"] for (report,) in reports]
+        return sum(values), values
 
-    def __call__(self, totals: list[int], entries: Any, /) -> None:
+    def __call__(self, totals: Any, entries: Any, /) -> None:
         raise AssertionError
 
 
+def done(root: Path, number: int) -> Report:
+    """Leave the record of a task."""
+    write_json(record_path(root, "add", number), {"task": number, "report": {"value": number * 10}})
+    return reports.of(number, "add", [{"value": number * 10}])
+
+
 def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine may bring them in any order, and twice; one that is lost is an error."""
+    """An engine may bring them in any order, and twice; one that is lost, or is not what was reported, is an error."""
     monkeypatch.setattr(transforms, "TOGETHER", 4)
-    reports = [Report(number, str(number * 10)) for number in [*range(10), *range(5)]]
-    random.Random(1).shuffle(reports)
-    groups: dict[int, list[Report]] = {}
-    for own in reports:
-        groups.setdefault(*transforms._together(own)[:1], []).append(own)
+    found = [done(tmp_path, number) for number in [*range(10), *range(5)]]
+    random.Random(1).shuffle(found)
+    groups: dict[int, list[Any]] = {}
+    for own in found:
+        key, reference = transforms._together(own)
+        groups.setdefault(key, []).append(reference)
     add = AddUp(Kept(tmp_path), 10)
-    found = [json.loads(add((number, groups[number])).body) for number in sorted(groups)]
-    assert [total for total, _ in found] == [60, 220, 170]
-    entries = Entries([Handed(*kept) for _, kept in found])
-    assert list(entries) == list(entries) == [number * 10 for number in range(10)]
+    added = [add((number, groups[number])) for number in sorted(groups)]
+    total, kept = (
+        Values([Handed(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
+        for name, at in (("sum", 0), ("kept", 2))
+    )
+    assert list(total) == [60, 220, 170]
+    assert list(kept) == list(kept) == [number * 10 for number in range(10)]
     with pytest.raises(VerificationError, match="of 4 reports the engine brought 3"):
-        add((1, [own for own in groups[1] if own.number != 6]))
+        add((1, [own for own in groups[1] if own[0] != 6]))
+    write_json(record_path(tmp_path, "add", 6), {"task": 6, "report": {"value": 61}})
+    with pytest.raises(VerificationError, match=r"add/00006\.json is not what its task has written: run the same command again"):
+        add((1, groups[1]))
+
+
+def test_the_report_of_a_later_step_is_laid_over_that_of_an_earlier_one(tmp_path: Path) -> None:
+    write_json(record_path(tmp_path, "extract", 3), {"task": [], "report": {"kind": "text", "files": [1]}})
+    write_json(record_path(tmp_path, "choose", 3), {"task": [], "report": {"files": [2], "trimmed": [0, 1]}})
+    both = reports.of(3, "extract choose", [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
+    first = reports.of(3, "extract", [{"kind": "text", "files": [1]}])
+    assert [report for (report,) in reports.read([tmp_path], [both, first])] == [
+        {"kind": "text", "files": [2], "trimmed": [0, 1]},
+        {"kind": "text", "files": [1]},
+    ]
+    (tmp_path / ".bertdata/tasks/choose/00003.json").unlink()
+    with pytest.raises(VerificationError, match="choose"):
+        list(reports.read([tmp_path], [both]))
 
 
 def test_any_division_of_reports_gives_the_same_corpus(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The scheduler is started as docs/engines.md says: its queue may lose sight of tasks when a worker dies."""
+    """The scheduler is started as docs/how-to/engines.md says: its queue may lose sight of tasks when a worker dies."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION", "inf")
     output = job.root / f"killed/{name}"
     with dask_cluster(tmp_path) as cluster, job.start(name, str(output), cluster) as driver:

@@ -1,4 +1,4 @@
-"""The commands of docs/engines.md run as they stand, as far as they can here: other hosts are this one, on free ports.
+"""The commands of docs/how-to/engines.md run as they stand, as far as they can here: other hosts are this one, on free ports.
 
 What needs an engine that is not here (jars, a cloud) is checked without it: Beam accepts the options, a template its parameters.
 """
@@ -26,7 +26,7 @@ from listeners import listeners
 
 from bertdata.cli import cli
 
-TEXT = (REPOSITORY / "docs" / "engines.md").read_text(encoding="utf-8")
+TEXT = (REPOSITORY / "docs" / "how-to" / "engines.md").read_text(encoding="utf-8")
 BLOCKS = [re.sub(r"\\\n\s*", "", block) for block in re.findall(r"^```\n(.*?)^```", TEXT, re.M | re.S)]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 

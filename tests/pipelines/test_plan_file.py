@@ -51,7 +51,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     found = handed.ranges(tasks)
     assert len(found) == 256 and found[-1].start + found[-1].length > 100_000_000
     monkeypatch.setattr(transforms, "ranges", lambda _: found)
-    inputs = [{"name": f"{number:064x}.jsonl", "source": "text", "bytes": 1, "licence": "?"} for number in range(20_000)]
+    inputs = [{"name": f"{number:064x}.jsonl", "source": "text", "bytes": 1 << 29, "licence": "?"} for number in range(20_000)]
     pieces = Vocabulary([f"{number * 7919 % 1_000_003:x}" for number in range(100_000)], True, True)
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1,text=2", sample_documents=9, max_words="text=9")
     shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", "batches": 500} for number in range(10_000)]

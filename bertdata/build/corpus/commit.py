@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -45,12 +45,19 @@ class CorpusCommit:
         """Return the directory of the corpus."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the sum of the reports of each source, and files, inputs and checks of each report."""
-        return sums.add_up(map(sums.of, reports)), [sums.kept(report) for report in reports]
+        kept: list[dict[str, Any]] = []
 
-    def __call__(self, totals: list[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
-        root, inputs = to_path(self.root), self.inputs.read()
+        def parts() -> Iterator[dict[str, Any] | None]:
+            for (report,) in reports:
+                kept.append(sums.kept(report))
+                yield sums.of(report)
+
+        return sums.add_up(parts()), kept
+
+    def __call__(self, totals: Iterable[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
+        root, inputs = to_path(self.root), self.inputs.read_once()
         _check_published(entries)
         added = sums.add_up(chain.from_iterable(totals))
         tallies = {total["kind"]: Tally.from_json(total["tally"]) for total in added}
@@ -190,9 +197,8 @@ def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any
     for report in reports:
         for part in report["inputs"]:
             digests_by_file[report["kind"], part["name"]].append((part["start"], part["sha256"]))
-    whole = []
     for entry in entries:
-        digests = [digest for _, digest in sorted(digests_by_file[entry["source"], entry["name"]])]
-        sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-        whole.append({**entry, "sha256": sha256} if digests else entry)
-    return whole
+        digests = [digest for _, digest in sorted(digests_by_file.pop((entry["source"], entry["name"]), []))]
+        if digests:
+            entry["sha256"] = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    return entries

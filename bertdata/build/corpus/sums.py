@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...tally import Tally
@@ -20,6 +21,7 @@ __all__ = ["add_up", "counts", "kept", "of"]
 
 _NAMES = 20_000  # of dropped templates: more than the first thousand tasks of English Wikipedia name
 _ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus")
+_COUNTS = ("given", "formulas", "marks", "apparatus")
 _KEPT = ("kind", "files", "inputs", "checksum", "index", "name")
 
 
@@ -45,31 +47,44 @@ def kept(report: dict[str, Any]) -> dict[str, Any]:
 
 def add_up(parts: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
     """Add up what tasks have reported, or sums of it: a sum for each source, in the order in which they come."""
-    by_kind: dict[str, list[dict[str, Any]]] = {}
+    totals: dict[str, _Total] = {}
     for part in parts:
         if part is not None:
-            by_kind.setdefault(part["kind"], []).append(part)
-    return [_sum(kind, own) for kind, own in by_kind.items()]
+            totals.setdefault(part["kind"], _Total(Tally(part["tally"]["stage"]))).add(part)
+    return [{"kind": kind, **total.to_json()} for kind, total in totals.items()]
 
 
-def _sum(kind: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    tally, amounts, names = Tally(parts[0]["tally"]["stage"]), Amounts(), Counter[str]()
-    for part in parts:
-        tally.merge(Tally.from_json(part["tally"]))
-        amounts.merge(part["amounts"])
-        names.update(dict(part["templates"]["names"]))
-    return {
-        "kind": kind,
-        "given": counts(part["given"] for part in parts),
-        "tally": tally.to_json(),
-        "amounts": amounts.to_json(),
-        "lost": sum(part["lost"] for part in parts),
-        "templates": {
-            "calls": sum(part["templates"]["calls"] for part in parts),
-            "names": most_frequent(names, _NAMES),
-        },
-        **{key: counts(part[key] for part in parts) for key in ("formulas", "marks", "apparatus")},
-    }
+@dataclass
+class _Total:
+    """The sum of what tasks of one source have reported; it holds none of the reports."""
+
+    tally: Tally
+    amounts: Amounts = field(default_factory=Amounts)
+    names: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
+    calls: int = 0
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {key: Counter() for key in _COUNTS})
+
+    def add(self, part: dict[str, Any]) -> None:
+        """Add a report, or a sum."""
+        self.tally.merge(Tally.from_json(part["tally"]))
+        self.amounts.merge(part["amounts"])
+        self.names.update(dict(part["templates"]["names"]))
+        self.lost += part["lost"]
+        self.calls += part["templates"]["calls"]
+        for key, count in self.counts.items():
+            count.update(part[key])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `add` takes it."""
+        return {
+            "given": dict(self.counts["given"]),
+            "tally": self.tally.to_json(),
+            "amounts": self.amounts.to_json(),
+            "lost": self.lost,
+            "templates": {"calls": self.calls, "names": most_frequent(self.names, _NAMES)},
+            **{key: dict(count) for key, count in self.counts.items() if key != "given"},
+        }
 
 
 def counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:

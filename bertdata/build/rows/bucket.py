@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from ... import keys, rows
 from ...config import PairsConfig
-from ...dataset import shards
+from ...dataset import reports, shards
 from ...dataset.handed import Handed
 from ...dataset.run import perform
 from ...errors import EmptyResultError
@@ -54,12 +53,12 @@ class BuildBucket:
             content.update(document.tokens + document.ends + document.continues)
         bucket = self._bucket(documents)
         del documents
-        bodies = []
+        done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
             work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, *self.layout.split_of(number))
-            bodies.append(perform(to_path(output.root), "pairs", number, task, work))
-        return Report(number, json.dumps(bodies))
+            done.append(perform(to_path(output.root), "pairs", number, task, work))
+        return reports.of(number, "pairs", done)
 
     def sample(self, documents: list[Tokens]) -> list[int]:
         """Build the rows of these documents as if they were all; return the bytes of each output's shard."""

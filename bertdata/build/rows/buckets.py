@@ -6,7 +6,6 @@ hash of the id alone, so that a document stays in ``validation`` whatever the se
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ...dataset import shards
 from ...dataset.handed import Handed
 from ...dataset.run import STATE
 from ...io.files import to_path
-from ...records import Report, Task
+from ...records import Task
 from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
 from ...tokens.documents import DocumentEncoder
@@ -170,10 +169,10 @@ def spill_name(number: int, merged: bool = False) -> str:
     return f"{STATE}/work/{'merged' if merged else 'tokens'}-{number:05d}.arrow"
 
 
-def references(report: Report) -> Iterator[tuple[int, Ref]]:
+def references(number: int, report: dict[str, Any]) -> Iterator[tuple[int, Ref]]:
     """Turn what `Tokenize` reported into a reference for each bucket that the task has documents for; the first task has all."""
-    for bucket, start, length, digest in json.loads(report.body)["spills"]:
-        yield bucket, (report.number, start, length, digest)
+    for bucket, start, length, digest in report["spills"]:
+        yield bucket, (number, start, length, digest)
 
 
 def gather(root: str, members: Iterable[Ref | Tokens], merged: bool = False) -> Iterator[Tokens]:

@@ -38,12 +38,12 @@ class PairsCommit:
         """Return the directories of the pairs."""
         return [to_path(output.root) for output in self.outputs]
 
-    def add_up(self, reports: list[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
         """Return, for each output, the sum of the reports of each split; and the files of each bucket, by output."""
-        files = [[output["files"] for output in report] for report in reports]
-        return [_add_up(own) for own in zip(*reports, strict=True)], files
+        found = list(reports)  # of a kB each
+        return [_add_up(own) for own in zip(*found, strict=True)], [[output["files"] for output in report] for report in found]
 
-    def __call__(self, sums: list[list[list[dict[str, Any]]]], entries: Iterable[list[list[dict[str, Any]]]]) -> None:
+    def __call__(self, sums: Iterable[list[list[dict[str, Any]]]], entries: Iterable[list[list[dict[str, Any]]]]) -> None:
         for number, output in enumerate(self.outputs):
             total = _add_up(chain.from_iterable(own[number] for own in sums))
             self._commit(output, total, [file for files in entries for file in files[number]])

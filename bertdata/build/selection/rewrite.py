@@ -6,7 +6,6 @@ the record of the first step, with the digest of the old shard, stays true.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...dataset import shards
+from ...dataset import reports, shards
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
 from ...io.files import digest, is_local, move, read_json, to_path
@@ -53,12 +52,13 @@ def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
             move(root / file["name"], root / name)
         elif digest(root / name) != file["sha256"]:
             raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
-    return {**file, "name": name}
+        file = {**file, "name": name}
+    return file
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Return a task's report, without the documents that it has lost; if there are any, its shard and lists are written again."""
+    """Tell of a task's report, without the documents that it has lost; if there are any, shard and lists are made again."""
 
     root: str
     rounds: tuple[str, ...]
@@ -67,13 +67,14 @@ class Rewrite:
 
     def __call__(self, task: int) -> Report:
         root = to_path(self.root)
-        report = read_json(root / STATE / "tasks" / "extract" / f"{task:05d}.json")["report"]
+        report, steps = read_json(reports.record_path(root, "extract", task))["report"], "extract"
         losses = Losses(self.root, task, self.rounds)
         if losses.table.num_rows:  # most tasks of a corpus without copies lose nothing: their shards stay
             # The new shard depends on nothing but the old one and the losses, so a resumed run can tell whether it is done.
             identity = [report["files"][0]["sha256"], *losses.digests()]
             report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, losses))
-        return Report(task, json.dumps(report))
+            steps = "extract choose"
+        return reports.of(task, steps, [report])
 
     def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
         shard, *others = report["files"]

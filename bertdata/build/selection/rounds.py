@@ -4,6 +4,10 @@ A round is a shuffle by files, as that of make-pairs.  Each task writes its clai
 paragraph each, into a file with one record batch per bucket.  A bucket gets the claims of all tasks whose hashes are in its
 range, and decides which of them lose.  Each task then merges what it loses in all buckets into one file.  Only references,
 small tuples of numbers, cross between steps.  A document that one rule has dropped makes no claims to the next.
+
+Where tasks times buckets are many there are two levels of them (build/levels.py), on the way to the buckets and back:
+
+    tasks ── by group of buckets ──► merged files ── by bucket ──► buckets ── by block of tasks ──► split files ── by task
 """
 
 from __future__ import annotations
@@ -23,27 +27,28 @@ from ...dataset import shards
 from ...dataset.run import STATE
 from ...io.files import digest, to_path
 from ...io.progress import working
+from ..levels import Levels
+from . import pieces
 from .duplicates import Claims, bucket
+from .pieces import LOST, NONE, Ref
 
-__all__ = ["LOST", "WHOLE", "BucketClaims", "Decide", "Losses", "MergeLosses", "Rule", "WriteClaims", "bucket_count"]
+__all__ = [
+    "LOST",
+    "WHOLE",
+    "BucketClaims",
+    "Decide",
+    "Losses",
+    "MergeClaims",
+    "MergeLosses",
+    "Rule",
+    "SplitLosses",
+    "WriteClaims",
+    "bucket_count",
+]
 
-Ref = tuple[int, int, int, int]  # a task or bucket, where its record batch begins in its file (-1: none), bytes and digest
-NONE = (-1, 0, 0)
 WHOLE = (1 << 32) - 1  # as the number of a paragraph: the whole document
 CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted
 DOCUMENT = 4096  # bytes of plain input per document, by which the number of buckets is estimated: few wikis have less
-
-_CLAIMS = pa.schema([("high", pa.uint64()), ("low", pa.uint64()), ("row", pa.uint32()), ("part", pa.uint32())])
-LOST = pa.schema(  # the document or paragraph that is lost, why (an index of REASONS), and the earlier one that is kept instead
-    [
-        ("row", pa.uint32()),
-        ("part", pa.uint32()),
-        ("reason", pa.uint8()),
-        ("first_task", pa.uint32()),
-        ("first_row", pa.uint32()),
-        ("first", pa.string()),
-    ]
-)
 
 
 class Rule(Protocol):
@@ -84,7 +89,7 @@ class Losses:
 
     @property
     def _paths(self) -> list[Path]:
-        return [to_path(self.root) / _name(round, "gone", self.task) for round in self.rounds]
+        return [to_path(self.root) / pieces.name(round, "gone", self.task) for round in self.rounds]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return a column of numbers."""
@@ -97,51 +102,37 @@ class Losses:
         return left
 
 
-def _name(round: str, what: str, number: int) -> str:
-    return f"{STATE}/work/{round}-{what}-{number:05d}.arrow"
-
-
-def _read(root: str, round: str, what: str, schema: pa.Schema, refs: Iterable[Ref]) -> Iterator[pa.RecordBatch]:
-    """Read the record batches that references tell of, in their order; those without one give none."""
-    directory = to_path(root)
-    pieces = ((directory / _name(round, what, number), shards.Piece(*piece)) for number, *piece in refs if piece[0] >= 0)
-    return shards.read_pieces(schema, pieces)
-
-
 def bucket_count(rule: Rule, plain_bytes: int) -> int:
     """Return how many buckets a round has for an input of so many bytes, as if it were not compressed."""
-    return max(1, min(9999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
+    return max(1, min(99_999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
 
 
 @dataclass(frozen=True)
 class BucketClaims:
-    """The claims in one bucket, task by task."""
+    """The claims in one bucket, task by task; with two levels of buckets, `merged`, block of tasks by block."""
 
     root: str
     round: str
     refs: list[Ref]
+    merged: bool = False
 
     @property
     def tasks(self) -> list[int]:
-        """The tasks that have claims here, in order."""
+        """The tasks that have claims here, in order; of one level of buckets."""
         return [task for task, start, _, _ in self.refs if start >= 0]
 
     def parts(self) -> Iterator[Claims]:
         """Read the claims of each of these tasks."""
-        batches = _read(self.root, self.round, "claims", _CLAIMS, self.refs)
-        for task, batch in zip(self.tasks, batches, strict=True):
-            high, low, row, part = (column.to_numpy() for column in batch.columns)
-            yield Claims(high, low, np.full(len(row), task, np.uint32), row, part)
+        return pieces.claimed(self.root, self.round, self.refs, self.merged)
 
     def all(self) -> Claims:
         """Read all claims, sorted by hash."""
-        columns = [np.concatenate(columns) for columns in zip(*self.parts(), strict=True)]
-        return Claims(*columns).in_order() if columns else Claims(*np.zeros((2, 0), np.uint64), *np.zeros((3, 0), np.uint32))
+        return pieces.joined(self.parts()).in_order()
 
 
 @dataclass(frozen=True)
 class WriteClaims:
-    """Write a task's claims; yield a reference to them for each bucket.
+    """Write a task's claims; yield a reference to them for each bucket, or for each merged file that they go to.
 
     Each task also yields a reference without claims to one bucket, so that it comes out of the round even if it loses nothing.
     """
@@ -149,52 +140,82 @@ class WriteClaims:
     root: str
     rule: Rule
     earlier: tuple[str, ...]
-    buckets: int
+    levels: Levels
     shards: int
 
     def __call__(self, task: int) -> Iterator[tuple[int, Ref]]:
-        yield task % self.buckets, (task, *NONE)
+        yield self._key(task, task % self.levels.groups), (task, *NONE)
         if task >= self.shards:  # it has checked a file
             return
         with working(to_path(self.root) / STATE, f"{self.rule.name} claims", task):
             claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
-            of = bucket(claims.high, self.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
-            order = np.argsort(of, kind="stable")
-            own = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
-            batches = (_batch(claims.take(chosen)) for chosen in own)
-            _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "claims", task), batches)
-        for chosen, piece in zip(own, pieces, strict=True):
-            yield int(of[chosen[0]]), (task, *piece)
+            buckets = bucket(claims.high, self.levels.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
+            groups = self.levels.group(buckets)
+            found = list(pieces.write_claims(self.root, self.rule.name, "claims", task, claims, groups))
+        for group, ref in found:
+            yield self._key(task, group), ref
+
+    def _key(self, task: int, group: int) -> int:
+        return self.levels.merged(task, group) if self.levels.are_two else group
 
 
-def _batch(claims: Claims) -> pa.RecordBatch:
-    return pa.record_batch([pa.array(c) for c in (claims.high, claims.low, claims.row, claims.part)], schema=_CLAIMS)
+@dataclass(frozen=True)
+class MergeClaims:
+    """Merge what a block of tasks claims in a group of buckets into one file, by bucket; yield a reference for each bucket."""
+
+    root: str
+    round: str
+    levels: Levels
+
+    def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
+        number, members = group
+        refs = sorted(set(members))
+        claims = pieces.joined(pieces.claimed(self.root, self.round, refs))
+        buckets = bucket(claims.high, self.levels.buckets)
+        yield from pieces.write_claims(self.root, self.round, "merged", number, claims, buckets)
+        for ref in refs:
+            if ref[1] < 0:
+                yield ref[0] % self.levels.buckets, ref
 
 
 @dataclass(frozen=True)
 class Decide:
-    """Write what is lost in a bucket; yield references for the tasks that lose some, and one for each without claims."""
+    """Write what is lost in a bucket; yield references for tasks that lose some, or blocks, and one for each without claims."""
 
     root: str
     rule: Rule
+    levels: Levels
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))  # an engine may deliver a reference twice
-        losing: list[int] = []
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for task, batch in self.rule.decide(BucketClaims(self.root, self.rule.name, refs)):
-                losing.append(task)
-                yield batch
-
+        two, own = self.levels.are_two, self.levels.group(number)
+        received = BucketClaims(self.root, self.rule.name, refs, two)
         with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
-            _, pieces = shards.write_pieces(to_path(self.root), _name(self.rule.name, "lost", number), batches())
+            lost = self.rule.decide(received)
+            if two:
+                lost = pieces.together(lost, lambda task: self.levels.merged(task, own))
+            found = list(pieces.write(self.root, self.rule.name, "together" if two else "lost", number, lost))
+        for task, start, _, _ in refs:
+            if start < 0:
+                yield (self.levels.merged(task, own), (task, *NONE)) if two else (task, (number, *NONE))
+        yield from found
+
+
+@dataclass(frozen=True)
+class SplitLosses:
+    """Split what a block of tasks loses in a group of buckets into one file, by task; yield a reference for each task."""
+
+    root: str
+    round: str
+
+    def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
+        number, members = group
+        refs = sorted(set(members))
+        yield from pieces.write(self.root, self.round, "split", number, pieces.apart(self.root, self.round, refs))
         for task, start, _, _ in refs:
             if start < 0:
                 yield task, (number, *NONE)
-        for task, piece in zip(losing, pieces, strict=True):
-            yield task, (number, *piece)
 
 
 @dataclass(frozen=True)
@@ -207,10 +228,11 @@ class MergeLosses:
 
     root: str
     round: str
+    what: str = "lost"
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> int:
         task, members = group
-        lost = list(_read(self.root, self.round, "lost", LOST, sorted(set(members))))
+        lost = list(pieces.read(self.root, self.round, self.what, sorted(set(members))))
         batches: list[pa.RecordBatch] = []
         if lost:
             table = pa.Table.from_batches(lost)
@@ -221,5 +243,5 @@ class MergeLosses:
             new[1:] = (row[1:] != row[:-1]) | (part[1:] != part[:-1])
             batches = table.take(pa.array(order[new])).combine_chunks().to_batches()
         # Also where nothing is lost: to a step on another host a file that is not visible yet must not look like no losses.
-        shards.write(to_path(self.root), _name(self.round, "gone", task), LOST, batches, "arrow-file")
+        shards.write(to_path(self.root), pieces.name(self.round, "gone", task), LOST, batches, "arrow-file")
         return task

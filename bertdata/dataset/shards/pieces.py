@@ -7,22 +7,19 @@ how long it is, and a digest, so that a piece is one request to a store.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ...io.ahead import ahead
 from ...io.files import is_local, replacing
 from ...io.pieces import piece_digest, read_piece
 from .write import raise_for
 
 __all__ = ["Piece", "read_pieces", "write_pieces"]
-
-_IN_FLIGHT = 16  # requests to a store at a time: most of what each takes is waiting
 
 
 class Piece(NamedTuple):
@@ -67,19 +64,12 @@ def _ahead(pieces: Iterator[tuple[Path, Piece]]) -> Iterator[tuple[Path, bytes]]
     first = next(pieces, None)
     if first is None:
         return
+    every = chain([first], pieces)
     if is_local(first[0]):
-        yield first[0], read_piece(first[0], *first[1])
-        for path, piece in pieces:
-            yield path, read_piece(path, *piece)
-        return
-    with ThreadPoolExecutor(_IN_FLIGHT) as pool:
-        coming: deque[tuple[Path, Future[bytes]]] = deque([(first[0], pool.submit(read_piece, first[0], *first[1]))])
-        try:
-            while coming:
-                coming.extend(
-                    (path, pool.submit(read_piece, path, *piece)) for path, piece in islice(pieces, _IN_FLIGHT - len(coming))
-                )
-                path, data = coming.popleft()
-                yield path, data.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        yield from ((item[0], _read(item)) for item in every)
+    else:
+        yield from ((path, data) for (path, _), data in ahead(_read, every))
+
+
+def _read(item: tuple[Path, Piece]) -> bytes:
+    return read_piece(item[0], *item[1])

@@ -74,7 +74,7 @@ def report(directory: str | Path, *others: str | Path, output: str | Path | None
         VerificationError: A manifest or a shard is damaged.
         StorageError: A disk or a store fails.
 
-    Example:
+    Examples:
         >>> from bertdata import build_corpus
         >>> from bertdata.sample import sample
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)

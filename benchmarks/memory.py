@@ -1,0 +1,214 @@
+"""Measure the most memory that a worker of each command holds, for every choice, objective and format, at growing sizes.
+
+    python benchmarks/memory.py                                  the sample that comes with the project, 1 and 4 times 8 MB
+    python benchmarks/memory.py dumps/*.xml.bz2 --base-mb 40 --sizes 1,10,100
+    python benchmarks/memory.py --only pairs,export              the cases whose names begin so, and what they read
+
+The input is grown as benchmarks/scale.py grows it; half of its text comes from the dump, half from a table of the same
+documents, so that there are sources to mix and copies to drop.  The vocabulary is trained, and made up to `--vocab-size` pieces.
+Memory is VmHWM, the most that a process ever held, of the worker that held most.
+
+Exit code 1 where a worker holds more than 400 MB and, with more than 32,000 pieces, more than that and what a process holds
+more for the vocabulary itself, which is measured and printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from grow import Dump, read_dump, write_dump
+from measured import run, workplace
+
+from bertdata.config.base import FORMATS as SHARDS
+from bertdata.config.pairs import OBJECTIVES, PACKED
+from bertdata.exports import FORMATS
+from bertdata.tokens import vocab
+
+MOST = 400_000_000  # bytes of a worker
+PIECES = 32_000  # of a vocabulary whose size counts among them
+SAMPLE = Path(__file__).resolve().parents[1] / "bertdata" / "sample"
+_SIZE = """
+import sys
+from pathlib import Path
+from bertdata.tokens import vocab
+def held(): return int(Path("/proc/self/statm").read_text().split()[1])
+vocab.Vocabulary([*vocab.SPECIAL, "a"], True, True).document_encoder().encode(["a"])
+before = held()
+encoder = vocab.read(sys.argv[1]).document_encoder()
+encoder.encode(["a"])
+print((held() - before) * 4096)
+"""
+
+
+class Case(NamedTuple):
+    """A run: its name, which its output has too, and its arguments, in which ``{name}`` is the output of another."""
+
+    name: str
+    arguments: str
+
+
+class Row(NamedTuple):
+    """What the processes of a run held at most, in bytes."""
+
+    name: str
+    size: int
+    seconds: float
+    driver: int
+    worker: int
+
+
+def cases(workers: int) -> list[Case]:
+    """Return every case, those that others read first."""
+    corpus = "build-corpus --wikipedia {wiki} "
+    both = "build-corpus --wikipedia {wiki} --text {table} --text-column text --id-column id "
+    rows = "make-pairs {corpus} --vocab {pieces} "
+    found = [
+        Case("corpus", corpus),
+        Case("table", "export {corpus} --to parquet"),
+        Case("corpus table", "build-corpus --text {table} --text-column text --id-column id"),
+        Case("corpus near", both + "--dedup near"),
+        Case("corpus paragraphs", both + "--dedup-paragraphs"),
+        Case("corpus mix", both + "--dedup none --mix wikipedia=1,text=1"),
+        Case("corpus sample", both + "--sample-documents 100"),
+        Case("corpus words", both + "--max-words text=10000"),
+        Case("corpus exclude", corpus + "--exclude {excluded}"),
+        *(Case(f"corpus {kind}", corpus + f"--format {kind}") for kind in SHARDS[1:]),
+        Case("vocab", "train-vocab {corpus} --size 8000"),
+        *(Case(f"vocab {model}", f"train-vocab {{corpus}} --size 8000 --model {model}") for model in ("bpe", "unigram")),
+        *(Case(f"pairs {objective}", f"{rows}--objective {objective}") for objective in OBJECTIVES),
+        *(Case(f"pairs {objective} packed", f"{rows}--objective {objective} --pack") for objective in PACKED),
+        *(Case(f"pairs {kind}", f"{rows}--format {kind}") for kind in SHARDS[1:]),
+        Case("pairs static", rows + "--masking static"),
+        Case("pairs whole words", rows + "--masking static --whole-word"),
+        Case("pairs two lengths", rows + "--max-seq-length 128 --max-seq-length 512"),
+        Case("pairs bpe", "make-pairs {corpus} --vocab {vocab bpe} --objective documents"),
+        Case("pairs engine", rows + "--shuffle engine"),
+    ]
+    reads = {"documents": "{corpus}", "pairs": "{pairs static}"}
+    for name, form in FORMATS.items():
+        given = " --vocab {pieces}" if form.needs_vocabulary else ""
+        found.append(Case(f"export {name}", f"export {reads[form.of]} --to {name}{given}"))
+    return [case._replace(arguments=f"{case.arguments} --workers {workers}") for case in found]
+
+
+def chosen(every: Sequence[Case], only: Sequence[str]) -> list[Case]:
+    """Return the cases whose names begin as `only` says, all where it says nothing, and those that they read.
+
+    >>> every = [Case("corpus", ""), Case("vocab", "{corpus}"), Case("pairs", "{corpus} {pieces}"), Case("table", "{corpus}")]
+    >>> [case.name for case in chosen(every, ["pairs"])]
+    ['corpus', 'vocab', 'pairs']
+    """
+    wanted = {case.name for case in every if not only or case.name.startswith(tuple(only))}
+    for case in reversed(every):
+        if case.name in wanted:
+            told = case.arguments.replace("{pieces}", "{vocab}")
+            wanted |= {other.name for other in every if f"{{{other.name}}}" in told}
+    return [case for case in every if case.name in wanted]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the table; return the exit code."""
+    options = _options(arguments)
+    dumps = list(map(read_dump, options.dumps))
+    rows, own = list[Row](), 0
+    with workplace(options.work) as work:
+        for size in options.sizes:
+            directory = work / str(size)
+            _grow(dumps, directory / "wiki", options.base_mb * size)
+            for row in _measure(directory, size, options):
+                rows.append(row)
+                print(f"  {row.name}: {row.worker / 1e6:.0f} MB", file=sys.stderr, flush=True)
+            own = max(own, _size(directory / "pieces"))
+            shutil.rmtree(directory)
+    allowed = MOST + (own if options.vocab_size > PIECES else 0)
+    print(table(rows, options.sizes))
+    print(f"\nA vocabulary of {options.vocab_size:,} pieces takes {own / 1e6:.0f} MB.  Allowed: {allowed / 1e6:.0f} MB a worker.")
+    faults = [f"{row.name} at {row.size}x: {row.worker / 1e6:.0f} MB" for row in rows if row.worker > allowed]
+    print("\n".join(f"FAIL: {fault}" for fault in faults) or "PASS")
+    return 1 if faults else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    def numbers(text: str) -> list[int]:
+        found = sorted({int(part) for part in text.split(",")})
+        if found[0] < 1:
+            raise ValueError
+        return found
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    sample = [next(iter(sorted(SAMPLE.glob("*enwiki*multistream.xml.bz2"))))]
+    add("dumps", nargs="*", type=Path, default=sample, help="dumps to grow  [default: the sample of the project]")
+    add("--base-mb", type=float, default=8, help="XML of the first size, in MB  [default: 8]")
+    add("--sizes", type=numbers, default=[1, 4], help="sizes, as multiples of that  [default: 1,4]")
+    add("--vocab-size", type=int, default=PIECES, help=f"pieces of the vocabulary  [default: {PIECES}]")
+    add("--workers", type=int, default=2, help="worker processes  [default: 2]")
+    add("--only", type=lambda text: text.split(","), default=[], help="beginnings of the names of cases, by commas")
+    add("--work", type=Path, help="directory for input and output  [default: a temporary one]")
+    return parser.parse_args(arguments)
+
+
+def _grow(dumps: list[Dump], directory: Path, mb: float) -> None:
+    directory.mkdir(parents=True)
+    copies = max(1, round(mb * 1e6 / sum(len(page) for dump in dumps for page in dump.pages)))
+    for number, dump in enumerate(dumps):
+        write_dump(dump, directory / f"wiki{number}.xml.bz2", copies)
+
+
+def _measure(directory: Path, size: int, options: argparse.Namespace) -> Iterator[Row]:
+    """Run the cases below a directory that holds the dumps; yield what each held."""
+    places = {"wiki": directory / "wiki", "excluded": directory / "excluded.txt", "pieces": directory / "pieces"}
+    places["excluded"].write_text("This sentence of thirteen words or more stands in no page of any wiki, as far as is known.\n")
+    for case in chosen(cases(options.workers), options.only):
+        output = directory / case.name.replace(" ", "-")
+        words = [word.replace("\0", " ") for word in _filled(case.arguments, places).split()]
+        took = run([*words, "--output", f"{output}{'-{length}' if case.name == 'pairs two lengths' else ''}"])
+        places[case.name] = output / "data" if case.name == "table" else output
+        if case.name == "vocab":
+            make_up(output, places["pieces"], options.vocab_size)
+        yield Row(case.name, size, took.seconds, took.driver, took.worker)
+
+
+def _filled(text: str, places: dict[str, Path]) -> str:
+    for name, path in places.items():
+        text = text.replace(f"{{{name}}}", str(path).replace(" ", "\0"))
+    return text
+
+
+def make_up(trained: Path, directory: Path, count: int) -> None:
+    """Write a vocabulary of so many pieces: those that were trained, and words that no text has."""
+    found = vocab.read(trained)
+    more = [f"{'##' * (number % 2)}qzx{number}" for number in range(count - len(found.pieces))]
+    vocab.write(directory, found._replace(pieces=[*found.pieces, *more]))
+
+
+def _size(pieces: Path) -> int:
+    """Return the bytes that a process holds for a vocabulary; 0 where none was trained."""
+    if not pieces.is_dir():
+        return 0
+    return int(subprocess.run([sys.executable, "-c", _SIZE, str(pieces)], check=True, capture_output=True).stdout)
+
+
+def table(rows: Sequence[Row], sizes: Sequence[int]) -> str:
+    """Return the table, in Markdown: the peak MB of a worker, and of the driver at the last size.
+
+    >>> print(table([Row("corpus", 1, 2.0, 25 * 10**7, 26 * 10**7), Row("corpus", 4, 4.0, 251 * 10**6, 281 * 10**6)], [1, 4]))
+    | case | 1x | 4x | driver |
+    |---|---:|---:|---:|
+    | corpus | 260 | 281 | 251 |
+    """
+    said = [f"| case | {' | '.join(f'{size}x' for size in sizes)} | driver |", f"|---|{'---:|' * (len(sizes) + 1)}"]
+    for name in dict.fromkeys(row.name for row in rows):
+        own = [row for row in rows if row.name == name]
+        said.append(f"| {name} | {' | '.join(f'{row.worker / 1e6:.0f}' for row in own)} | {own[-1].driver / 1e6:.0f} |")
+    return "\n".join(said)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+"""Pages of the reference that are made of the code: options, configurations, exit codes, each from where it stands once."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+import bertdata
+from bertdata import errors
+from bertdata.cli import cli
+from bertdata.config import ExportConfig
+from bertdata.config.base import Config, options_of
+
+__all__ = ["PARTS", "commands", "configurations", "exit_codes", "tables", "walk"]
+
+_SIGNALS = (("129", "SIGHUP"), ("130", "Ctrl-C (SIGINT)"), ("143", "SIGTERM"))
+_CODES = {  # what the classes of one exit code have in common
+    0: "All is done, or there was nothing to do.",
+    1: "An internal error; please report it.",
+    2: "Usage: an option, a name of a file or a configuration that cannot be right, or no input.",
+    3: "The result would be empty, or more was rejected than `--max-rejects` allows.",
+    4: "The disk, permissions, a store or a server.",
+    5: "The output exists, is locked by another run, or was begun with other settings or another input.",
+    6: "Files are not what their manifest says.",
+}
+
+
+def walk() -> Iterator[tuple[str, click.Command]]:
+    """Yield each command that does something, with its name: ``build-corpus``, ``download wikipedia``."""
+    context = click.Context(cli, info_name="bertdata")
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {part}", command.commands[part]) for part in command.list_commands(context))
+        else:
+            yield name, command
+
+
+def commands() -> str:
+    """Every command: how it is called, what it does, and its options under the titles of its help."""
+    return "\n".join(_command(name, command) for name, command in walk())
+
+
+def _command(name: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=f"bertdata {name}")
+    usage = " ".join(["bertdata", name, *command.collect_usage_pieces(context)])
+    lines = [f"## {name}", "", "```text", usage, "```", "", _prose(command.help or ""), ""]
+    options = {param.name: param for param in command.params if isinstance(param, click.Option) and not param.hidden}
+    sections: dict[str, Any] = dict(getattr(command, "_sections", {}))
+    listed = {name for names in sections.values() for name in names}
+    sections["Options"] = [name for name in options if name not in listed]
+    for title, names in sections.items():
+        rows = [_row(options[name], context) for name in options if name in names]
+        if rows:
+            lines += [f"**{title}**", "", "| option | what it does |", "|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _row(option: click.Option, context: click.Context) -> str:
+    """Write an option as a row of a table: names, value, help, default."""
+    names, told = option.get_help_record(context) or ("", "")
+    assert told, f"{option.name} has no help"
+    return f"| `{_cell(names)}` | {_cell(_text(told))} |"
+
+
+def _prose(help: str) -> str:
+    """Write the help of a command as Markdown: paragraphs, and what stands after a \\b as it is."""
+    blocks = []
+    for block in re.split(r"\n\n+", inspect.cleandoc(help)):
+        if block.startswith("\b"):
+            lines = block.split("\n")[1:]
+            margin = min(len(line) - len(line.lstrip()) for line in lines)
+            blocks.append("\n".join(["```text", *(line[margin:] for line in lines), "```"]))
+        else:
+            blocks.append(_text(" ".join(block.split())))
+    return "\n\n".join(blocks)
+
+
+def _text(told: str) -> str:
+    """Keep what is no Markdown from being read as such: tags, brackets, stars."""
+    parts = re.split(r"(`[^`]*`)", told)
+    plain = (re.sub(r"([\[\]*_|])", r"\\\1", part).replace("<", "&lt;") for part in parts)
+    return "".join(part if part.startswith("`") else told for part, told in zip(parts, plain, strict=True))
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
+
+
+def configurations() -> str:
+    """Every configuration whose fields are options: field, type, default, bounds and what it does."""
+    kinds = [getattr(bertdata, name) for name in bertdata.__all__ if name.endswith("Config")]
+    kinds = [kind for kind in [*kinds, ExportConfig] if options_of(kind)]
+    return "\n".join(_configuration(kind) for kind in kinds)
+
+
+def _configuration(kind: type[Config]) -> str:
+    hints = typing.get_type_hints(kind)
+    lines = [f"### {kind.__name__}", "", _text(" ".join((kind.__doc__ or "").split("\n\n")[0].split())), ""]
+    lines += ["| field | type | default | what it does |", "|---|---|---|---|"]
+    for field in dataclasses.fields(kind):
+        if said := field.metadata.get("option"):
+            told = " ".join(filter(None, [f"{said.help.rstrip('.')}.", _bounds(said)]))
+            default = f"`{field.default!r}`" + (f": {said.unset}" if said.unset else "")
+            lines.append(
+                f"| `{field.name}` | `{_cell(_type(hints[field.name]))}` | {_cell(_text(default))} | {_cell(_text(told))} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+def _bounds(said: Any) -> str:
+    if said.choices:
+        return f"One of {', '.join(said.choices)}."
+    if said.least is said.most is None:
+        return ""
+    if said.most is None:
+        return f"At least {said.least:,}."
+    return f"From {said.least or 0:,} to {said.most:,}."
+
+
+def _type(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+
+
+def exit_codes() -> str:
+    """Each exit code of the command line, with the errors of Python that have it."""
+    kinds: dict[int, list[type[errors.BertDataError]]] = {}
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        if isinstance(kind, type) and issubclass(kind, errors.BertDataError):
+            kinds.setdefault(kind.exit_code, []).append(kind)
+    lines = ["| code | what it says | errors from Python |", "|---|---|---|"]
+    for code in sorted({0, *kinds}):
+        raised = "; ".join(
+            f"`{kind.__name__}`: {_first(kind)}" for kind in kinds.get(code, []) if kind is not errors.BertDataError
+        )
+        lines.append(f"| {code} | {_CODES[code]} | {raised or ('`BertDataError`' if code == 1 else '')} |")
+    lines += [f"| {code} | The command was stopped by {name}. | `KeyboardInterrupt` |" for code, name in _SIGNALS]
+    return "\n".join([*lines, ""])
+
+
+def _first(kind: type) -> str:
+    told = (kind.__doc__ or "").split("\n")[0].rstrip(".")
+    return told[0].lower() + told[1:]
+
+
+def tables() -> str:
+    """The commands that a configuration file may have a table for."""
+    names = importlib.import_module("bertdata.cli.config_file")._COMMANDS
+    return ", ".join(f"`[{name}]`" for name in names) + "\n"
+
+
+PARTS = {"commands": commands, "configurations": configurations, "exit codes": exit_codes, "tables": tables}  # marker -> text

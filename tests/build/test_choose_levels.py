@@ -1,0 +1,109 @@
+"""Rounds that choose with two levels of buckets: the same bytes as with one, from pieces that are as many as is said."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bertdata.pipelines import build_corpus
+from conftest import digests, read_manifest
+from test_choose import build, sources
+
+from bertdata.build import levels
+from bertdata.build.levels import Levels
+from bertdata.build.selection import rounds
+from bertdata.dataset import shards
+
+EVERYTHING: dict[str, Any] = {
+    "dedup": "near",
+    "dedup_paragraphs": True,
+    "mix": "wikipedia=1,books=1,text=2",
+    "sample_documents": 40,
+}
+
+
+class Count:
+    """Count the pieces that are written and read, by what they are of, where so many give one level of buckets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+        self._monkeypatch, self._most = monkeypatch, most
+        self.written, self.read = Counter[str](), Counter[str]()
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[None]:
+        write, read = shards.write_pieces, shards.pieces.read_piece
+
+        def written(root: Path, name: str, batches: Any) -> Any:
+            entry, found = write(root, name, batches)
+            self.written[what(name)] += len(found)
+            return entry, found
+
+        def fetched(path: Path, *piece: int) -> bytes:
+            self.read[what(path.name)] += 1
+            return read(path, *piece)
+
+        with self._monkeypatch.context() as patched:
+            patched.setattr(levels, "_ONE_LEVEL", self._most)
+            patched.setattr(shards, "write_pieces", written)
+            patched.setattr(shards.pieces, "read_piece", fetched)
+            yield
+
+
+def what(name: str) -> str:
+    """Return the round and the kind of a file's pieces."""
+    return "-".join(Path(name).name.split("-")[:2])
+
+
+BUCKETS = 25
+
+
+def test_two_levels_choose_the_same_documents_from_fewer_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rule, with one level of buckets and with two; each piece is read once, by one request.
+
+    With one level a task has a piece for each bucket; with two one for each group, and a block of tasks one for each bucket.
+    """
+    files = sources(tmp_path / "in")
+    monkeypatch.setattr(build_corpus, "bucket_count", lambda rule, size: BUCKETS if rule.per_document else 1)
+    one, two = (Count(monkeypatch, most) for most in (1 << 30, 1))
+    for name, count in (("one", one), ("two", two)):
+        with count.counting():
+            build(tmp_path / name, files, **EVERYTHING)
+    assert digests(tmp_path / "two") == digests(tmp_path / "one")
+    dropped = Counter[str]()
+    for stage in read_manifest(tmp_path / "two")["counts"]:
+        dropped.update(stage["dropped"])
+    told = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture")
+    assert all(dropped[reason] > 0 for reason in told)
+    tasks = len(list((tmp_path / "one" / "data").iterdir()))
+    found = Levels(BUCKETS, 3, 3)
+    blocks = -(-tasks // found.together)
+    assert blocks > 1
+    for rule in ("ids", "texts", "near", "paragraphs"):
+        assert one.written[f"{rule}-lost"] > 0 == two.written[f"{rule}-lost"], rule
+        assert blocks * BUCKETS >= two.written[f"{rule}-merged"] >= two.written[f"{rule}-together"] > 0, rule
+        assert tasks * found.groups >= two.written[f"{rule}-claims"] >= two.written[f"{rule}-split"] > 0, rule
+        for kind in ("claims", "merged", "together", "split"):
+            assert two.read[f"{rule}-{kind}"] == two.written[f"{rule}-{kind}"], (rule, kind)
+    assert one.written["near-claims"] > 0.9 * tasks * BUCKETS > tasks * found.groups == two.written["near-claims"]
+    assert two.written["near-merged"] > 0.9 * blocks * BUCKETS
+    assert two.written["selection-claims"] > 0 == two.written["selection-merged"], "all go to one bucket"
+
+
+def test_pieces_at_ten_terabytes_have_fifty_kilobytes() -> None:
+    """10 TB of plain text of 3 kB a document, 40,000 tasks: of equal texts, and of near-copies with 15 claims each."""
+    documents, tasks = 10**13 // 3000, 40_000
+    for per_document in (1.0, 15.0):
+        rule: Any = type("Rule", (), {"per_document": per_document})
+        found = Levels.of(tasks, rounds.bucket_count(rule, 10**13))
+        size = documents * per_document * 24
+        blocks = -(-tasks // found.together)
+        assert size / (tasks * found.groups) > 50_000
+        assert size / (blocks * found.buckets) > 50_000
+        assert size / (blocks * found.groups) < 64 << 20, "what is merged at a time is in memory"
+        assert documents * per_document / found.buckets < 2 * rounds.CLAIMS
+    pairs = Levels.of(625_000, 99_999)
+    assert 5.4e12 / (625_000 * pairs.groups) > 50_000 and 5.4e12 / (-(-625_000 // pairs.together) * 99_999) > 50_000

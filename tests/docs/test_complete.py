@@ -1,0 +1,104 @@
+"""The reference leaves nothing out: commands, options, configurations, exit codes, public names, columns, keys of manifests."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from pages import DOCS, reference
+
+import bertdata
+from bertdata import errors
+from bertdata.cli import cli
+from bertdata.config.base import options_of
+from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
+from bertdata.dataset import form
+from bertdata.dataset.shards.schema import DOCUMENT, pair_schema
+
+REFERENCE = reference()
+
+
+def page(name: str) -> str:
+    """Return a page of the reference, with what is made of the code in it."""
+    text = (DOCS / "reference" / name).read_text(encoding="utf-8")
+    return re.sub(r"<!-- made of the code: ([a-z ]+) -->", lambda mark: str(REFERENCE.PARTS[mark[1]]()), text)
+
+
+def test_every_command_and_option() -> None:
+    text = page("commands.md")
+    assert "\b" not in text and "\\<" not in text
+    for name, command in REFERENCE.walk():
+        section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section, name
+        for param in command.params:
+            if isinstance(param, click.Option) and not param.hidden:
+                assert all(f"{spelling}" in section for spelling in (*param.opts, *param.secondary_opts)), (name, param.name)
+    for command_name in cli.list_commands(click.Context(cli)):
+        assert f"\n## {command_name}" in text, command_name
+
+
+def test_every_field_of_a_configuration() -> None:
+    text = page("configuration.md")
+    kinds = [getattr(bertdata, name) for name in bertdata.__all__ if name.endswith("Config")]
+    for kind in kinds:
+        assert kind.__name__ in text
+        section = text.partition(f"### {kind.__name__}\n")[2].partition("\n### ")[0]
+        assert all(f"| `{name}` |" in section for name in options_of(kind)), kind
+
+
+@pytest.mark.parametrize("kind", [TrainConfig, ModelConfig, OptimizerConfig, Phase])
+def test_every_key_of_a_training_run(kind: Any) -> None:
+    text = page("configuration.md").partition("## A training run")[2]
+    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]*?) ?\|", text, re.M))
+    for field in dataclasses.fields(kind):
+        if field.name in ("model", "optimizer", "phases"):
+            assert f"[{field.name}]" in text
+        else:
+            assert field.name in told, field.name
+            default = {(): "[]", dataclasses.MISSING: ""}.get(field.default, json.dumps(field.default, default=str))
+            assert told[field.name] == default, field.name
+    keys = {field.name for every in (TrainConfig, ModelConfig, OptimizerConfig, Phase) for field in dataclasses.fields(every)}
+    assert told.keys() - {"key"} <= keys
+
+
+def test_every_exit_code() -> None:
+    text, help = page("exit-codes.md"), cli.get_help(click.Context(cli))
+    kinds = [kind for name in errors.__all__ if isinstance(kind := getattr(errors, name), type)]
+    for kind in kinds:
+        row = next(line for line in text.splitlines() if f"`{kind.__name__}`" in line and line.startswith("|"))
+        assert row.startswith(f"| {kind.exit_code} |")
+    prose = text.partition("| code |")[0].partition("The exit code is")[2]
+    for code in {0, *(kind.exit_code for kind in kinds), 129, 130, 143}:
+        assert f"\n| {code} |" in text and re.search(rf"\b{code}\b", prose) and re.search(rf"\b{code}\b", help), code
+
+
+def test_every_public_name() -> None:
+    told = re.findall(r"^::: bertdata\.(\w+)$", page("python.md"), re.M)
+    assert sorted([*told, "__version__"]) == bertdata.__all__, "reference/python.md needs a line `::: bertdata.NAME`"
+
+
+def test_every_column() -> None:
+    text = page("formats.md")
+    names = {"input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word", "masked_lm_positions"}
+    names |= {"masked_lm_labels", "a_document", "b_document"}
+    assert set(pair_schema(9, names).names) == names
+    rows = re.findall(r"^\| (`.*?`) \|", text, re.M)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {*DOCUMENT.names, *names}
+    code = (Path(bertdata.__file__).parent / "dataset" / "shards" / "schema.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'^        "(\w+)": ', code, re.M)) == names, "a new column: add it here and to reference/formats.md"
+
+
+def test_every_key_of_a_manifest(sample_corpus: Path, sample_vocab: Path, sample_pairs: Path) -> None:
+    told = set(re.findall(r"`(\w+)`", page("manifest.md")))
+    made = [
+        json.loads((path / "manifest.json").read_text(encoding="utf-8")) for path in (sample_corpus, sample_vocab, sample_pairs)
+    ]
+    keys = {*form._ALL, *form._OF_PAIRS, *(key for kind in form._OF_KIND.values() for key in kind)}
+    keys |= {key for manifest in made for key in (*manifest, *manifest.get("statistics", {}), *manifest["inputs"][0])}
+    keys |= {*form._SOURCE.fields, *form._SOURCE.optional, *form._COVERAGE.fields}
+    assert keys - told - {"not_next_share", "documents"} == set()

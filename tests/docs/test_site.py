@@ -1,0 +1,39 @@
+"""docs/ builds as a site: no warning, each link leads somewhere, and what is made of the code is in it."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+for package in ("mkdocs", "material", "mkdocstrings"):
+    pytest.importorskip(package, reason="needs pip install 'bertdata[docs]'")
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    made = {path.relative_to(tmp_path / "site").as_posix(): path for path in (tmp_path / "site").rglob("*.html")}
+    assert {"index.html", "zh.html", "reference/commands.html", "explanation/pairs.html", "CONTRIBUTING.html"} <= made.keys()
+    commands = text_of(made["reference/commands.html"])
+    assert "--objective" in commands and "made of the code" not in commands
+    assert "Replace what output holds, once the new corpus is whole." in text_of(made["reference/python.html"])
+    assert (tmp_path / "site" / "examples" / "bert-base.toml").is_file(), "a page links to it"
+    for path in made.values():
+        assert not re.search(
+            r'(?:src|href)="https?://(?!squidfunk\.github\.io)[^"]*\.(?:js|css|woff2?)"', path.read_text("utf-8")
+        )
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a page of HTML."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8"))).split())

@@ -1,0 +1,87 @@
+"""Every command line and every snippet of Python and TOML in README and docs/ is one that the program as it is would take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+from pages import DOCS, PAGES, blocks, commands, problem, reference, strange
+
+from bertdata.config import parse_toml
+
+NAMES = [path.relative_to(REPOSITORY).as_posix() for path in PAGES]
+FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of torch
+    *("--editable", "--constraint", "--nproc-per-node", "--dry-run", "--cov", "--no-deps", "--runner", "--control", "--corpus"),
+    *("--step", "--project", "--strict", "--help", "--standalone"),
+}
+OF_ENGINES = {"docs/how-to/engines.md", "SECURITY.md"}  # which name options of Beam and Dask; tests/engines/ tries the first
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(PAGES) > 25
+    assert sum(len(list(commands(block.text))) for path in PAGES for block in blocks(path)) > 60
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_commands(path: Path) -> None:
+    for block in blocks(path):
+        for line in commands(block.text):
+            assert not (told := problem(line)), f"{line}\n{told}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_commands_in_the_text(path: Path) -> None:
+    """`bertdata verify DIR…` in a sentence names a command that is there, and options of it; it need not be whole."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for line in re.findall(r"`(bertdata [a-z-]+[^`]*)`", text):
+        told = problem(line)
+        assert not told or told.startswith(("without ", "Option")) or "requires an argument" in told, f"{line}\n{told}"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.relative_to(REPOSITORY).as_posix() not in OF_ENGINES])
+def test_options_in_the_text(path: Path) -> None:
+    known = {
+        name for _, command in reference().walk() for param in command.params for name in (*param.opts, *param.secondary_opts)
+    }
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    named = {option for span in re.findall(r"`(--[^`]*)`", text) for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)}
+    assert named - FOREIGN <= known, named - FOREIGN - known
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_snippets_of_python(path: Path) -> None:
+    for block in blocks(path):
+        if block.language == "python":
+            pytest.importorskip("torch")
+            assert not (found := list(strange(block.text))), f"{block.text}\n{found}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_snippets_of_toml(path: Path) -> None:
+    for block in blocks(path):
+        if block.language == "toml":
+            assert parse_toml(path.name, block.text)
+
+
+def test_a_fault_is_found() -> None:
+    assert problem("bertdata make-pair corpus") == "no such command"
+    assert "--ouput" in problem("bertdata make-pairs corpus --vocab vocab --ouput pairs")
+    assert problem("bertdata make-pairs corpus --vocab vocab --output pairs --objective clm").startswith("clm is none of")
+    assert problem("bertdata make-pairs corpus --output pairs") == "without vocab"
+    assert not problem("bertdata make-pairs corpus --vocab vocab --output pairs -- --runner=DaskRunner   # so")
+    assert list(strange("import bertdata\nbertdata.make_pair()")) == ["there is no bertdata.make_pair"]
+    assert list(strange("import bertdata\nbertdata.make_pairs(output='x', overwite=True)")) == [
+        "bertdata.make_pairs takes no overwite"
+    ]
+    assert list(strange("from bertdata.rows import nothing")) == ["there is no bertdata.rows.nothing"]
+
+
+def test_links_lead_somewhere() -> None:
+    """Of pages as they lie in the repository; the site's own links are checked when it is built."""
+    for path in PAGES:
+        text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)\s#:]+)(?:#[^)]*)?\)", text):
+            assert (path.parent / link).exists(), f"{path.relative_to(REPOSITORY)}: {link}"
+    assert (DOCS / "report.png").stat().st_size < 150_000
