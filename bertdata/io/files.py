@@ -315,14 +315,11 @@ def move(path: Path, target: Path) -> None:
         if is_local(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(path, target)
-            return
-        store: Any = path.fs  # type: ignore[attr-defined]
-        names = path.path, target.path  # type: ignore[attr-defined]
-        if path.protocol in OBJECT_STORES:  # type: ignore[attr-defined]
-            store.cp_file(*names)  # `mv` looks for directories of these names first
-            store.rm_file(names[0])
+        elif (here := cast("Any", path)).protocol in OBJECT_STORES:
+            here.fs.cp_file(here.path, cast("Any", target).path)  # `mv` looks for directories of these names first
+            here.fs.rm_file(here.path)
         else:
-            store.mv(*names)
+            here.fs.mv(here.path, cast("Any", target).path)
 
 
 def remove_temporary(directory: Path) -> None:
