@@ -17,7 +17,18 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["BEGINS", "ROLES", "Special", "bare", "continues_word", "of_bert", "of_tokenizer", "piece_bytes"]
+__all__ = [
+    "BEGINS",
+    "ROLES",
+    "Special",
+    "bare",
+    "word_rule",
+    "continues_word",
+    "of_bert",
+    "of_tokenizer",
+    "piece_bytes",
+    "shown",
+]
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it continues one
@@ -25,6 +36,7 @@ _UNSPACED = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
     (0x20000, 0x3FFFF),
 )
+_SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # a byte of a character that is no piece, of SentencePiece
 
 
@@ -122,6 +134,33 @@ def bare(piece: str, mark: str) -> str:
     if mark in BEGINS:
         return piece_bytes(piece, mark).decode("utf-8", "replace").removeprefix(" ")
     return piece.removeprefix(mark) if continues_word(piece, mark) else piece
+
+
+def shown(piece: str, mark: str) -> str:
+    """Return a piece by itself as a person reads it: a space as ␣, bytes that nobody would see as <0xE8>.
+
+    >>> [shown(piece, "Ġ") for piece in ("Ġcaf\u00c3\u00a9", "s", "Ċ", "èĮ", "<s>")], shown("▁tea", "▁"), shown("##s", "##")
+    (['␣caf\u00e9', 's', '⏎', '<0xE8><0x8C>', '<s>'], '␣tea', '##s')
+    """
+    if mark not in BEGINS:
+        return piece
+    told = piece_bytes(piece, mark)
+    text = told.decode("utf-8", "replace").translate(_SPACES)
+    return text if text.isprintable() and "\ufffd" not in text else "".join(f"<0x{byte:02X}>" for byte in told)
+
+
+def word_rule(mark: str) -> str:
+    """Say in a sentence which tokens begin a word.
+
+    >>> word_rule("##")
+    'A token that begins with `##` goes on with a word; each other one begins one.'
+    """
+    if not mark:
+        return "Nothing tells which tokens go on with a word: each is one."
+    if mark not in BEGINS:
+        return f"A token that begins with `{mark}` goes on with a word; each other one begins one."
+    scripts = "one that begins with a character of Chinese, Japanese, Thai and other scripts without spaces"
+    return f"A token that begins with `{mark}`, a space, begins a word, and so does {scripts}; each other one goes on with one."
 
 
 def _byte_table() -> dict[str, int]:

@@ -83,6 +83,6 @@ def statistics(lengths: Sequence[int], config: PairsConfig) -> dict[str, Any]:
 def corpus_manifest(shards: list[dict[str, Any]], *, tallies: Sequence[Tally] = (), **config: Any) -> dict[str, Any]:
     """The manifest of a corpus with these shards."""
     more: dict[str, Any] = {"sources": {}, "rejects": [], "drops": [], "dropped_templates": {"calls": 0, "most_frequent": []}}
-    more["formulas"] = {"found": {}, "written": {}, "dropped": {}, "dropped_sentences": 0}
+    more["formulas"] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}, "dropped_sentences": 0}
     identity = CorpusConfig(**config).identity()
     return manifest.make("documents", config=identity, inputs=[], shards=shards, tallies=list(tallies), **more)

@@ -25,6 +25,7 @@ from ..sources import SUFFIXES, dumps, inputs
 from ..sources.dumps import multistream
 from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
 from ..tokens.read import read_any
+from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["trace"]
 
@@ -82,9 +83,9 @@ def trace(
     steps, lost = _steps(page, config) if page else ([], [])
     known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
     paragraphs = _paragraphs(document) if document else []
-    pieces, rows = _tokens(document, vocab, pairs)
+    pieces, rows, mark = _tokens(document, vocab, pairs)
     text = page[0].text if page else ""
-    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows)
+    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark)
 
 
 def _document(directory: Path, made: dict[str, Any], name: str) -> dict[str, Any] | None:
@@ -171,24 +172,25 @@ def _focused(before: str, after: str) -> Change:
 
 def _tokens(
     document: dict[str, Any] | None, vocabulary: str | Path | None, pairs: str | Path | None
-) -> tuple[list[list[str]], list[Row]]:
-    """Return the pieces of sentences, and the rows in which one of them stands."""
+) -> tuple[list[list[str]], list[Row], str]:
+    """Return the pieces of sentences, the rows in which one of them stands, and the mark of the pieces."""
     where = vocabulary if vocabulary is not None else pairs
     if where is None or document is None:
-        return [], []
-    pieces, cut = _cut(document, where)
+        return [], [], ""
+    known, cut = _cut(document, where)
+    pieces = [[known.pieces[i] for i in own] for own in cut]
     if pairs is None:
-        return pieces, []
-    return pieces, list(_rows(files.to_path(str(pairs)), cut if where == pairs else _cut(document, pairs)[1]))
+        return pieces, [], known.special.mark
+    rows = list(_rows(files.to_path(str(pairs)), cut if where == pairs else _cut(document, pairs)[1]))
+    return pieces, rows, known.special.mark
 
 
-def _cut(document: dict[str, Any], where: str | Path) -> tuple[list[list[str]], list[Any]]:
-    """Return the pieces and the ids of a document's sentences, as rows have them."""
+def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, list[Any]]:
+    """Return a vocabulary and the ids of a document's sentences, as rows have them."""
     known = read_any(files.to_path(str(where)))
     columns = (pa.array([document[name]]) for name in ("sentences", "paragraph_starts"))
     ids, ends = known.document_encoder().encode_documents(*columns)
-    cut = np.split(ids, ends[:-1])
-    return [[known.pieces[i] for i in own] for own in cut], cut
+    return known, np.split(ids, ends[:-1])
 
 
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[Row]:

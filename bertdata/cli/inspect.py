@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..config import PairsConfig
 from ..dataset.manifest import check_files, read
 from ..dataset.staging import steady
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..io.terminal import clean
+from ..pieces import shown
 from ..report.words import describe
 from .options import Command
 from .paths import to_path
 from .run import echo
+
+if TYPE_CHECKING:
+    from ..report.masking import Rule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -75,12 +80,14 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         show_row(directory, number, epoch)
         echo()
     if not found:
-        raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}")
+        known = {code for source in made.get("sources", {}).values() for code in source.get("languages", {})}
+        more = did_you_mean(wanted["language"], known - {wanted["language"]}) if wanted["language"] not in known else ""
+        raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}{more}")
 
 
-def show_row(directory: Path, number: int, epoch: int = 0) -> None:
-    """Print a document or a row, its masks in colour."""
-    from ..report import examples
+def show_row(directory: Path, number: int, epoch: int = 0, rule: Rule | None = None) -> None:
+    """Print a document or a row, its masks in colour: those of a rule, or of an epoch."""
+    from ..report import examples, masking
     from ..tokens.read import read_any
 
     made = read(directory)
@@ -88,8 +95,10 @@ def show_row(directory: Path, number: int, epoch: int = 0) -> None:
     if made["kind"] == "documents":
         _print(examples.document_lines(row))
         return
-    config, vocabulary = made["config"], read_any(directory)
-    _print(examples.pair_lines(row, number, vocabulary, objective=config["objective"], seed=config["seed"], epoch=epoch))
+    config, vocabulary = PairsConfig.of(made["config"]), read_any(directory)
+    rule = rule or masking.of_epoch(vocabulary, config, epoch)
+    mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
+    _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask)
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
@@ -107,16 +116,16 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
 
     kind = manifest["kind"]
     vocabulary = None if kind == "documents" else read_any(directory)
-    pieces = vocabulary.pieces if vocabulary else []
+    pieces, mark = (vocabulary.pieces, vocabulary.special.mark) if vocabulary else ([], "")
     if kind == "vocabulary":
         if number is not None and not 0 <= number < len(pieces):
             raise UsageError(f"--row {number}: {directory} has pieces 0 to {len(pieces) - 1}")
         chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
-        _print([(2, "  ".join(f"{i} {pieces[i]}" for i in chosen))])
+        _print([(2, "  ".join(f"{i} {shown(pieces[i], mark)}" for i in chosen))])
         if number is None and "coverage" in manifest:
             from ..report.coverage import table
 
-            echo(table(manifest["coverage"]))
+            echo(table(manifest["coverage"], mark))
         return
     for each in examples.pick(manifest["rows"], count) if number is None else [number]:
         echo()
@@ -128,8 +137,8 @@ def _config(config: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for group in groups for name, value in group.items() if value not in ("", []))
 
 
-def _print(lines: Iterable[tuple[int, str]]) -> None:
-    """Print indented lines, wrapped at the terminal's width as its characters are wide."""
+def _print(lines: Iterable[tuple[int, str]], mask: str = "") -> None:
+    """Print indented lines, wrapped at the terminal's width as its characters are wide; `mask` stands for masked tokens."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
@@ -137,7 +146,7 @@ def _print(lines: Iterable[tuple[int, str]]) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     for indent, line in lines:
         text = Text(clean(line))
-        text.highlight_words(["[MASK]"], "bold cyan")
+        text.highlight_words([mask] if mask else [], "bold cyan")
         text.highlight_regex(_RANDOM, "magenta")
         text.highlight_words(["(kept)"], "green")
         console.print(Padding(text, (0, 0, 0, indent), expand=False))

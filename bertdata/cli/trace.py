@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ..config import PairsConfig
+from ..config.base import options_of
+from ..config.train import read_training
+from ..dataset import manifest
+from ..errors import UsageError
 from ..io.terminal import clean
+from ..pieces import shown
+from ..report.masking import Rule, of_epoch
 from ..report.trace import Trace
 from ..report.words import count
-from .options import Command
+from ..tokens.read import read_any
+from ..training.masks import MaskConfig
+from .options import Command, config_options
 from .paths import to_path
 from .run import echo
 
 __all__ = ["command"]
 
 _CHANGES, _LINE, _SENTENCES, _ROWS = 6, 160, 12, 4  # of what is shown in a terminal; --html has more
+_OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
 
-@click.command("trace", cls=Command)
+@click.command("trace", cls=Command, sections={"Masks at a step of training": ["step", "run", *_OF_BATCHES]})
 @click.argument("corpus", type=to_path)
 @click.argument("name", metavar="ID|TITLE")
 @click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was made from, to see the wikitext.")
@@ -27,24 +38,38 @@ _CHANGES, _LINE, _SENTENCES, _ROWS = 6, 160, 12, 4  # of what is shown in a term
 @click.option("--pairs", type=to_path, metavar="PATH", help="Rows that were made of the corpus, to see those it is in.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose masks are shown.")
 @click.option("--html", type=to_path, metavar="FILE", help="Write all of it into an HTML file instead.")
+@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Step of training, from 0 on, whose masks are shown.")
+@click.option("--run", type=click.Path(path_type=Path), metavar="RUN.TOML", help="Of this run of `bertdata train`.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Else of batches of so many rows.")
+@click.option("--seed", type=int, default=12345, show_default=True, help="Seed of these batches.")
+@config_options(MaskConfig)
 def command(
-    corpus: Path, name: str, wikipedia: tuple[str, ...], vocab: Path | None, pairs: Path | None, epoch: int, html: Path | None
+    corpus: Path,
+    name: str,
+    wikipedia: tuple[str, ...],
+    vocab: Path | None,
+    pairs: Path | None,
+    epoch: int,
+    html: Path | None,
+    **step: Any,
 ) -> None:
     """Show what became of one document of CORPUS, by its id or its title.
 
     From its wikitext, with --wikipedia, and what each step removed, over paragraphs and sentences to pieces and the
-    rows it is in, with --pairs.
+    rows it is in, with --pairs; with --step as that step of training masks them.
 
     \b
         bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
+        bertdata trace corpus enwiki:12 --pairs pairs --step 9000 --run run.toml
     """
     from ..build.trace import trace
 
+    rule = _rule(pairs, epoch, **step)
     found = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     if html is not None:
         from ..report.page.trace import write_trace
 
-        write_trace(found, html, pairs, epoch)
+        write_trace(found, html, pairs, rule)
         echo(f"{html}")
         return
     from rich.console import Console
@@ -58,7 +83,39 @@ def command(
 
         for row in found.rows[:_ROWS]:
             echo()
-            show_row(pairs, row.number, epoch)
+            show_row(pairs, row.number, rule=rule)
+
+
+def _rule(
+    pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
+) -> Rule | None:
+    """Return how rows are masked: at a step of a run or of batches, or as BERT's defaults do it in an epoch."""
+    given = click.get_current_context().get_parameter_source
+    used = [name for name in ("epoch", "run", *_OF_BATCHES) if given(name) is click.core.ParameterSource.COMMANDLINE]
+    if pairs is None or step is None:
+        if strange := [name for name in ("step", *used) if name != "epoch" and (name in used or step is not None)]:
+            raise UsageError(f"{flag_of(strange[0])} shows masks of rows: give --pairs and --step")
+        return None if pairs is None else _of_epoch(pairs, epoch)
+    from ..training import at_step
+
+    wrong = {"epoch"} if run is None else {"epoch", *_OF_BATCHES}
+    if strange := [name for name in used if name in wrong]:
+        raise UsageError(f"{flag_of(strange[0])} does nothing: {'--step' if run is None else run} tells it")
+    if run is not None:
+        return at_step.of_run(pairs, step, read_training(run))
+    return at_step.of_batches(pairs, step, batch_size, seed=seed, masks=MaskConfig(**masks))
+
+
+def _of_epoch(pairs: Path, epoch: int) -> Rule | None:
+    made = manifest.read(pairs, "pairs")
+    if epoch and made["config"]["masking"] == "static":
+        raise UsageError(f"--epoch {epoch}: the rows of {pairs} have one mask, which they were stored with")
+    return of_epoch(read_any(pairs), PairsConfig.of(made["config"]), epoch)
+
+
+def flag_of(name: str) -> str:
+    """Return the option of a parameter."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _lines(found: Trace) -> Iterator[tuple[str, str]]:
@@ -81,7 +138,7 @@ def _lines(found: Trace) -> Iterator[tuple[str, str]]:
             if number < _SENTENCES:
                 yield "", f"{'¶ ' if not place else '  '}{number:3d}  {sentence}"
                 if found.pieces:
-                    yield "dim", f"       {' '.join(found.pieces[number])}"
+                    yield "dim", f"       {' '.join(shown(piece, found.mark) for piece in found.pieces[number])}"
             number += 1
     if number > _SENTENCES:
         yield "", f"  … {number - _SENTENCES} more sentences"

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
 from ..io.signals import Answer, signals
@@ -28,6 +29,7 @@ from .run import speech_options
 
 __all__ = ["command"]
 
+_BY_WORDS = options_of(TrainConfig)["checkpoint_words"]
 _EPOCHS = 100  # more than are of use: BERT was trained for 40 (section A.2)
 _LONG = 14 * 86400.0  # seconds of a run that is worth a second thought
 _STEPS = 50  # whose mean tells how fast it goes
@@ -47,6 +49,11 @@ _GO_ON = "continue with the same command and --resume"
     help="Bytes of disk, in TMPDIR, for shards of a store; where a split has more, windows of a third of it are read one after "
     "another.  [default: cache_bytes in RUN.TOML, or all of them]",
 )
+@click.option(
+    "--checkpoint-words",
+    metavar=_BY_WORDS.metavar,
+    help=f"{_BY_WORDS.help}  [default: checkpoint_words in RUN.TOML]",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @speech_options
 def command(
@@ -55,6 +62,7 @@ def command(
     resume: bool,
     overwrite: bool,
     cache_bytes: int | None,
+    checkpoint_words: str | None,
     dry_run: bool,
     quiet: bool,
     log_json: bool,
@@ -62,17 +70,16 @@ def command(
 ) -> None:
     """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
 
-    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl and, at the end, curve.svg and
-    report.html.  A signal
-    (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a second Ctrl-C ends it at once.  For several GPUs:
+    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
+    at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
+    second Ctrl-C ends it at once.  For several GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
-    config = read_training(configuration)
-    if cache_bytes is not None:
-        config = dataclasses.replace(config, cache_bytes=cache_bytes)
+    given: dict[str, Any] = {"cache_bytes": cache_bytes, "checkpoint_words": checkpoint_words}
+    config = dataclasses.replace(read_training(configuration), **{key: own for key, own in given.items() if own is not None})
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():

@@ -38,6 +38,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     options = take_options(values)
     from ..commands.train_vocab import plan_vocab
     from ..report.coverage import table
+    from ..tokens.read import read_any
 
     planned = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
     echo(planned.summary, err=True)
@@ -47,7 +48,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     else:
         for vocab in build(planned, options):
             if vocab.new:
-                echo(table(vocab.manifest["coverage"]))
+                echo(table(vocab.manifest["coverage"], read_any(vocab.path).special.mark))
             kind = "BertTokenizerFast" if vocab.manifest["config"].get("model", "wordpiece") == "wordpiece" else "AutoTokenizer"
             conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
             if warning := unknown(vocab.manifest["coverage"], vocab.manifest["config"]):

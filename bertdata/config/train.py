@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from .base import FREE, Config
+from ..errors import UsageError
+from .base import FREE, Config, option
 from .pairs import mask_shares
 from .tables import from_table
 from .toml import parse_toml, read_toml
@@ -25,6 +27,7 @@ __all__ = [
     "OptimizerConfig",
     "Phase",
     "TrainConfig",
+    "milestones",
     "parse_training",
     "read_training",
 ]
@@ -32,6 +35,9 @@ __all__ = [
 PRECISIONS = ("fp32", "bf16", "fp16")
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
 POSITIONS = ("absolute", "rotary")
+_BABYLM = [size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)] + [10**9]  # of the challenge's rules of 2025
+_UNITS = {"M": 10**6, "K": 1000, "": 1}
+_WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +166,13 @@ class TrainConfig(Config):
     evaluate_batches: int = field(default=100, metadata=FREE)
     save_every: int = field(default=10000, metadata=FREE)
     keep: int = field(default=3, metadata=FREE)
+    checkpoint_words: str = option(
+        "",
+        "Save the model as chck_1M, chck_2M, … when it has seen so many words: a list such as 1M,2M,500K, or babylm, which is "
+        "1M to 10M by 1M, to 100M by 10M and to 1000M by 100M.",
+        identity=False,
+        metavar="WORDS",
+    )
     tensorboard: bool = field(default=False, metadata=FREE)
 
     def __post_init__(self) -> None:
@@ -172,6 +185,7 @@ class TrainConfig(Config):
         self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a share over 0, and 1 at most")
         self._require(0 <= self.masked_lm_prob_end <= 1, "masked_lm_prob_end: use a share over 0, or 0 for masked_lm_prob")
         mask_shares(self.mask_shares)
+        milestones(self.checkpoint_words)
         self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
         for phase in self.phases:
             self._require(self.batch_size % phase.accumulation == 0, "phases.accumulation must divide batch_size")
@@ -180,6 +194,21 @@ class TrainConfig(Config):
     def total_steps(self) -> int:
         """The steps of all phases; the schedule runs over them."""
         return sum(phase.steps for phase in self.phases)
+
+
+def milestones(told: str) -> dict[str, int]:
+    """Return the numbers of words at which a run saves its model, from low to high, by the directories' names.
+
+    >>> milestones("2M,500K"), list(milestones("babylm"))[9:12]
+    ({'chck_500K': 500000, 'chck_2M': 2000000}, ['chck_10M', 'chck_20M', 'chck_30M'])
+    """
+    if told == "babylm":
+        return {f"chck_{words // 10**6}M": words for words in _BABYLM}
+    found = [_WORDS.fullmatch(each.strip()) for each in told.split(",")] if told else []
+    if not all(found):
+        raise UsageError(f"checkpoint_words {told!r}: give babylm, or numbers of words such as 1M,2M,500K")
+    numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in found if each}
+    return dict(sorted(numbers.items(), key=lambda item: item[1]))
 
 
 def read_training(path: str | Path) -> TrainConfig:

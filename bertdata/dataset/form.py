@@ -87,8 +87,8 @@ _OF_KIND: dict[str, dict[str, Any]] = {
         "shards": _Each(_Object({**_ROWS, "batches": int, "text_bytes": int})),
         "rejects": _Each(_Object(_ROWS)),
         "drops": _Each(_Object(_ROWS)),
-        "dropped_templates": _Object({"calls": int, "most_frequent": _Each((str, int))}),
-        "formulas": _Object({**dict.fromkeys(("found", "written", "dropped"), _COUNTS), "dropped_sentences": int}),
+        "dropped_templates": _Object({"calls": int, "most_frequent": _Each((str, int))}, {"examples": _Each(str, named=True)}),
+        "formulas": _Object({**dict.fromkeys(("found", "written", "dropped", "left_out"), _COUNTS), "dropped_sentences": int}),
         "card": _Object(_FILE),
     },
     "vocabulary": {
@@ -120,6 +120,7 @@ _OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a voca
             "further_inputs": int,
         }
     ),
+    "tokens": _Each(_COUNTS, named=True),
     "special_tokens": _Each(str, named=True),
     "word_mark": str,
 }

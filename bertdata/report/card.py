@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+from ..config import OBJECTIVES
+from ..pieces import ROLES, word_rule
 from . import licences
 from .reading import snippets
 from .words import apparatus, cell, count
@@ -46,8 +48,9 @@ def write(manifest: dict[str, Any]) -> str:
         "",
         f"# {manifest['kind'].capitalize()}",
         "",
-        _WHAT[config.get("objective", "")] + (" Rows are not padded." if "objective" in config else ""),
+        _in_tokens(_WHAT[config.get("objective", "")], manifest) + (" Rows are not padded." if "objective" in config else ""),
         *_masks(manifest),
+        *_tokens(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",
         "",
         f"Rows: {manifest['rows']:,} in {count(len(manifest['shards']), 'shard')}.",
@@ -91,7 +94,8 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
     config, statistics = manifest["config"], manifest.get("statistics")
     if not statistics:
         return []
-    lines = [f"Of the text's tokens {statistics['unknown_share']:.4%} are `[UNK]`."]
+    unknown = f"`{token}`" if (token := _roles(manifest).get("unk")) else "unknown"
+    lines = [f"Of the text's tokens {statistics['unknown_share']:.4%} are {unknown}."]
     if "parts" in statistics:
         full = 1 - statistics["padding_share"]
         lines.append(
@@ -108,6 +112,31 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _roles(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return the special tokens of rows by role; those of a BERT where the manifest names none."""
+    own = manifest.get("special_tokens") or {role: f"[{role.upper()}]" for role in ROLES}
+    return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in own.items()}
+
+
+def _in_tokens(told: str, manifest: dict[str, Any]) -> str:
+    """Write the vocabulary's own special tokens in place of BERT's."""
+    own = _roles(manifest)
+    for role in ("cls", "sep"):
+        told = told.replace(f"[{role.upper()}]", own.get(role, f"[{role.upper()}]"))
+    return told
+
+
+def _tokens(manifest: dict[str, Any]) -> list[str]:
+    """Say which special tokens the vocabulary of rows has, and which tokens begin a word."""
+    if manifest["config"].get("objective") not in OBJECTIVES:
+        return []
+    own = _roles(manifest)
+    named = ", ".join(f"{role} `{own[role]}`" for role in ROLES if role in own)
+    files = " and ".join(f"`{file['name']}`" for file in manifest.get("files", []))
+    told = f"The vocabulary, {manifest['vocab_size']:,} pieces, is in {files}; special tokens: {named}."
+    return [f"{told} {word_rule(manifest.get('word_mark', '##'))}"]
+
+
 def _shares(manifest: dict[str, Any]) -> list[str]:
     """Say how much text each source and language has given, and what was taken out of a corpus' documents."""
     sources = manifest.get("sources") or manifest.get("corpus", {}).get("sources")
@@ -120,12 +149,12 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
     ]
     spoken = [(name, code, n) for name, s in sources.items() for code, n in s.get("languages", {}).items()]
     if spoken:
-        total = sum(n["characters"] for _, _, n in spoken) or 1
-        lines += ["", "| source | language | documents | words | characters | share |", "|---|---|---|---|---|---|"]
-        lines += [
-            f"| {a} | {cell(c)} | {n['documents']:,} | {n['words']:,} | {n['characters']:,} | {n['characters'] / total:.4f} |"
-            for a, c, n in spoken
-        ]
+        total, tokens = sum(n["characters"] for _, _, n in spoken) or 1, manifest.get("tokens", {})
+        heads = ["source", "language", "documents", "words", "characters", "share", *(["tokens"] if tokens else [])]
+        lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+        for a, c, n in spoken:
+            entry = [a, cell(c), *(f"{n[what]:,}" for what in heads[2:5]), f"{n['characters'] / total:.4f}"]
+            lines.append(f"| {' | '.join(entry + ([f'{tokens.get(a, {}).get(c, 0):,}'] if tokens else []))} |")
         lines += [
             "",
             "Words are what stands between white space; shares of languages are of characters.",

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Coverage", "table"]
+from ..pieces import shown
+
+__all__ = ["Coverage", "split_words", "table"]
 
 _LONGEST = 10  # long words kept for each language
 _SHOWN = 20  # languages shown; the manifest has all of them
@@ -55,8 +57,17 @@ class Coverage:
         }
 
 
-def table(coverage: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a line for each language, the one with most words first.
+def split_words(longest: Mapping[str, str], mark: str) -> list[tuple[str, str]]:
+    """Return words and their pieces as a person reads them.
+
+    >>> split_words({"Ġteas": "Ġtea s"}, "Ġ")
+    [('␣teas', '␣tea s')]
+    """
+    return [(shown(word, mark), " ".join(shown(piece, mark) for piece in cut.split(" "))) for word, cut in longest.items()]
+
+
+def table(coverage: Mapping[str, Mapping[str, Any]], mark: str = "##") -> str:
+    """Return a line for each language, the one with most words first; `mark` is that of the vocabulary.
 
     >>> print(table({"en": {"words": 10, "unknown_share": 0.1, "split_share": 0.2, "pieces_per_word": 1.2,
     ...                     "longest_split": {"teas": "tea ##s"}}}))
@@ -67,7 +78,7 @@ def table(coverage: Mapping[str, Mapping[str, Any]]) -> str:
     order = sorted(coverage, key=lambda language: (-coverage[language]["words"], language))
     for language in order[:_SHOWN]:
         own = coverage[language]
-        longest = next((f"{word} = {pieces}" for word, pieces in own["longest_split"].items()), "–")
+        longest = next((f"{word} = {pieces}" for word, pieces in split_words(own["longest_split"], mark)), "–")
         lines.append(
             f"  {language or 'unknown':10}{own['words']:14,}{own['unknown_share']:8.2%}{own['split_share']:8.1%}"
             f"{own['pieces_per_word']:13.2f}  {textwrap.shorten(longest, _WIDTH, placeholder=' …')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from ..config import OBJECTIVES
 from ..dataset import shards
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
-from ..pieces import BEGINS, bare, continues_word, piece_bytes
-from ..rows import masking
+from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
+from .masking import Rule
 
 __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
 
@@ -70,9 +70,9 @@ def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[i
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, *, objective: str, seed: int, epoch: int = 0
+    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, objective: str, rule: Rule
 ) -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this epoch has it."""
+    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this rule has it."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
@@ -90,23 +90,26 @@ def pair_lines(
     if len(positions):
         yield from _mask_lines("masked", masked, positions, labels, vocabulary)
     elif objective != "causal":
-        yield from _mask_lines(f"masked (epoch {epoch})", *_masked(ids, number, vocabulary, seed, epoch), vocabulary)
+        continues = np.array([pair["continues_word"]]) if "continues_word" in pair else None
+        (masked,), (positions,), (labels,) = rule.mask(ids[None], np.array([number]), continues)
+        used = labels != IGNORED
+        yield from _mask_lines(f"masked ({rule.told(number)})", masked, positions[used], labels[used], vocabulary)
 
 
 def _part_lines(
     name: str, pair: dict[str, Any], ids: Ids, segments: Ids, vocabulary: AnyVocabulary, names: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a row, or of a part of a packed one: label, lengths and text; `names` are those of its labels."""
-    words, mark = [vocabulary.pieces[i] for i in ids], vocabulary.special.mark
+    words, special = [vocabulary.pieces[i] for i in ids], _special(vocabulary)
     if not names:
         yield 0, f"{name}  {len(ids)} tokens"
-        yield 2, join(words, mark)
+        yield 2, join(words, vocabulary.special.mark, special)
         return
     label, a = pair["next_sentence_label"], int((segments == 0).sum())
     yield 0, f"{name}  {names[label]} ({label})  {len(ids)} tokens: A {a - 2}, B {len(ids) - a - 1}"
     for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
         origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
-        yield 2, f"{side}{origin}: {join(text, mark)}"
+        yield 2, f"{side}{origin}: {join(text, vocabulary.special.mark, special)}"
 
 
 def _runs(values: Ids) -> Iterator[tuple[int, int]]:
@@ -114,28 +117,18 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
     return ((value, len(list(run))) for value, run in groupby(values.tolist()))
 
 
-def _masked(ids: Ids, number: int, vocabulary: AnyVocabulary, seed: int, epoch: int) -> tuple[Ids, Ids, Ids]:
-    """Mask a row as it would be in this epoch; return its ids, the masked positions and the ids that stood there."""
-    most = max(1, round(0.15 * len(ids)))
-    rows = np.array([number])
-    own = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special)
-    masked, positions, labels = masking.mask(
-        ids[None].astype(np.int64), own, seed=seed, epoch=epoch, rows=rows, max_predictions=most
-    )
-    used = labels[0] != IGNORED
-    return masked[0], positions[0][used], labels[0][used]
-
-
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:
-    pieces, mask = vocabulary.pieces, vocabulary.special.mask
-    yield 2, f"{name}: {join([pieces[i] for i in masked], vocabulary.special.mark)}"
-    predictions = zip(positions.tolist(), labels.tolist(), strict=True)
-    told = [f"{at} {pieces[wanted]} ({_change(pieces[masked[at]], pieces[wanted], pieces[mask])})" for at, wanted in predictions]
+    pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
+    yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
+    told = []
+    for at, wanted in zip(positions.tolist(), labels.tolist(), strict=True):
+        now, was = shown(pieces[masked[at]], mark), shown(pieces[wanted], mark)
+        told.append(f"{at} {was} ({'kept' if now == was else now if masked[at] == mask else f'random: {now}'})")
     yield 2, f"to predict ({len(told)}): {', '.join(told)}"
 
 
-def _change(shown: str, wanted: str, mask: str) -> str:
-    return "kept" if shown == wanted else shown if shown == mask else f"random: {shown}"
+def _special(vocabulary: AnyVocabulary) -> frozenset[str]:
+    return frozenset(vocabulary.pieces[i] for i in vocabulary.special.never)
 
 
 def _short(ids: Ids, most: int = 12) -> str:
@@ -143,29 +136,35 @@ def _short(ids: Ids, most: int = 12) -> str:
     return f"{shown} … {ids[-1]}" if len(ids) > most else shown
 
 
-def join(pieces: Sequence[str], mark: str = "##") -> str:
-    """Put pieces together as text, without spaces between Chinese or Japanese characters.
+def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ()) -> str:
+    """Put pieces together as text, without spaces between Chinese or Japanese characters; special tokens stand by themselves.
 
     >>> join(["tea", "##s", "茶", "树"])
     'teas 茶树'
     >>> join(["[CLS]", "tea", "s", "ĠcafÃ©", "Ċ", "two"], "Ġ")
     '[CLS]teas café two'
+    >>> join(["<s>", "Ġa", "<mask>", "s", "</s>"], "Ġ", {"<s>", "<mask>", "</s>"})
+    '<s> a <mask> s </s>'
     """
     if mark in BEGINS:
-        return " ".join(b"".join(piece_bytes(piece, mark) for piece in pieces).decode("utf-8", "replace").split())
+        told = (f" {piece} ".encode() if piece in special else piece_bytes(piece, mark) for piece in pieces)
+        return " ".join(b"".join(told).decode("utf-8", "replace").split())
     text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)
 
 
-def texts(pieces: Sequence[str], mark: str) -> list[str]:
+def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> list[str]:
     """Return the text of each piece, a space first where one stands before it; a character of several is with the last.
 
     >>> texts(["tea", "##s", "cup"], "##"), texts(["tea", "s", "Ġcup"], "Ġ"), texts(["è", "Į", "¶"], "Ġ")
     (['tea', 's', ' cup'], ['tea', 's', ' cup'], ['', '', '茶'])
+    >>> texts(["<s>", "tea", "s", "</s>"], "Ġ", ["<s>", "</s>"])
+    ['<s>', ' tea', 's', ' </s>']
     """
     if mark in BEGINS:
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
+        decoder, beside = codecs.getincrementaldecoder("utf-8")("replace"), [*map(set(special).__contains__, pieces), False]
+        told = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
+        return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(told)]
     found = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
         joined = continues_word(piece, mark) or is_close(before, piece)

@@ -15,9 +15,10 @@ from typing import Any
 from ..errors import UsageError
 from ..io.files import write_text
 
-__all__ = ["NAME", "SUMS", "Metrics", "Record", "Window", "describe", "read_metrics"]
+__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "Window", "describe", "read_metrics"]
 
 NAME = "metrics.jsonl"
+PREDICTIONS = "predictions.json"  # what the last saved model predicts of a few rows
 SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
 Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and what was measured
 

@@ -34,7 +34,7 @@ class Trace(NamedTuple):
 
     fate: lines that say where it is, or why it is not in the corpus.  wikitext, steps, lost: of a page whose dump was given, its
     source, what each step removed, and the templates that gave no words, with how often.  paragraphs: its sentences.  pieces:
-    those of each sentence, where a vocabulary is known.  rows: those it is in.
+    those of each sentence, where a vocabulary is known, and `mark` what tells where words begin.  rows: those it is in.
     """
 
     id: str
@@ -47,3 +47,4 @@ class Trace(NamedTuple):
     paragraphs: list[list[str]]
     pieces: list[list[str]]
     rows: list[Row]
+    mark: str = "##"

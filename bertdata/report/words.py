@@ -70,8 +70,9 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
         lines.append(f"  templates without words that are known: {templates['calls']:,} calls ({names}, …)")
     formulas = manifest.get("formulas", {})
     if found := sum(formulas.get("found", {}).values()):
-        written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]
-        lines.append(f"  formulas: {found:,} found, {written:,} written; {count(sentences, 'sentence')} dropped with the others")
+        written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
+        sentences = count(formulas["dropped_sentences"], "sentence")
+        lines.append(f"  formulas: {found:,} found, {written:,} written, {left_out:,} in what is no prose; {sentences} dropped")
     for kind, folder in (("rejects", "rejects"), ("drops", "dropped")):
         if files := manifest.get(kind):
             more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""

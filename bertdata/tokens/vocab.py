@@ -12,6 +12,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,16 +62,18 @@ _SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # 
 _LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
-class Vocabulary(NamedTuple):
-    """A vocabulary: its pieces by id, and how text is normalized before it is cut into them."""
-
+class _Fields(NamedTuple):
     pieces: list[str]
     lowercase: bool
     strip_accents: bool
 
-    @property
+
+class Vocabulary(_Fields):
+    """A vocabulary: its pieces by id, and how text is normalized before it is cut into them."""
+
+    @cached_property
     def special(self) -> Special:
-        """The special tokens."""
+        """The special tokens, which are found among all pieces."""
         return of_bert(self.pieces)
 
     def document_encoder(self) -> Encoder:

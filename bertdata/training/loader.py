@@ -24,8 +24,7 @@ from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..io.process import end_with_parent
 from ..labels import IGNORED
-from ..rows import masking
-from .masks import MaskConfig
+from .masks import MaskConfig, Masker
 from .plan import Batch, BatchPlan
 from .windows import WindowPlan, plan_of
 
@@ -158,10 +157,10 @@ class Batches(Dataset[Tensors]):
         masks.check(shards)
         options = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
         self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels, "unpadded": unpadded}
-        self._shards, self._seed, self._rank, self._world_size = shards, seed, rank, world_size
-        self._masks, self._form = masks, "unpadded" if unpadded else "dense" if dense_labels else "sparse"
+        self._shards, self._rank, self._world_size = shards, rank, world_size
+        self._form = "unpadded" if unpadded else "dense" if dense_labels else "sparse"
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
-        self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
+        self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _batches, self._arguments
@@ -180,38 +179,13 @@ class Batches(Dataset[Tensors]):
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
             numbers = batch.rows[own] + batch.copies[own] * len(self._shards)
-            arrays |= self._mask(arrays["input_ids"], continues, batch, numbers)
+            masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
+            arrays |= {
+                "input_ids": masked,
+                "masked_lm_positions": positions.astype(np.uint16),
+                "masked_lm_labels": labels.astype(np.int32),
+            }
         return _unpadded(arrays) if self._form == "unpadded" else arrays
-
-    def _mask(self, ids: npt.NDArray[Any], continues: Any, batch: Batch, numbers: npt.NDArray[Any]) -> Arrays:
-        """Mask rows; what is masked of a row depends on no other row, and not on the width."""
-        masks = self._masks
-        masked, positions, labels = masking.mask(
-            ids,
-            self._vocabulary,
-            seed=self._seed,
-            epoch=batch.epoch,
-            rows=numbers,
-            max_predictions=self.predictions(batch.width),
-            masked_lm_prob=masks.schedule.at(batch.step),
-            unit=masks.unit,
-            per_piece=masks.per_piece,
-            continues=continues,
-            shares=masks.mask_shares,
-        )
-        return {
-            "input_ids": masked,
-            "masked_lm_positions": positions.astype(np.uint16),
-            "masked_lm_labels": labels.astype(np.int32),
-        }
-
-    def predictions(self, width: int) -> int:
-        """Return P of the batches of a width."""
-        masks = self._masks
-        if masks.unit == "word":  # how far a word may reach over a row's share must not depend on the width
-            width = self.plan.widths[-1]
-        most = masking.predictions_per_row(width, max(masks.schedule[:2]), masks.unit)  # of all steps, so shapes stay
-        return min(most, masks.max_predictions) if masks.max_predictions else most
 
 
 def _batches(shards: Shards, batch_size: int, options: dict[str, Any]) -> Batches:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
 
 from ..config import mask_shares
-from ..config.base import Config
+from ..config.base import Config, option
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..rows import masking
 
-__all__ = ["MaskConfig", "Schedule"]
+__all__ = ["MaskConfig", "Masker", "Schedule"]
 
 
 class Schedule(NamedTuple):
@@ -40,15 +42,14 @@ class MaskConfig(Config):
     `bertdata.rows.masking.mask` says more.
     """
 
-    masked_lm_prob: float | Schedule = 0.15
-    max_predictions: int = 0
-    unit: str = "piece"
-    per_piece: bool = False
-    mask_shares: str = "80/10/10"
+    masked_lm_prob: float | Schedule = option(0.15, "Share of a row's tokens that is predicted.")
+    max_predictions: int = option(0, "Most tokens of a row that are predicted; 0: no limit but the share.")
+    unit: str = option("piece", "What is masked: pieces, whole words, or spans of words.", choices=masking.UNITS)
+    per_piece: bool = option(False, "Draw [MASK], random or kept for each piece of a word or span.")
+    mask_shares: str = option("80/10/10", "Of 100 tokens to predict, how many become [MASK], become a random word, and stay.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(self.unit in masking.UNITS, f"`unit` {self.unit!r}: use one of {', '.join(masking.UNITS)}")
         mask_shares(self.mask_shares)
         numbers = all(type(number) in (int, float) for number in self.schedule)
         self._require(
@@ -69,3 +70,40 @@ class MaskConfig(Config):
             reason = "has no masks" if shards.objective == "causal" else "is masked already"
             given = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
             raise UsageError(f"{shards.paths[0]} {reason}: {given} does nothing; omit it")
+
+
+class Masker:
+    """Mask rows of `shards` as training does, which pads to `widest` tokens at the most: a function of seed, step and row.
+
+    What is masked of a row depends on no other row, and not on the width.
+    """
+
+    def __init__(self, shards: Shards, masks: MaskConfig, *, seed: int, widest: int) -> None:
+        self.masks, self.seed, self._widest = masks, seed, widest
+        self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
+
+    def __call__(
+        self, ids: npt.NDArray[Any], rows: npt.NDArray[Any], continues: npt.NDArray[Any] | None, *, step: int, epoch: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Mask ids [B, L] at a step of an epoch; `rows` [B] are numbers, a row's copies having some of their own."""
+        return masking.mask(
+            ids,
+            self._vocabulary,
+            seed=self.seed,
+            epoch=epoch,
+            rows=rows,
+            max_predictions=self.predictions(ids.shape[1]),
+            masked_lm_prob=self.masks.schedule.at(step),
+            unit=self.masks.unit,
+            per_piece=self.masks.per_piece,
+            continues=continues,
+            shares=self.masks.mask_shares,
+        )
+
+    def predictions(self, width: int) -> int:
+        """Return P of the batches of a width."""
+        masks = self.masks
+        if masks.unit == "word":  # how far a word may reach over a row's share must not depend on the width
+            width = self._widest
+        most = masking.predictions_per_row(width, max(masks.schedule[:2]), masks.unit)  # of all steps, so shapes stay
+        return min(most, masks.max_predictions) if masks.max_predictions else most

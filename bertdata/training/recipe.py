@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..io.files import to_path
 from ..rows.masking import UNITS
 from .masks import MaskConfig, Schedule
+from .words import words_per_token
 
 __all__ = ["Part", "Recipe", "prepare"]
 
@@ -28,6 +29,7 @@ class Part(NamedTuple):
     shards: Shards
     validation: Shards | None
     options: dict[str, Any]
+    words_per_token: float = 0.0  # where models are to be saved by words
 
     @property
     def end(self) -> int:
@@ -55,7 +57,8 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
         if shards.masking == "none":
             options["masks"] = _masks(config, parts[-1].end if parts else 0, phase.steps)
-        parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase, config), options))
+        rate = words_per_token(phase.shards, phase.weights or [1.0] * len(phase.shards)) if config.checkpoint_words else 0.0
+        parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase, config), options, rate))
     for part in parts:
         _check(config, part, parts[0].shards, processes)
     first = parts[0].shards

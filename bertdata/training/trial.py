@@ -20,9 +20,7 @@ __all__ = ["estimate"]
 
 _ENOUGH = 0.5  # seconds of work that tell how long more of it takes
 _STEPS = 16  # of each phase, whose widths stand for those of all
-Score = Callable[
-    [torch.nn.Module, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]
-]  # the losses of words and of pairs, and more
+Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and more
 
 
 def estimate(recipe: Recipe, step: int, ranks: int, model: torch.nn.Module, score: Score) -> dict[str, Any]:

@@ -54,9 +54,10 @@ def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[st
             yield from _same(f"sources.{source}.apparatus.characters", apparatus["characters"], apparatus["kept"] + gone)
         yield from _near(f"sources.{source}.share", told["share"], found[f"text_bytes of {source}"] / max(1, found["text_bytes"]))
     formulas = manifest["formulas"]
-    for name in sorted({name for what in ("found", "written", "dropped") for name in formulas[what]}):
-        gone_and_written = formulas["written"].get(name, 0) + formulas["dropped"].get(name, 0)
-        yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), gone_and_written)
+    parts = ("written", "dropped", "left_out")
+    for name in sorted({name for what in ("found", *parts) for name in formulas[what]}):
+        in_all = sum(formulas[what].get(name, 0) for what in parts)
+        yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), in_all)
     came = sorted(tally.left for tally in tallies if tally.left)
     yield from _same("counts, documents of each source", came, sorted(s["documents"] for s in sources.values() if s["documents"]))
     counted: Counter[str] = sum((tally.rejected for tally in tallies), Counter())
@@ -80,6 +81,13 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
         yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, found[split]["text"])
         yield from _same(f"splits.{split}.documents", told["documents"], tallies[f"{stage}documents"].entered)
         yield from _statistics(f"splits.{split}", told, found[split], config)
+    if sources := manifest.get("tokens"):
+        in_all = sum(sum(own.values()) for own in sources.values())
+        entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest["splits"])
+        yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
+        given = {(source, code) for source, own in manifest["corpus"]["sources"].items() for code in own.get("languages", {})}
+        if strange := sorted({(source, code) for source, own in sources.items() for code in own} - given):
+            yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
     total: Counter[str] = sum(found.values(), Counter())
     yield from _statistics("statistics", manifest["statistics"], total, config)
     for name in ("documents", "repeated_ids"):

@@ -10,7 +10,8 @@ import pytest
 from conftest import digests, read_manifest, read_rows
 
 import bertdata
-from bertdata.config import ChoiceConfig, CorpusConfig
+from bertdata.config import ChoiceConfig, CorpusConfig, PairsConfig, VocabConfig
+from bertdata.dataset import manifest
 from bertdata.errors import UsageError
 
 WORDS = ["the", "tea", "is", "hot", "and", "more", "cake", "was", "left", "on", "an", "old", "table", "herons"]
@@ -68,6 +69,28 @@ def test_files_of_the_challenge_become_exactly_so_many_words(files: Path, tmp_pa
     assert " ".join(ids[cut["id"]]).startswith(" ".join(cut["sentences"]))
     assert digests(one) == digests(two)
     bertdata.verify(one)
+
+
+@pytest.mark.parametrize(("objective", "fraction"), [("nsp", 0.0), ("documents", 0.2)])
+def test_tokens_are_counted_by_source_and_language(objective: str, fraction: float, files: Path, tmp_path: Path) -> None:
+    books = tmp_path / "buch.txt"
+    verses = "\n\n".join(f"Am {n}. war der Tee {word} noch heiß und {n} blieb." for n, word in enumerate(WORDS * 3))
+    books.write_text("*** START OF THIS PROJECT GUTENBERG EBOOK X ***\n\n" + verses, "utf-8")
+    corpus = build(files, tmp_path / "c", "text=6000", books=books)
+    vocab = bertdata.train_vocab(corpus, output=tmp_path / "v", config=VocabConfig(size=300), workers=1).path
+    config = PairsConfig(objective=objective, max_seq_length=32, dupe_factor=2, validation_fraction=fraction)
+    (pairs,) = bertdata.make_pairs(corpus, vocab=vocab, output=tmp_path / "p", config=config, workers=1)
+    made = read_manifest(pairs.path)
+    tally = [stage for stage in made["counts"] if stage["stage"].endswith("tokens")]
+    told = made["tokens"]
+    assert {source: {*own} for source, own in told.items()} == {"text": {"en"}, "books": {"en"}}
+    assert 2 * sum(n for own in told.values() for n in own.values()) == sum(stage["in"] for stage in tally)
+    assert all(stage["in"] == stage["out"] + sum(stage["dropped"].values()) for stage in tally)
+    assert f"| {told['text']['en']:,} |" in (pairs.path / "README.md").read_text("utf-8")
+    assert not bertdata.verify(pairs.path).problems
+    told["text"]["en"] += 1
+    manifest.write(pairs.path, made)
+    assert "tokens, of all sources" in str(bertdata.verify(pairs.path).problems)
 
 
 def test_each_source_has_its_words_and_all_together_too(files: Path, tmp_path: Path) -> None:

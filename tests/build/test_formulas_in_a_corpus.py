@@ -33,15 +33,23 @@ COUNTS = {
         "found": {"chem": 1, "frac": 1, "math": 4},
         "written": {"chem": 1, "frac": 1, "math": 2},
         "dropped": {"math": 2},
+        "left_out": {},
         "dropped_sentences": 2,
     },
     "drop-sentence": {
         "found": {"chem": 1, "frac": 1, "math": 4},
         "written": {},
         "dropped": {"chem": 1, "frac": 1, "math": 4},
+        "left_out": {},
         "dropped_sentences": 4,
     },
-    "drop": {"found": {"chem": 1, "math": 3}, "written": {}, "dropped": {"chem": 1, "math": 3}, "dropped_sentences": 0},
+    "drop": {
+        "found": {"chem": 1, "math": 3},
+        "written": {},
+        "dropped": {"chem": 1, "math": 2},
+        "left_out": {"math": 1},
+        "dropped_sentences": 0,
+    },
 }
 
 
@@ -70,7 +78,7 @@ def test_text_is_the_default_and_verify_adds_up(build: Build, run: Run, tmp_path
     ]
     assert digests(made[0]) == digests(made[1])
     told = run("inspect", made[0]).stdout
-    assert "formulas: 6 found, 4 written; 2 sentences dropped with the others" in told
+    assert "formulas: 6 found, 4 written, 0 in what is no prose; 2 sentences dropped" in told
     run("verify", made[0])
     changed = read_manifest(made[0])
     changed["formulas"]["written"]["math"] += 1

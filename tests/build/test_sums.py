@@ -35,7 +35,11 @@ def report(number: int) -> dict[str, Any]:
         | {"rejected": {"broken": broken}},
         "amounts": {("en", "de")[number % 2]: {"documents": kept, "words": number, "characters": 9 * number}},
         "lost": number % 5,
-        "templates": {"calls": 300, "names": [*map(list, dict(map(tuple, names)).items())]},  # type: ignore[arg-type]
+        "templates": {
+            "calls": 300,
+            "names": [*map(list, dict(map(tuple, names)).items())],  # type: ignore[arg-type]
+            "examples": {str(name): [number, f"line {number}"] for name, _ in names[:5]},
+        },
         "formulas": {"found math": number},
         "marks": {"citation": 1},
         "apparatus": {"characters": 9, "kept": 8, "index": 1},
@@ -51,14 +55,20 @@ def test_sums_of_sums_are_sums(size: int) -> None:
     assert json.dumps(found) == json.dumps(sums.add_up(map(sums.of, reports))), "the order of keys as well"
     assert sum(total["given"]["text_bytes"] for total in found) == sum(range(100))
     assert sum(total["templates"]["calls"] for total in found) == 30_000
+    for total in found:
+        for name, (first, line) in total["templates"]["examples"].items():
+            own = [n for n, each in enumerate(reports) if each["kind"] == total["kind"] and name in each["templates"]["examples"]]
+            assert (first, line) == (own[0], f"line {own[0]}"), "of the first task that has one"
 
 
 def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are as many as there is place for: the most frequent, of equal ones the first by name; all calls are counted."""
     monkeypatch.setattr(sums, "_NAMES", 50)
+    monkeypatch.setattr(sums, "_EXAMPLES", 20)
     few, many = (len(json.dumps(sums.add_up(sums.of(report(number)) for number in range(count)))) for count in (300, 3000))
     assert many < few * 1.1
     (total, *_) = sums.add_up(sums.of(report(number)) for number in range(300))
+    assert len(total["templates"]["examples"]) == 20
     assert len(total["templates"]["names"]) == 50 and total["templates"]["calls"] == 200 * 300
     assert total["templates"]["names"] == sorted(total["templates"]["names"], key=lambda item: (-item[1], item[0]))
 

@@ -57,6 +57,15 @@ def page_of(path: Path) -> Page:
     return page
 
 
+def test_dropped_templates_have_example_lines(sample_corpus: Path) -> None:
+    told = read_manifest(sample_corpus)["dropped_templates"]
+    assert list(told["examples"]) == [name for name, _ in told["most_frequent"][:50]]
+    page = page_of(sample_corpus / "report.html").text
+    for name, line in list(told["examples"].items())[:25]:
+        assert f"{{{{{name}".lower() in line.lower().replace("_", " ")
+        assert " ".join(line.split()) in page
+
+
 @pytest.mark.parametrize("kind", ["corpus", "vocab", "pairs"])
 def test_each_data_set_has_a_page_that_needs_nothing_else(
     sample_corpus: Path, sample_vocab: Path, sample_pairs: Path, kind: str
@@ -140,7 +149,7 @@ def test_masks_and_pairs_are_those_of_the_rows(sample_corpus: Path, sample_vocab
     rows = read_rows(made.path, made.manifest)
     assert rows is not None
     known = read_any(made.path)
-    masks, pairs = masks_of(rows, config, known, config.seed), pairs_of(rows, config)
+    masks, pairs = masks_of(rows, config, known), pairs_of(rows, config)
     assert masks is not None
     assert pairs is not None
     assert 0.14 < len(masks.wanted) / masks.maskable < 0.16

@@ -233,6 +233,11 @@ def test_lines_are_joined_and_hyphens_mended_only_where_the_word_is_known() -> N
     assert unwrap(["红楼", "梦"], set()) == "红楼梦"
 
 
+def test_one_space_stands_between_words() -> None:
+    text = "The tea was  hot and\nsweet.  It was   good.\n\nThe kettle,     too, was\u00a0 hot.\n"
+    assert clean(text) == ["The tea was hot and sweet. It was good.", "The kettle, too, was hot."]
+
+
 def test_a_signature_joins_its_close() -> None:
     assert join_signatures(["Come soon.", "Your friend,", "ANNA."]) == ["Come soon.", "Your friend, ANNA."]
     assert join_signatures(["Anna Lowe", "TEA, n."]) == ["Anna Lowe", "TEA, n."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from made import CONTAINER, SENTENCES, XHTML, epub, package, page, plain_epub
 from timing import cpu_seconds
 
 from bertdata.records import FileRange, Reject
-from bertdata.sources.books import Book, read_books
+from bertdata.sources.books import Book, Reading, read_books
 from bertdata.sources.books.epub import Unreadable, read_epub
 from bertdata.sources.books.markup import Tag, attributes, tags_and_text
 from bertdata.sources.books.xhtml import passages
@@ -80,6 +81,35 @@ def test_what_is_no_page_of_the_book_is_skipped() -> None:
     assert lines(epub(pages, opf=package(pages, items=items, spine=spine, guide=guide))) == [TWO]
     hidden = package(["one.xhtml", "two.xhtml"]).replace('<itemref idref="p1"/>', '<itemref idref="p1" linear="no"/>')
     assert lines(epub({"one.xhtml": page(f"<p>{ONE}</p>"), "two.xhtml": page(f"<p>{TWO}</p>")}, opf=hidden)) == [ONE]
+
+
+def test_what_is_left_out_is_counted_by_name_and_adds_up(tmp_path: Path) -> None:
+    links = "".join(f'<p><a href="{n}.xhtml">Chapter {n}</a></p>' for n in range(9))
+    pages: dict[str, str | bytes] = {
+        "cover.xhtml": page("<p>Tea.</p>", body_type="cover"),
+        "rights.xhtml": page("<p>All rights reserved.</p>"),
+        "contents.xhtml": page(links),
+        "old.html": page("<p>A map of it.</p>"),
+        "nav.xhtml": page("<ol><li>One</li></ol>"),
+        "one.xhtml": page(
+            f"<h1>Of tea</h1><p>{ONE}</p><table><tr><td>4 cups</td></tr></table><figure>A pot</figure><p>* * *</p>"
+        ),
+        "two.xhtml": page(f"<p>{TWO}</p><aside epub:type='footnote'><p>A <b>note</b>.</p></aside><p class='stanza'>Sing</p>"),
+        "more.xhtml": page("<p>Other books.</p>"),
+    }
+    opf = package(pages, guide='<guide><reference type="toc" href="text/old.html"/></guide>')
+    opf = opf.replace('id="p4"', 'id="p4" properties="nav"').replace('idref="p7"', 'idref="p7" linear="no"')
+    data, counts = epub(pages, opf=opf), Counter[str]()
+    (tmp_path / "file.epub").write_bytes(data)
+    part = FileRange("tea.epub", str(tmp_path / "file.epub"), 0, len(data))
+    (found,) = read_books([part], reading=Reading(counts=counts), max_bytes=MOST)
+    assert isinstance(found, Book) and found.paragraphs == [ONE, TWO]
+    sizes = {"cover": "Tea.", "imprint": "Allrightsreserved.", "contents": "Chapter1" * 9 + "Amapofit.", "navigation": "One"}
+    sizes |= {"headings": "Oftea", "tables and lists": "4cups", "pictures": "Apot", "ornaments": "***", "footnotes": "Anote."}
+    sizes |= {"verse": "Sing", "pages outside the reading order": "Otherbooks."}
+    told = {name: len(text) for name, text in sizes.items()}
+    kept = sum(len("".join(text.split())) for text in (ONE, TWO))
+    assert +counts == Counter({"kept": kept, "characters": kept + sum(told.values()), **told})
 
 
 def test_a_page_that_holds_contents_and_chapters_keeps_the_chapters() -> None:

@@ -24,7 +24,7 @@ from ...tally import Tally
 from ..selection import facts
 from ..selection.rewrite import put_in_place
 from . import missing, sums
-from .extract import most_frequent
+from .extract import EXAMPLES, most_frequent
 from .plan import packages
 from .sources import CHECKSUM, in_order
 
@@ -131,19 +131,31 @@ class CorpusCommit:
 
 
 def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count."""
+    """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count.
+
+    Of the first ones, `examples` has a line in which the first of them stands, as far as that is known.
+    """
     counts = Counter(sums.counts(dict(total["templates"]["names"]) for total in totals))
-    return {"calls": sum(total["templates"]["calls"] for total in totals), "most_frequent": most_frequent(counts, _NAMES)}
+    lines = {name: line for total in totals for name, (_, line) in total["templates"]["examples"].items()}
+    return {
+        "calls": sum(total["templates"]["calls"] for total in totals),
+        "most_frequent": (names := most_frequent(counts, _NAMES)),
+        "examples": {name: lines[name] for name, _ in names[:EXAMPLES] if name in lines},
+    }
 
 
 def _formulas(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return formulas by tag or template, and the sentences that went with those that were not written."""
+    """Return formulas by tag or template, and the sentences that went with those that were not written.
+
+    Those found are those written, those dropped, and those left out with a table, a list or another place without prose.
+    """
     counts = sums.counts(total["formulas"] for total in totals)
-    found: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "dropped_sentences": counts.pop("sentences", 0)}
+    sentences = counts.pop("sentences", 0)
+    found: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
     for key, count in sorted(counts.items()):
-        what, _, name = key.partition(" ")
+        what, _, name = key.replace("left out ", "left_out ").partition(" ")
         found[what][name] = count
-    return found
+    return {**found, "dropped_sentences": sentences}
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:

@@ -23,8 +23,9 @@ from ..selection.facts import Facts
 from . import documents, trial
 from .sources import CHECKSUM, INDEX, Counts, Record, source
 
-__all__ = ["Extract", "Ledger", "most_frequent"]
+__all__ = ["EXAMPLES", "Extract", "Ledger", "most_frequent"]
 
+EXAMPLES = 50  # of dropped templates that are shown with a line in which one stands
 _NAMES = 1000  # of dropped templates that a task reports: enough for the sums of the most frequent to be right
 
 
@@ -73,11 +74,18 @@ class Extract:
             "tally": ledger.tally.to_json(),
             "amounts": ledger.amounts.to_json(),
             "lost": ledger.lost,
-            "templates": {"calls": ledger.counts.templates.total(), "names": most_frequent(ledger.counts.templates, _NAMES)},
+            "templates": _templates(ledger.counts, task.number),
             "formulas": dict(sorted(ledger.counts.formulas.items())),
             "marks": dict(sorted(ledger.counts.marks.items())),
             "apparatus": dict(sorted(ledger.counts.apparatus.items())),
         }
+
+
+def _templates(counts: Counts, task: int) -> dict[str, Any]:
+    """Return how many calls gave no words, the names that most of them have, and of some an example, with the task it is of."""
+    names = most_frequent(counts.templates, _NAMES)
+    examples = {name: [task, counts.examples[name]] for name, _ in names[:EXAMPLES] if name in counts.examples}
+    return {"calls": counts.templates.total(), "names": names, "examples": examples}
 
 
 def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """The sums of what tasks report, source by source: sums of sums are sums, and none grows with the number of tasks.
 
 Only the names of dropped templates have no end.  A task reports its most frequent ones, a sum keeps `_NAMES`; all calls are
-counted.  Which tasks are added up together goes by their numbers, so what is left out does too.
+counted.  Of their examples a sum keeps `_EXAMPLES`, those of the first tasks.  Which tasks are added up together goes by their
+numbers, so what is left out does too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .sources import is_check
 
 __all__ = ["add_up", "counts", "kept", "of"]
 
+_EXAMPLES = 1000
 _NAMES = 20_000  # of dropped templates: more than the first thousand tasks of English Wikipedia name
 _ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus")
 _COUNTS = ("given", "formulas", "marks", "apparatus")
@@ -61,6 +63,7 @@ class _Total:
     tally: Tally
     amounts: Amounts = field(default_factory=Amounts)
     names: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, Any] = field(default_factory=dict)  # by name of a template, that of the first task
     lost: int = 0
     calls: int = 0
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {key: Counter() for key in _COUNTS})
@@ -70,6 +73,8 @@ class _Total:
         self.tally.merge(Tally.from_json(part["tally"]))
         self.amounts.merge(part["amounts"])
         self.names.update(dict(part["templates"]["names"]))
+        for name, example in part["templates"]["examples"].items():
+            self.examples[name] = min(self.examples.get(name, example), example)
         self.lost += part["lost"]
         self.calls += part["templates"]["calls"]
         for key, count in self.counts.items():
@@ -77,12 +82,17 @@ class _Total:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `add` takes it."""
+        shown = Counter({name: self.names[name] for name in self.examples})
         return {
             "given": dict(self.counts["given"]),
             "tally": self.tally.to_json(),
             "amounts": self.amounts.to_json(),
             "lost": self.lost,
-            "templates": {"calls": self.calls, "names": most_frequent(self.names, _NAMES)},
+            "templates": {
+                "calls": self.calls,
+                "names": most_frequent(self.names, _NAMES),
+                "examples": {str(name): self.examples[str(name)] for name, _ in most_frequent(shown, _EXAMPLES)},
+            },
             **{key: dict(count) for key, count in self.counts.items() if key != "given"},
         }
 

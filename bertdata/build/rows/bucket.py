@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,7 +23,9 @@ from ...tokens import vocab
 from .buckets import Layout, Ref, Tokens, gather
 from .static_masks import mask_rows
 
-__all__ = ["BuildBucket", "Output"]
+__all__ = ["TOKENS_OF", "BuildBucket", "Output"]
+
+TOKENS_OF = "tokens of "  # begins the name of what is counted by source and language
 
 
 class Output(NamedTuple):
@@ -52,11 +55,12 @@ class BuildBucket:
             content.update(hashlib.sha256(repr((document.id, len(document.tokens))).encode()).digest())
             content.update(document.tokens + document.ends + document.continues)
         bucket = self._bucket(documents)
+        origins = _origins(documents, bucket.tokens.itemsize)
         del documents
         done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, *self.layout.split_of(number))
+            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, *self.layout.split_of(number))
             done.append(perform(to_path(output.root), "pairs", number, task, work))
         return reports.of(number, "pairs", done)
 
@@ -64,7 +68,7 @@ class BuildBucket:
         """Build the rows of these documents as if they were all; return the bytes of each output's shard."""
         bucket = self._bucket(documents)
         vocabulary = vocab.of_run(self.vocabulary)
-        builds = [_Build(output, vocabulary, bucket, "train", 0, 1) for output in self.outputs]
+        builds = [_Build(output, vocabulary, bucket, Counter(), "train", 0, 1) for output in self.outputs]
         return [build()["files"][0]["bytes"] for build in builds]
 
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
@@ -93,6 +97,7 @@ class _Build:
     output: Output
     vocabulary: vocab.AnyVocabulary
     bucket: rows.Bucket
+    origins: Counter[str]  # see `_origins`
     split: str
     number: int
     count: int
@@ -112,7 +117,7 @@ class _Build:
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
-        found = self.vocabulary.special  # found among all pieces, each time that it is asked for
+        found = self.vocabulary.special
         special = rows.SpecialIds(found.cls, found.sep)
         name = f"{self.split} bucket {self.number} of {self.count}"
         try:
@@ -151,4 +156,13 @@ class _Build:
             "repeated_ids": len(documents) - len(set(documents)),
             "text_tokens": len(self.bucket.tokens),
             "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
+            **self.origins,
         }
+
+
+def _origins(documents: list[Tokens], size: int) -> Counter[str]:
+    """Count the tokens of documents, `size` bytes each, by source and language."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        counts[f"{TOKENS_OF}{document.origin}"] += len(document.tokens) // size
+    return counts

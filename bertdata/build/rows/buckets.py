@@ -81,7 +81,8 @@ class Layout(NamedTuple):
 class Tokens(NamedTuple):
     """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its address in the corpus.
 
-    `continues` tells of each token whether it continues a word, as bytes; it is empty where only ``##`` tells.
+    `continues` tells of each token whether it continues a word, as bytes; it is empty where only ``##`` tells.  `origin` is the
+    document's source and, after a space, its language.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Tokens(NamedTuple):
     continues: bytes
     task: int
     row: int
+    origin: str
 
 
 @dataclass
@@ -119,21 +121,24 @@ class Tokenize:
     def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
         """Yield every document under its bucket; the first task also yields an empty one for each, so that each exists."""
         if task.number == 0:
-            yield from ((n, Tokens("", b"", b"", b"", 0, -1)) for n in range(self.layout.total))
+            yield from ((n, Tokens("", b"", b"", b"", 0, -1, "")) for n in range(self.layout.total))
         row = 0
-        for ids, languages, documents, paragraphs in self.reader.columns(task, "id", "language", "sentences", "paragraph_starts"):
+        names = ("id", "source", "language", "sentences", "paragraph_starts")
+        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names):
             if self.chinese_words == "none":
                 tokens, ends = self._encoder.encode_documents(documents, paragraphs)
                 continues = np.zeros(0, bool)
             else:
                 tokens, ends, continues = self._word_encoder.encode(languages.to_pylist(), documents.to_pylist())
             first = start = 0
-            for doc_id, sentences in zip(ids.to_pylist(), documents.value_lengths().to_pylist(), strict=True):
+            origins = map(" ".join, zip(sources.to_pylist(), languages.to_pylist(), strict=True))
+            for doc_id, origin, sentences in zip(ids.to_pylist(), origins, documents.value_lengths().to_pylist(), strict=True):
                 own = ends[first : first + sentences]
                 first += sentences
                 end = int(own[-1]) if len(own) else start
                 ids_of, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
-                yield self.layout.bucket(doc_id), Tokens(doc_id, ids_of, (own - start).tobytes(), words, task.number, row)
+                document = Tokens(doc_id, ids_of, (own - start).tobytes(), words, task.number, row, origin)
+                yield self.layout.bucket(doc_id), document
                 start, row = end, row + 1
 
     def __call__(self, task: Task) -> dict[str, Any]:
@@ -160,6 +165,7 @@ SPILL = pa.schema(
         ("continues", pa.binary()),
         ("task", pa.int64()),
         ("row", pa.int64()),
+        ("origin", pa.string()),
     ]
 )
 

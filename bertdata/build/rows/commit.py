@@ -20,7 +20,7 @@ from ...rows.masking import max_predictions_of
 from ...tally import Tally
 from ...tokens import vocab
 from ..documents import Reader
-from .bucket import Output
+from .bucket import TOKENS_OF, Output
 
 __all__ = ["PairsCommit", "describe"]
 
@@ -72,6 +72,7 @@ class PairsCommit:
             vocab_size=len(vocabulary.pieces),
             **_tokens(vocabulary),
             statistics=describe(sum(counts.values(), Counter[str]()), config),
+            tokens=_by_source(sum(counts.values(), Counter[str]())),
             splits={own["split"]: {"shards": own["buckets"], **describe(counts[own["split"]], config)} for own in total},
         )
         in_all = sum(counts.values(), Counter[str]())
@@ -81,6 +82,19 @@ class PairsCommit:
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         write_beside(root, made)
         manifest.write(root, made, card.write(made))
+
+
+def _by_source(counts: Counter[str]) -> dict[str, dict[str, int]]:
+    """Return the tokens of the documents by source and language: times the copies, those that came to rows or were dropped.
+
+    >>> _by_source(Counter({"rows": 3, "tokens of books en": 7, "tokens of books ": 2}))
+    {'books': {'': 2, 'en': 7}}
+    """
+    found: dict[str, dict[str, int]] = {}
+    for name in sorted(name for name in counts if name.startswith(TOKENS_OF)):
+        source, _, language = name.removeprefix(TOKENS_OF).partition(" ")
+        found.setdefault(source, {})[language] = counts[name]
+    return found
 
 
 def _tokens(vocabulary: vocab.AnyVocabulary) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from .charts import by_doubling, histogram
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
 from .sample import Documents, entries, read_documents
-from .section import Made, Section, counted, figures
+from .section import Made, Section, figures
 
 __all__ = ["key_figures", "sections", "sources_and_languages"]
 
@@ -46,8 +46,8 @@ def sections(made: Made) -> Iterator[Section]:
         yield Section("samples", "Documents", join(*map(_document, _varied(found))))
 
 
-def sources_and_languages(sources: dict[str, Any]) -> Html:
-    """Return the tables of what each source and each language gave."""
+def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, int]] | None = None) -> Html:
+    """Return the tables of what each source and each language gave; `tokens` are those of each language of each source."""
     columns = (Column("Source"), *(Column(name, numbers=True) for name in ("Documents", "Text", "Share")), Column(""))
     rows = [
         (name, f"{s['documents']:,}", size(s["text_bytes"]), percent(s["share"]), bar(s["share"])) for name, s in sources.items()
@@ -56,14 +56,17 @@ def sources_and_languages(sources: dict[str, Any]) -> Html:
     for source in sources.values():
         for code, counts in source.get("languages", {}).items():
             spoken.setdefault(code, Counter()).update(counts)
+    for own in (tokens or {}).values():
+        for code, count in own.items():
+            spoken.setdefault(code, Counter())["tokens"] += count
     order = sorted(spoken, key=lambda code: (-spoken[code]["characters"], code))
     total = sum(spoken[code]["characters"] for code in order) or 1
+    keys = ("documents", "words", "characters", *(["tokens"] if tokens else []))
     told = [
-        (code or "unknown", *(f"{spoken[code][key]:,}" for key in ("documents", "words", "characters")))
-        + (bar(spoken[code]["characters"] / total),)
+        (code or "unknown", *(f"{spoken[code][key]:,}" for key in keys)) + (bar(spoken[code]["characters"] / total),)
         for code in order[:_LANGUAGES]
     ]
-    heads = (Column("Language"), *(Column(name, numbers=True) for name in ("Documents", "Words", "Characters")), Column(""))
+    heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
     more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
     note = f"Words are what stands between white space, so Chinese and Japanese have few; bars are shares of characters.{more}"
     return join(table("By source", columns, rows), table("By language", heads, told), tag("p", note, class_="faint"))
@@ -86,13 +89,17 @@ def _lost(made: Made) -> Html:
     templates = manifest["dropped_templates"]
     if templates["calls"]:
         told = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
-        told += "The most frequent are below; bertdata templates DUMP shows a line in which each stands."
-        names = [(foreign(name, most=60), count) for name, count in templates["most_frequent"][:_NAMES]]
-        parts += [tag("h3", "Templates"), tag("p", told), counted("", "Template", names, "Calls")]
+        told += "The most frequent are below, each with the line in which it stands first."
+        lines = templates.get("examples", {})
+        columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
+        names = templates["most_frequent"][:_NAMES]
+        calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
+        parts += [tag("h3", "Templates"), tag("p", told), table("", columns, calls)]
     formulas = manifest["formulas"]
     if found := sum(formulas["found"].values()):
-        written, sentences = sum(formulas["written"].values()), formulas["dropped_sentences"]
-        told = f"{found:,} formulas were found and {written:,} written; {sentences:,} sentences went with the others."
+        written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
+        told = f"{found:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
+        told += f"{formulas['dropped_sentences']:,} sentences went with the others."
         parts += [tag("h3", "Formulas"), tag("p", told)]
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
         rows = [

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...config import LABEL_1, PairsConfig
+from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
+from ..masking import Rule, of_epoch
 from .sample import Rows
 
 __all__ = ["Masks", "Pairs", "auc", "masks_of", "padding_by_width", "pairs_of"]
@@ -91,12 +93,15 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     return found
 
 
-def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, seed: int, epoch: int = 0) -> Masks | None:
-    """Return the masks of rows: those they were stored with, or those of an epoch; None for an objective without any."""
+def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, rule: Rule | None = None) -> Masks | None:
+    """Return the masks of rows: those they were stored with, or those of a rule, epoch 0's if not given.
+
+    None for an objective without any.
+    """
     if config.objective == "causal":
         return None
     ids, ends = rows.flat("input_ids")
-    vocabulary = masking.mask_vocabulary(known.pieces, known.special)
+    maskable = masking.mask_vocabulary(known.pieces, known.special).maskable
     if config.masking == "static":
         places, of_row = rows.flat("masked_lm_positions")
         wanted = rows.flat("masked_lm_labels")[0].astype(np.int64)
@@ -104,18 +109,15 @@ def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, seed: int, e
         whole = ids.astype(np.int64)
         whole[at] = wanted
         row = np.repeat(np.arange(len(ends) - 1), np.diff(of_row))
-        return Masks(whole, row, places, ids[at], wanted, int(vocabulary.maskable[whole].sum()))
-    count = min(_MASKED, len(ends) - 1)
-    width = int(np.diff(ends[: count + 1]).max(initial=1))
-    padded = np.full((count, width), known.special.pad, np.int64)
-    for number in range(count):
-        padded[number, : ends[number + 1] - ends[number]] = ids[ends[number] : ends[number + 1]]
-    most = masking.predictions_per_row(config.max_seq_length)
-    masked, positions, labels = masking.mask(
-        padded, vocabulary, seed=seed, epoch=epoch, rows=rows.numbers[:count], max_predictions=most
-    )
+        return Masks(whole, row, places, ids[at], wanted, int(maskable[whole].sum()))
+    numbers = rows.numbers[:_MASKED]
+    width, own = int(np.diff(ends[: len(numbers) + 1]).max(initial=1)), np.arange(len(numbers))
+    continues = None
+    if "continues_word" in rows.table.column_names:
+        continues = padded(rows.flat("continues_word")[0], ends, own, width, 0)
+    rule = rule or of_epoch(known, config)
+    whole = padded(ids.astype(np.int64), ends, own, width, max(known.special.pad, 0))
+    masked, positions, labels = rule.mask(whole, numbers, continues)
     row, column = np.nonzero(labels != IGNORED)
     places = positions[row, column]
-    return Masks(
-        ids[: ends[count]], row, places, masked[row, places], labels[row, column], int(vocabulary.maskable[padded].sum())
-    )
+    return Masks(ids[: ends[len(numbers)]], row, places, masked[row, places], labels[row, column], int(maskable[whole].sum()))

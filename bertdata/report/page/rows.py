@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
-from ...pieces import bare
+from ...pieces import bare, shown
 from ...tokens.vocab import AnyVocabulary
 from .charts import histogram, up_to
 from .documents import sources_and_languages
@@ -17,7 +17,7 @@ from .markup import Column, Html, bar, foreign, join, number, percent, table, ta
 from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
 from .sample import Rows, read_rows
 from .section import Made, Section, counted, figures
-from .tokens import row_article, shown
+from .tokens import row_article
 
 __all__ = ["key_figures", "sections"]
 
@@ -33,8 +33,13 @@ def key_figures(made: Made) -> Html:
     known += [("documents", f"{told['documents']:,}"), ("tokens", f"{told['tokens']:,}")]
     if name := LABEL_1.get(config["objective"]):
         known.append((OBJECTIVES[config["objective"]][1], percent(told[f"{name}_share"])))
-    known += [("padding", percent(told["padding_share"])), ("[UNK]", percent(told["unknown_share"]))]
+    known += [("padding", percent(told["padding_share"])), (_role(made, "unk") or "unknown", percent(told["unknown_share"]))]
     return figures(known)
+
+
+def _role(made: Made, role: str) -> str:
+    """Return the token of a role, as the tokenizer of the rows has it; "" where it has none."""
+    return str(made.manifest.get("special_tokens", {role: f"[{role.upper()}]"}).get(role, ""))
 
 
 def sections(made: Made) -> Iterator[Section]:
@@ -44,7 +49,7 @@ def sections(made: Made) -> Iterator[Section]:
     stages = stages_of("The corpus", corpus.get("counts", []))
     yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest["counts"])]))
     if corpus.get("sources"):
-        yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"]))
+        yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"], manifest.get("tokens")))
     found, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
     if found is None or not found.table.num_rows:
         return
@@ -52,7 +57,7 @@ def sections(made: Made) -> Iterator[Section]:
     if config.objective in LABEL_1:
         yield Section("labels", "Labels", _labels(found, config, manifest))
     known = made.vocabulary
-    masks = masks_of(found, config, known, config.seed)
+    masks = masks_of(found, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
     yield Section("tokens", "Tokens", _tokens(found, known))
@@ -148,7 +153,7 @@ def _samples(found: Rows, masks: Masks | None, config: PairsConfig, known: AnyVo
     chosen = sorted({place * rows // count for place in range(count)})
     key = tag(
         "ul",
-        tag("li", tag("mark", "word"), " shown as [MASK]"),
+        tag("li", tag("mark", "word"), f" shown as {known.pieces[known.special.mask]}"),
         tag("li", tag("mark", "word → other", class_="random"), " shown as a random piece"),
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",

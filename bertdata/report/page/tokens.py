@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from ...config import OBJECTIVES, PairsConfig
-from ...pieces import BEGINS, bare, piece_bytes
+from ...pieces import shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import texts
 from .markup import Html, foreign, join, tag, text
 from .measure import Masks
 from .sample import Rows
 
-__all__ = ["marked", "row_article", "shown"]
+__all__ = ["marked", "row_article"]
 
 _MOST = 256  # tokens of a row that are shown
 
 
-def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary) -> Html:
-    """Return a row with its label, its parts and its masks."""
+def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary, when: str = "") -> Html:
+    """Return a row with its label, its parts and its masks; `when` says when it is masked so."""
     pieces, mark = known.pieces, known.special.mark
+    special = {pieces[i] for i in known.special.never}
     row = found.table.slice(place, 1).to_pylist()[0]
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
     changes: dict[int, str] = {}
@@ -32,28 +35,28 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
     label = row.get("next_sentence_label")
     labels = label if isinstance(label, list) else [label] * len(starts)
     names, body = OBJECTIVES[config.objective], []
-    for start, end, told in zip(starts, [*starts[1:], len(ids)], labels, strict=True):
+    for start, end, truth in zip(starts, [*starts[1:], len(ids)], labels, strict=True):
         if names:
-            body.append(tag("p", names[told], class_="label"))
+            body.append(tag("p", names[truth], class_="label"))
         for side, name in ((0, "A"), (1, "B")) if names else ((0, ""),):
             at = start + np.flatnonzero(types[start:end] == side)
-            words = marked(
-                [pieces[ids[i]] for i in at[:_MOST]], {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}, mark
-            )
+            hidden = {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
+            words = marked([pieces[ids[i]] for i in at[:_MOST]], hidden, mark, special)
             body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
     number = int(found.numbers[place])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
-    return tag("article", tag("p", f"row {number:,} · {len(ids)} tokens{padding}", class_="faint"), *body)
+    told = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
+    return tag("article", tag("p", told, class_="faint"), *body)
 
 
-def marked(words: list[str], changes: dict[int, str], mark: str = "##") -> Html:
+def marked(words: list[str], changes: dict[int, str], mark: str = "##", special: Collection[str] = ()) -> Html:
     """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown in their place.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
     'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
     """
     parts: list[Html] = []
-    for place, told in enumerate(texts(words, mark)):
+    for place, told in enumerate(texts(words, mark, special)):
         own = told.removeprefix(" ")
         change = changes.get(place, "")
         parts.append(text(" " if place and own != told else ""))
@@ -66,15 +69,3 @@ def marked(words: list[str], changes: dict[int, str], mark: str = "##") -> Html:
         else:
             parts.append(tag("mark", foreign(own), " → ", foreign(change), class_="random"))
     return join(*parts)
-
-
-def shown(piece: str, mark: str) -> str:
-    """Return a piece with its mark as a person reads it; one that is white space or a part of a character as it is.
-
-    >>> shown("Ġcaf\u00c3\u00a9", "Ġ"), shown("Ċ", "Ġ"), shown("##s", "##")
-    ('Ġcaf\u00e9', 'Ċ', '##s')
-    """
-    own = bare(piece, mark)
-    if mark not in BEGINS or not own.strip() or "\ufffd" in own:
-        return piece
-    return f"{mark}{own}" if piece_bytes(piece, mark)[:1] == b" " else own

@@ -11,7 +11,9 @@ import pyarrow as pa
 from ...config import PairsConfig
 from ...dataset import manifest
 from ...io.files import write_text
+from ...pieces import shown
 from ...tokens.read import read_any
+from ..masking import Rule
 from ..trace import Trace
 from .frame import frame, section_of
 from .markup import Html, foreign, join, short, tag
@@ -25,22 +27,22 @@ __all__ = ["write_trace"]
 _CHANGES, _CHARACTERS, _SENTENCES = 200, 2_000, 1_000
 
 
-def write_trace(found: Trace, output: Path, pairs: Path | None = None, epoch: int = 0) -> None:
-    """Write the page of a trace; its rows are of `pairs`, and have the masks of this epoch."""
-    sections = [section for section in _sections(found, pairs, epoch) if section.body]
+def write_trace(found: Trace, output: Path, pairs: Path | None = None, rule: Rule | None = None) -> None:
+    """Write the page of a trace; its rows are of `pairs`, and have the masks of this rule, those of epoch 0 if not given."""
+    sections = [section for section in _sections(found, pairs, rule) if section.body]
     links = [(section.name, section.title) for section in sections]
     title = found.title or found.id
     write_text(output, frame(title, found.id, Html(""), links, [section_of(section) for section in sections]))
 
 
-def _sections(found: Trace, pairs: Path | None, epoch: int) -> Iterator[Section]:
+def _sections(found: Trace, pairs: Path | None, rule: Rule | None) -> Iterator[Section]:
     yield Section("fate", "What became of it", join(*(tag("p", foreign(line)) for line in found.fate)))
     if found.steps:
         yield Section("steps", "What was removed", _steps(found))
     if found.paragraphs:
         yield Section("sentences", "Sentences", _sentences(found))
     if pairs is not None and found.rows:
-        yield Section("rows", "Rows", _rows(found, pairs, epoch))
+        yield Section("rows", "Rows", _rows(found, pairs, rule))
     if found.wikitext:
         source = tag("pre", foreign(found.wikitext, found.language, len(found.wikitext)), tabindex=0, aria_label="Wikitext")
         yield Section("wikitext", "Wikitext", source)
@@ -70,16 +72,18 @@ def _sentences(found: Trace) -> Html:
             if number < _SENTENCES:
                 own.append(tag("p", foreign(sentence, found.language, _CHARACTERS)))
                 if found.pieces:
-                    own.append(tag("p", foreign(" ".join(found.pieces[number]), most=_CHARACTERS), class_="faint"))
+                    pieces = " ".join(shown(piece, found.mark) for piece in found.pieces[number])
+                    own.append(tag("p", foreign(pieces, most=_CHARACTERS), class_="faint"))
             number += 1
         parts.append(tag("article", *own) if own else "")
     more = tag("p", f"… {number - _SENTENCES:,} more sentences") if number > _SENTENCES else ""
     return join(*parts, more)
 
 
-def _rows(found: Trace, pairs: Path, epoch: int) -> Html:
+def _rows(found: Trace, pairs: Path, rule: Rule | None) -> Html:
     config, known = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), read_any(pairs)
     table = pa.Table.from_pylist([row.columns for row in found.rows])
     rows = Rows(table, np.array([row.number for row in found.rows]), np.zeros(len(found.rows)))
-    masks = masks_of(rows, config, known, config.seed, epoch)
-    return join(*(row_article(rows, masks, place, config, known) for place in range(len(found.rows))))
+    masks = masks_of(rows, config, known, rule)
+    told = [rule.told(row.number) if rule is not None and masks is not None else "" for row in found.rows]
+    return join(*(row_article(rows, masks, place, config, known, when) for place, when in enumerate(told)))

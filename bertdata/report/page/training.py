@@ -1,4 +1,4 @@
-"""The report of a training run: its curve, its rates, and how it ended."""
+"""The report of a training run: its curve, its rates, what it predicts, and how it ended."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ...io.files import read_json
+from ...pieces import shown
 from ..curve import panels
-from ..metrics import NAME, Record, read_metrics
+from ..metrics import NAME, PREDICTIONS, Record, read_metrics
 from .charts import lines
-from .markup import Column, Html, join, number, percent, table, tag
+from .markup import Column, Html, foreign, join, number, percent, table, tag
 from .section import Section, figures
+from .tokens import marked
 
-__all__ = ["is_run", "key_figures", "records_of", "sections"]
+__all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
 
 _FIGURES = (  # of an evaluation: what it is called in metrics.jsonl, what it is, whether it is a share
     ("mlm_loss", "loss of masked words (nats)", False),
@@ -38,6 +41,11 @@ def records_of(directory: Path) -> list[Record]:
     return read_metrics(directory / NAME)
 
 
+def predictions_of(directory: Path) -> Any:
+    """Read what the last saved model of a run predicts; None where nothing tells."""
+    return read_json(directory / PREDICTIONS)
+
+
 def key_figures(records: list[Record]) -> Html:
     """Return the figures that come first."""
     last = max((record["step"] for record in records), default=0)
@@ -52,8 +60,8 @@ def key_figures(records: list[Record]) -> Html:
     return figures(known)
 
 
-def sections(records: list[Record]) -> Iterator[Section]:
-    """Yield the sections of a run."""
+def sections(records: list[Record], predictions: Any = None) -> Iterator[Section]:
+    """Yield the sections of a run; `predictions` are those of its predictions.json."""
     measured = [record for record in records if record["kind"] in ("train", "evaluation")]
     if measured:
         pictures = [lines(panel, "step") for panel in panels(measured)]
@@ -62,6 +70,8 @@ def sections(records: list[Record]) -> Iterator[Section]:
         yield Section("evaluations", "Evaluations", _evaluations(own))
     if body := _speed(records):
         yield Section("rates", "Rates", body)
+    if told := _predictions(predictions):
+        yield Section("predictions", "Predictions", told)
     if errors := [record for record in records if record["kind"] == "error"]:
         yield Section(
             "errors", "Errors", tag("ul", *(tag("li", f"step {e['step']:,}: {e.get('message', 'failed')}") for e in errors))
@@ -85,6 +95,40 @@ def _speed(records: list[Record]) -> Html:
             rows.append((name, *(f"{value:,.0f}" for value in (np.median(values), min(values), max(values)))))
     columns = (Column("Rate"), *(Column(name, numbers=True) for name in ("Median", "Least", "Most")))
     return join(table("", columns, rows))
+
+
+def _predictions(told: Any) -> Html:
+    """Return rows with their masked words, what was guessed of each and what stood there; nothing where that is not known."""
+    try:
+        mark, held_out = str(told["mark"]), bool(told["held_out"])
+        rows = [_predicted(row, mark, list(map(str, told["special"]))) for row in told["rows"]]
+        step = f"{told['step']:,}"
+    except (KeyError, TypeError, ValueError, IndexError):
+        return Html("")
+    which = "rows held out" if held_out else "rows of the last batch that it learnt from"
+    note = f"Of the model after step {step}, on {which}: the masked words are marked, and of each are the best guesses below."
+    return join(tag("p", note), *rows)
+
+
+def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
+    words, pieces = row["words"], list(map(str, row["pieces"]))
+    kinds = {w["at"]: "kept" if w["shown"] == w["truth"] else "[MASK]" for w in words}
+    right = sum(bool(w["guesses"]) and w["guesses"][0][0] == w["truth"] for w in words)
+    body = [tag("p", f"{row['tokens']:,} tokens; {right} of these {len(words)} words told right", class_="faint")]
+    for pair in row.get("pairs", []):
+        kind = "good" if pair["guess"] == pair["truth"] else "flag"
+        guess = tag("span", f"{pair['guess']} ({percent(pair['share'])})", class_=kind)
+        body.append(tag("p", tag("b", pair["truth"]), ": told ", guess))
+    body.append(tag("p", marked(pieces, kinds, mark, special), " …" if row["tokens"] > len(pieces) else ""))
+    columns = (Column("Truth"), Column("Shown as"), *(Column(name) for name in ("Guess", "Second", "Third")))
+    lines = []
+    for w in words:
+        told = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
+        for piece, share in w["guesses"]:
+            name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
+            told.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w["truth"] else "guess"))
+        lines.append(told)
+    return tag("article", *body, table("", columns, lines))
 
 
 def _rates(records: list[Record], key: str) -> list[float]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...pieces import Special, bare, continues_word
+from ..coverage import split_words
 from .charts import histogram, up_to
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, percent, table, tag
@@ -37,12 +38,12 @@ def key_figures(made: Made) -> Html:
 def sections(made: Made) -> Iterator[Section]:
     """Yield the sections of a vocabulary."""
     manifest = made.manifest
-    yield Section("coverage", "Languages", _coverage(manifest))
+    yield Section("coverage", "Languages", _coverage(manifest, made.vocabulary.special.mark))
     yield Section("pieces", "Pieces", _pieces(made.vocabulary.pieces, made.vocabulary.special))
     yield Section("flow", "What was counted", flow(stages_of("", manifest["counts"])))
 
 
-def _coverage(manifest: dict[str, Any]) -> Html:
+def _coverage(manifest: dict[str, Any], mark: str) -> Html:
     coverage = manifest["coverage"]
     order = sorted(coverage, key=lambda code: (-coverage[code]["words"], code))
     names = ("Words", "[UNK]", "Split", "Pieces a word")
@@ -53,13 +54,13 @@ def _coverage(manifest: dict[str, Any]) -> Html:
         shares = (percent(own["unknown_share"]), percent(own["split_share"]), f"{own['pieces_per_word']:.2f}")
         rows.append((code or "unknown", f"{own['words']:,}", *shares, bar(own["split_share"], "drop")))
     told = f"Accents are {manifest['accents']}." if manifest.get("accents") else ""
-    longest = table("The longest words that are split", ("Language", "Word", "Its pieces"), _split(coverage, order))
+    longest = table("The longest words that are split", ("Language", "Word", "Its pieces"), _split(coverage, order, mark))
     return join(tag("p", told) if told else "", table("", columns, rows), longest)
 
 
-def _split(coverage: dict[str, Any], order: list[str]) -> Iterator[tuple[object, ...]]:
+def _split(coverage: dict[str, Any], order: list[str], mark: str) -> Iterator[tuple[object, ...]]:
     for code in order[:_LANGUAGES]:
-        for word, pieces in list(coverage[code]["longest_split"].items())[:_WORDS]:
+        for word, pieces in split_words(coverage[code]["longest_split"], mark)[:_WORDS]:
             yield code or "unknown", foreign(word, code, 60), foreign(pieces, most=90)
 
 

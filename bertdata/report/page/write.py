@@ -117,7 +117,7 @@ def _names(paths: list[Path]) -> list[str]:
 def _part_of(path: Path, name: str) -> _Part:
     if not (path / manifests.NAME).exists() and training.is_run(path):
         records = training.records_of(path)
-        made = [*training.sections(records), *([told] if (told := timings(path)) else [])]
+        made = [*training.sections(records, training.predictions_of(path)), *([told] if (told := timings(path)) else [])]
         return _Part(name, "Training run", training.key_figures(records), made)
     manifest = manifests.read(path)
     manifests.check_files(path, manifest)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from ..lines import unify_newlines
+from ..lines import one_line, unify_newlines
 from .account import Account
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
 from .back import drop_about_author, drop_advertisements, drop_index
@@ -96,7 +96,7 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Acco
             paragraphs.extend(" ".join(map(str.strip, text.block.lines)) for text in texts)
         else:
             paragraphs.extend(join_signatures([unwrap(text.block.lines, words) for text in texts]))
-    cleaned = [set_dashes(drop_marks(paragraph), language) for paragraph in account.lines("hyphens", paragraphs)]
+    cleaned = [one_line(set_dashes(drop_marks(paragraph), language)) for paragraph in account.lines("hyphens", paragraphs)]
     return [paragraph for paragraph in account.lines("marks", cleaned) if paragraph]
 
 

@@ -11,11 +11,13 @@ import sys
 import urllib.parse
 import zipfile
 import zlib
+from collections import Counter
 from typing import IO, NamedTuple, cast
 
 from ..encodings import decode
+from .account import size
 from .markup import Tag, attributes, tags_and_text
-from .xhtml import SKIPPED_PAGES, Passage, passages
+from .xhtml import SKIPPED_PAGES, Passage, counted_as, passages, text_size
 
 __all__ = ["Epub", "Unreadable", "read_epub"]
 
@@ -41,17 +43,22 @@ class Unreadable(Exception):
 
 
 class Epub(NamedTuple):
-    """A book: its title and language as its package gives them, and its passages in order."""
+    """A book: its title and language as its package gives them, and its passages in order.
+
+    `left_out` counts the characters of the rest, without white space, by what it is.
+    """
 
     title: str
     language: str
     passages: list[Passage]
+    left_out: Counter[str]
 
 
 class _Package(NamedTuple):
     title: str
     language: str
     pages: list[str]
+    others: dict[str, str]  # pages that are not read, and what they are
 
 
 def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
@@ -108,16 +115,25 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
     found: list[Passage] = []
-    left, tags = max_bytes, _MOST_TAGS
+    left, tags, left_out = max_bytes, _MOST_TAGS, Counter[str]()
     for page in package.pages:
         data = _member(archive, page, left)
         left, tags = left - len(data), tags - data.count(b"<")
         if tags < 0:
             raise Unreadable("too-large", f"its pages have more than {_MOST_TAGS} tags, up to {page}")
-        passed = passages(_decoded(data))
-        if not _is_imprint(passed):
+        passed = passages(_decoded(data), left_out)
+        if _is_imprint(passed):
+            left_out["imprint"] += sum(size(line) for passage in passed for line in passage.lines)
+        else:
             found += passed
-    return Epub(package.title, package.language, found)
+    for page, kind in package.others.items():
+        try:
+            data = _member(archive, page, left)
+        except (Unreadable, RuntimeError, *_BROKEN):  # it does no harm to the book
+            continue
+        left, tags = left - len(data), tags - data.count(b"<")
+        left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0
+    return Epub(package.title, package.language, found, +left_out)
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
@@ -143,7 +159,7 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
     markup = _decoded(_member(archive, path, min(max_bytes, _LONGEST_LIST)))
     items: dict[str, dict[str, str]] = {}
     spine: list[str] = []
-    skipped: set[str] = set()
+    skipped: dict[str, str] = {}
     texts: dict[str, str] = {}
     inside = ""
     for part in tags_and_text(markup):
@@ -158,12 +174,21 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
         elif part.name == "itemref" and known.get("linear", "yes").lower() != "no":
             spine.append(known.get("idref", ""))
         elif part.name == "reference" and known.get("type", "").lower() in SKIPPED_PAGES:
-            skipped.add(_resolved(path, known.get("href", ""), archive))
+            skipped[_resolved(path, known.get("href", ""), archive)] = counted_as(known["type"].lower())
     if not spine:
         raise Unreadable("damaged", f"{path} lists no pages")
     read = [items[id] for id in dict.fromkeys(spine) if id in items and _is_page(items[id])]
     pages = [_resolved(path, item.get("href", ""), archive) for item in read]
-    return _Package(texts.get("title", ""), texts.get("language", ""), [page for page in pages if page not in skipped])
+    pages = [page for page in pages if page not in skipped]
+    others = {_resolved(path, item.get("href", ""), archive): item for item in items.values() if _is_markup(item)}
+    left_out = {
+        page: "navigation"
+        if "nav" in item.get("properties", "").split()
+        else skipped.get(page, "pages outside the reading order")
+        for page, item in others.items()
+        if page not in pages
+    }
+    return _Package(texts.get("title", ""), texts.get("language", ""), pages, left_out)
 
 
 def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:
@@ -171,8 +196,12 @@ def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:
     return [part for part in tags_and_text(markup) if isinstance(part, Tag) and not part.end]
 
 
+def _is_markup(item: dict[str, str]) -> bool:
+    return item.get("media-type", "").lower() in _PAGES
+
+
 def _is_page(item: dict[str, str]) -> bool:
-    return item.get("media-type", "").lower() in _PAGES and "nav" not in item.get("properties", "").split()
+    return _is_markup(item) and "nav" not in item.get("properties", "").split()
 
 
 def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:

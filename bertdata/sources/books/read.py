@@ -6,6 +6,7 @@ A book is one document: decoded, its licence and its apparatus dropped, its line
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
@@ -151,7 +152,8 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     characters = sum(map(size, lines))
     if reading.counts is not None:
         verse = sum(size(line) for passage in epub.passages if passage.verse and not keep_verse for line in passage.lines)
-        reading.counts.update({READ: verse, "verse": verse})
+        gone = epub.left_out + Counter(verse=verse)
+        reading.counts.update({READ: gone.total(), **gone})
     if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep"), characters)):
         return Reject(id, "empty", f"{name}: no paragraph of text")
     return Book(id, epub.title or _stem(name), epub.language.partition("-")[0].lower(), paragraphs)

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..lines import join_lines, one_line
+from .account import size
 from .markup import Tag, attributes, tags_and_text
 
-__all__ = ["SKIPPED_PAGES", "Passage", "passages"]
+__all__ = ["SKIPPED_PAGES", "Passage", "counted_as", "passages", "text_size"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -34,6 +35,27 @@ SKIPPED_PAGES = _words(  # values of epub:type, and of the guide's types: what a
     "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
     "endnotes rearnotes footnotes notes errata glossary"
 )
+_COUNTED_AS = {  # the name under which an element, or a value of epub:type or class, is counted; ``""``: it is no text
+    kind: name
+    for name, kinds in {
+        "": "head script style template noscript",
+        "headings": "title hgroup h1 h2 h3 h4 h5 h6 subtitle chapter-title chaptertitle",
+        "tables and lists": "table ul ol dl",
+        "pictures": "figure figcaption svg caption figcenter illustration illus",
+        "contents": "nav toc contents landmarks loi lot loa lov",
+        "footnotes": "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor notes",
+        "page numbers": "pagebreak pagenum pageno",
+        "licence": "pg-boilerplate pgheader",
+        "transcribers' notes": "transnote tnote",
+        "title page": "titlepage title-page halftitlepage",
+        "imprint": "copyright-page colophon imprint",
+        "ruby": "rt rp",
+        "asides": "aside",
+        "formulas": "math",
+        "media and forms": "audio video object form select button",
+    }.items()
+    for kind in kinds.split()
+}
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _MANY_LINKS = 3  # in a page that is a list of contents; fewer may stand in a note
 _LONGEST_VERSE = 60  # a line of verse is not longer
@@ -46,16 +68,33 @@ class Passage(NamedTuple):
     verse: bool
 
 
-def passages(markup: str) -> list[Passage]:
+def counted_as(kind: str) -> str:
+    """Return the name under which the text of an element, or of a page of this kind, is counted where it is left out."""
+    return _COUNTED_AS.get(kind, kind)
+
+
+def text_size(markup: str) -> int:
+    """Count the characters of a page's text, without white space."""
+    begun, total = not _look_over(tags_and_text(markup)).has_body, 0
+    for part in tags_and_text(markup):
+        begun = begun or (isinstance(part, Tag) and part.name == "body")
+        total += size(part) if begun and isinstance(part, str) else 0
+    return total
+
+
+def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]:
     """Return the paragraphs and stanzas of a page in order; of one that is a list of links, none.
+
+    `left_out` counts the characters of the others, without white space, by what they are.
 
     >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.</p><table><tr><td>1</td></tr></table></body>")
     [Passage(lines=['The kettle sang.'], verse=False)]
     """
-    shape = _look_over(tags_and_text(markup))
+    shape, left_out = _look_over(tags_and_text(markup)), Counter() if left_out is None else left_out
     if shape.is_contents:
+        left_out["contents"] += text_size(markup)
         return []
-    reader, begun = _Reader(shape.unclosed), not shape.has_body
+    reader, begun = _Reader(shape.unclosed, left_out), not shape.has_body
     for part in tags_and_text(markup):
         begun = begun or (isinstance(part, Tag) and part.name == "body")
         if begun:
@@ -98,8 +137,9 @@ class _Element(NamedTuple):
 class _Reader:
     """Follow the elements of a page, and gather the text outside of those that are dropped."""
 
-    def __init__(self, unclosed: set[str]) -> None:
-        self._unclosed = unclosed
+    def __init__(self, unclosed: set[str], left_out: Counter[str]) -> None:
+        self._unclosed, self._left_out = unclosed, left_out
+        self._kind = ""  # of the outermost element that is dropped
         self._open: list[_Element] = []
         self._names: Counter[str] = Counter()  # of the open elements
         self._dropping = self._verse = 0  # how many of the open elements are dropped, are verse
@@ -111,6 +151,8 @@ class _Reader:
         if isinstance(part, str):
             if not self._dropping:
                 self._text.append(part)
+            elif name := counted_as(self._kind):
+                self._left_out[name] += size(part)
             return
         if part.name == "br" and not self._dropping:
             self._text.append("\v")
@@ -128,9 +170,12 @@ class _Reader:
         kinds = set(f"{known.get('type', '')} {known.get('role', '')}".lower().replace("doc-", "").split())
         classes = set(known.get("class", "").lower().split())
         whole = tag.name in ("html", "body")  # which may be left open
-        dropped = bool(kinds & (_NO_PROSE | SKIPPED_PAGES))
+        told = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
         if not whole:
-            dropped = tag.name not in self._unclosed and (dropped or tag.name in _DROPPED or bool(classes & _NO_PROSE))
+            told += [*sorted(classes & _NO_PROSE), *({tag.name} & _DROPPED)]
+        dropped = bool(told) and (whole or tag.name not in self._unclosed)
+        if dropped and not self._dropping:
+            self._kind = told[0]
         verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
         self._open.append(_Element(tag.name, dropped, verse))
         self._names[tag.name] += 1
@@ -156,6 +201,7 @@ class _Reader:
             text = text.replace("\n", "\v")
         for part in re.split(r"\v\s*\v\s*", text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
+            self._left_out["ornaments"] += sum(size(line) for line in lines if not any(map(str.isalnum, line)))
             lines = [line for line in lines if any(map(str.isalnum, line))]
             if lines:
                 verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _LONGEST_VERSE)

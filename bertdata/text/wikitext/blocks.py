@@ -9,7 +9,7 @@ import re
 from .boxes import close_boxes, is_dropped
 from .external import part_labels
 from .inline import INLINE
-from .marks import AWAY, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
+from .marks import AWAY, BITS, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
 from .quotes import drop_quotes
 
 __all__ = ["paragraphs"]
@@ -22,13 +22,16 @@ _BLOCK_NAMES = """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # with the end of a line among its attributes
 _TAGS = _BLOCKS | INLINE
-_HEADING = re.compile(rf"=.*=[\s{OBJECT}]*$")
+_HEADING = re.compile(rf"=.*=[\s{OBJECT}{BITS}]*$")
 _VANISHED = VANISHED + FOOTNOTE
-_UNSEEN = _VANISHED + AWAY + " "
+_MAY_GO = _VANISHED + AWAY
+_UNSEEN = _MAY_GO + " "
 _MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
 # A line that begins with a formula, perhaps indented, is displayed: the sentence before it goes on with it.
-_DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}\s,;.])+$")
-_CENTRED = re.compile(rf"^(?:<(center|div|p)\b[^<>\n]*>)\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE)
+_DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}{BITS}\s,;.])+$")
+_CENTRED = re.compile(
+    rf"<(?<![^\n]<)(center|div|p)\b[^<>\n]*>\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE
+)
 _ENDED = re.compile(r"[.!?。！？।։؟…][\"'”’»)\]]*\s*$")
 _SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
@@ -67,10 +70,9 @@ class _Page:
 
     def blank(self) -> None:
         """Take a line without text."""
-        if not self.in_run:
-            continues = self.continues or bool(self.lines)
+        if self.lines and not self.in_run:
             self.end()
-            self.continues = continues
+            self.continues = True
 
     def rejoin(self) -> None:
         """Take a link without words at the beginning of a line: with it the blank lines before it go."""
@@ -103,7 +105,7 @@ class _Page:
             self.blank()
             return
         first = line[0]
-        if first in _VANISHED or first == AWAY:
+        if first in _MAY_GO:
             line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
             if line[:1] == AWAY:
                 line = line.lstrip(_UNSEEN)
@@ -219,7 +221,7 @@ def _item(line: str) -> str:
 def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = False) -> list[str]:
     """Return the paragraphs of running text, each in one line.
 
-    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template or a file
+    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template
     does not: those that vanished here are seen on the page.
 
     >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)

@@ -38,6 +38,7 @@ def extract_paragraphs(
     variant: str = "",
     templates: Templates | None = None,
     dropped: Counter[str] | None = None,
+    examples: dict[str, str] | None = None,
     math: str = "drop",
     formulas: Counter[str] | None = None,
     split: Callable[[str, str], list[str]] = split_sentences,
@@ -54,11 +55,12 @@ def extract_paragraphs(
     name (as in ``load_templates``; parser functions end with a colon) each call that gave no words because
     neither table nor functions know it, or could not resolve it, or because the page's limit was reached.  Not
     counted are footnote marks, what the table says is empty, calls in comments, references and the like, and
-    calls within one that was dropped or is empty.
+    calls within one that was dropped or is empty.  ``examples`` gets the line in which each of the names stood first.
 
     ``math`` says what becomes of formulas, in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
     With "text" numbers in ``<sup>`` and ``<sub>`` are raised and lowered as well: 10⁶, H₂O; else 106, H2O.
-    ``formulas`` counts them by tag or template ("found math", "written math", "dropped math"), and under "sentences" those
+    ``formulas`` counts them by tag or template ("found math"): "written math", "dropped math", and "left out math" of tables,
+    lists and the like, where no text is kept, add up to it; under "sentences" it counts those
     that went because of one; ``split``, a function of a paragraph and a language, cuts them.
     """
     if definition_lists not in ("drop", "keep"):
@@ -66,9 +68,10 @@ def extract_paragraphs(
     if is_redirect(wikitext, language):
         return []
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
-    page = PageContext(title, language, variant, templates, *counts)
+    page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
     found = [_finished(part, page, split) for part in parts]
+    page.formulas.finish()
     return [paragraph for paragraph in found if _WORD.search(paragraph)]
 
 
@@ -104,6 +107,7 @@ def resolution_steps(
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:
     """Return a paragraph as plain text, without the sentences that lack a formula, which are counted."""
+    paragraph = page.formulas.count(paragraph)
     if page.formulas.choice == "text":
         paragraph = figures_of_tags(paragraph)
     paragraph = finish(paragraph, page.templates is not None)

@@ -3,7 +3,7 @@
     >>> names = Namespaces.build()
     >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names) == "see Foo, quxs" + AWAY
     True
-    >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c", names) == VANISHED + " c"
+    >>> resolve_links("d [[File:x.jpg|thumb|a [[b]]]] c", names) == "d " + VANISHED + " c"
     True
 
 Of a link that nothing ends the brackets go, what stands after them stays; of a file, its caption:
@@ -14,7 +14,7 @@ Of a link that nothing ends the brackets go, what stands after them stays; of a 
 
 import re
 
-from .marks import AWAY, FOOTNOTE, VANISHED, as_text, shield
+from .marks import AWAY, FOOTNOTE, IMAGE, VANISHED, as_text, shield
 from .namespaces import CATEGORY, FILE, Namespaces
 from .navigation import drop_rows
 from .quotes import drop_quotes
@@ -27,6 +27,8 @@ _PLAIN = re.compile(
 )
 _OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # begins with one plain character: that is found much faster
 _CLOSING = re.compile(r"\]\]+")
+# A picture is seen, also where templates are left out: a space after one that begins a line makes no preformatted line.
+_AFTER_IMAGE = re.compile(rf"^[{VANISHED}{FOOTNOTE}]*{IMAGE}[{IMAGE}{VANISHED}{FOOTNOTE} ]*", re.MULTILINE)
 
 
 def _trick(target: str) -> str:
@@ -51,7 +53,7 @@ def _words(content: str, names: Namespaces) -> str | None:
     if ":" in target:
         kind = names.kind(target)
         if kind == FILE:
-            return VANISHED
+            return IMAGE
         if kind == CATEGORY or (kind is not None and not bar):
             return None
         target = target.removeprefix(":")
@@ -123,7 +125,7 @@ class _Links:
         parts = self.parts
         target, bar, label = parts[place + 1].partition("|")
         if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
-            parts[place:] = [VANISHED]
+            parts[place:] = [IMAGE]
         else:
             parts[place] = ""
             parts[place + 1] = as_text(label if bar else target)
@@ -163,4 +165,5 @@ def resolve_links(text: str, names: Namespaces) -> str:
             links.open.append(len(parts))
             parts.append("[[")
     links.text(text[done:])
-    return links.finish()
+    text = links.finish()
+    return _AFTER_IMAGE.sub(VANISHED, text).replace(IMAGE, VANISHED) if IMAGE in text else text

@@ -2,9 +2,11 @@
 
 * ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
   Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
+* ``IMAGE`` is where a file was, until links are resolved and it is known whether it begins its line.
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
 * ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
+* ``BITS`` are the digits, nought and one, of a formula's number, which stands behind it: see ``formulas/choose.py``.
 * ``AWAY`` is where a link to a category or to another language stood: a space after it makes no preformatted line, and a line
   of nothing else is no line, not even a blank one.
 * ``SHIELD`` begins text in which each character that is markup has a stand-in that is not: ``<nowiki>``.
@@ -13,17 +15,22 @@
     True
 """
 
+import re
+
 __all__ = [
     "AWAY",
+    "BITS",
     "FOOTNOTE",
     "FORMULA",
     "HOLE",
+    "IMAGE",
     "LINE_MARKUP",
     "OBJECT",
     "SHIELD",
     "VANISHED",
     "as_text",
     "clean_input",
+    "readable",
     "shield",
     "unshield",
 ]
@@ -35,14 +42,18 @@ SHIELD = "\x03"
 HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
+IMAGE = "\x1c"
+BITS = "\x06\x07"
 
+_MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
-LINE_MARKUP = tuple(" *#:;=|!-")  # a line that begins so is none of prose; a tuple, for nothing is in a string
+LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins so is none of prose
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
 _TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + place) for place, char in enumerate(_MARKUP)}
-_TO_MARKUP: dict[int, str] = {_FIRST + place: char for place, char in enumerate(_MARKUP)}
+_TO_MARKUP = {chr(_FIRST + place): char for place, char in enumerate(_MARKUP)}
 _TO_SHIELD[ord("\n")] = _TO_SHIELD[ord(" ")]
-_TO_MARKUP[ord(SHIELD)] = ""
+_TO_MARKUP[SHIELD] = ""
+_STAND_IN = re.compile(f"[{''.join(_TO_MARKUP)}]")
 
 
 def clean_input(text: str) -> str:
@@ -51,7 +62,7 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY):
+    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, IMAGE, *BITS):
         if own in text:
             text = text.replace(own, "")
     return text
@@ -73,4 +84,13 @@ def shield(text: str) -> str:
 
 def unshield(text: str) -> str:
     """Put the markup characters back."""
-    return text.translate(_TO_MARKUP) if SHIELD in text else text
+    return _STAND_IN.sub(lambda char: _TO_MARKUP[char[0]], text) if SHIELD in text else text
+
+
+def readable(text: str) -> str:
+    """Return a piece of a page in one line, as a person reads it: marks of what has left it are blank.
+
+    >>> readable(f"a{VANISHED}b  {{{{c\\n|d}}}}")
+    'a b {{c |d}}'
+    """
+    return " ".join(_MARKS.sub(" ", unshield(text)).split())

@@ -20,18 +20,17 @@ _FEWEST = 3  # items that make a row
 
 def drop_rows(text: str) -> str:
     """Return ``text`` without the lines that hold links, dots, bars or dashes between them, and nothing else."""
-    text = "\n" + text
     parts: list[str] = []
     done = 0
-    for first in _START.finditer(text):
-        start = first.start() + 1
+    for first in _START.finditer("\n" + text):
+        start = first.start()
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         if _is_row(text[start:end]):
             parts.append(text[done:start])
             done = end
     parts.append(text[done:])
-    return "".join(parts)[1:]
+    return "".join(parts)
 
 
 def _is_row(line: str) -> bool:

@@ -25,7 +25,8 @@ def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
     """Return where the tables begin and end, in order of their beginnings."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
-    for edge in edges.finditer(text):
+    begin = text.rfind("\n", 0, text.find("{|")) if edges is _EDGE else 0  # before the first table nothing is found
+    for edge in edges.finditer(text, begin):
         if edge[1] or (edge[0][0] == "<" and edge[2] == ""):
             opened.append(edge.start())
         elif opened:

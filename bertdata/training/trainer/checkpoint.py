@@ -2,6 +2,7 @@
 
     run/checkpoint-1000/config.json, model.safetensors, vocab.txt, tokenizer.json, tokenizer_config.json
                         optimizer.safetensors, state.json (the step, what the run is, metrics not written yet)
+    run/chck_1M/        the model of when 1,000,000 words were seen, without what it takes to go on from there
 
 It is written under a temporary name, flushed to the disk and renamed: one that has its name is whole.
 """
@@ -32,22 +33,29 @@ def checkpoints(output: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any]) -> None:
-    """Write a checkpoint, with the tokenizer's files, and remove all but the last ones."""
+def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
+    """Write a checkpoint, with the tokenizer's files, and remove all but the last ones; under a `name`, the model alone."""
     first = recipe.parts[0].shards
-    kind, name = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
-    about = {"architectures": [name], "model_type": kind, "dtype": "float32"}
-    weights = {re.sub("^bert", kind, name): values for name, values in learner.model.state_dict().items()}
+    kind, head = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
+    about = {"architectures": [head], "model_type": kind, "dtype": "float32"}
+    weights = {re.sub("^bert", kind, each): values for each, values in learner.model.state_dict().items()}
     counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
-    with replacing_directory(output / f"checkpoint-{state['step']}") as path:
+    if name and (output / name).exists():  # of a run that goes on from before
+        _remove(output / name)
+    with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
         (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
-        (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
-        for name in first.vocabulary_files:
-            (path / name).write_bytes((first.paths[0] / name).read_bytes())
+        for file in first.vocabulary_files:
+            (path / file).write_bytes((first.paths[0] / file).read_bytes())
         write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
-        write_json(path / "state.json", {**counts, **state})
-    for old in checkpoints(output)[: -recipe.config.keep]:  # a half removed one has no name of a checkpoint
-        remove(old.rename(old.with_name(f"{TEMPORARY}{old.name}")))
+        if not name:
+            (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
+            write_json(path / "state.json", {**counts, **state})
+    for old in checkpoints(output)[: -recipe.config.keep]:
+        _remove(old)
+
+
+def _remove(directory: Path) -> None:
+    remove(directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}")))  # a half removed one has no name of a model
 
 
 def restore(directory: Path, learner: Learner, identity: dict[str, Any]) -> dict[str, Any]:

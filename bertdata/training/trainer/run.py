@@ -11,16 +11,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...config.train import TrainConfig, read_training
+from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.run import claimed
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
-from ...report.metrics import NAME, Metrics, Record, Window, describe, read_metrics
+from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, Window, describe, read_metrics
 from ...report.page import REPORT, write_report
 from ..loader import batches
+from ..predictions import write_predictions
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
+from ..words import Words
 from .checkpoint import checkpoints, restore, save
 from .learner import Learner
 from .world import World, joined
@@ -46,7 +48,7 @@ def train(
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
-    """Train as `config`, or a TOML file, tells; write checkpoints, metrics.jsonl, curve.svg and report.html into `output`.
+    """Train as `config`, or a TOML file, tells; write checkpoints, metrics, predictions, curve and report.html into `output`.
 
     `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is asked as a step begins
     and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a loss that is not finite.
@@ -58,7 +60,7 @@ def train(
     with joined() as world, contextlib.ExitStack() as stack:
         recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
         if world.rank == 0:
-            ours = (NAME, curve.NAME, REPORT, "tensorboard", "checkpoint-")
+            ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
             stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
         world.wait()
         return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
@@ -75,13 +77,15 @@ class _Run:
     def go(self, saved: list[Path]) -> Done:
         """Train from a checkpoint, or from the start."""
         state: dict[str, Any] = restore(saved[0], self.learner, self.recipe.identity) if saved else {"step": 0, "window": None}
+        rates = [part.words_per_token for part in self.recipe.parts]
+        self.words = Words(milestones(self.config.checkpoint_words), rates, state.get("tokens"))
         self.step = self.saved = state["step"]
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
         if self.metrics:
             self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
         self.window = Window(state["window"])
-        for part in self.recipe.parts:
-            if part.first <= self.step < part.end and not self._train(part):
+        for number, part in enumerate(self.recipe.parts):
+            if part.first <= self.step < part.end and not self._train(part, number):
                 break
         last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
         if self.metrics:
@@ -89,7 +93,7 @@ class _Run:
             write_report(self.output)
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
 
-    def _train(self, part: Part) -> bool:
+    def _train(self, part: Part, number: int) -> bool:
         """Train to the end of a phase; return False if it was stopped before."""
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
@@ -105,10 +109,14 @@ class _Run:
             if self.step % self.config.log_every == 0 or last:
                 self._log(found.norm)
             since = time.perf_counter()
+            for name in self.words.add(number, int(found.sums[SUMS.index("tokens")])):
+                self._save(name)
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
             if self.step % self.config.save_every == 0 or last or found.stop:
                 self._save()
+                if self.metrics:
+                    write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
             self.window.pause(time.perf_counter() - since)
             if found.stop:
                 break
@@ -126,12 +134,12 @@ class _Run:
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
         self._tell("evaluation", **describe(sums), unigram_entropy=entropy)
 
-    def _save(self) -> None:
+    def _save(self, name: str = "") -> None:
         if self.metrics:
-            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums}
-            save(self.output, self.learner, self.recipe, state)
+            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.words.tokens}
+            save(self.output, self.learner, self.recipe, state, name)
         self.world.wait()
-        self.saved = self.step
+        self.saved = self.saved if name else self.step
 
     def _tell(self, kind: str, **values: Any) -> None:
         if self.metrics:

@@ -10,7 +10,7 @@ from timing import cpu_seconds
 
 from bertdata.text.wikitext import extract_paragraphs, load_templates
 from bertdata.text.wikitext.formulas import CHOICES, drop_sentences, tex_to_text
-from bertdata.text.wikitext.marks import HOLE
+from bertdata.text.wikitext.marks import BITS, HOLE
 
 TEX = [  # a formula, and what is shown for it; None where text cannot hold it
     # Letters, figures and signs.
@@ -234,8 +234,9 @@ def test_a_formula_stands_in_its_sentence_or_the_sentence_goes(formula: str, sho
 
 
 def adds_up(counts: Counter[str]) -> bool:
-    names = {key.partition(" ")[2] for key in counts if key != "sentences"}
-    return all(counts[f"found {name}"] == counts[f"written {name}"] + counts[f"dropped {name}"] for name in names)
+    names = {key.removeprefix("found ") for key in counts if key.startswith("found ")}
+    parts = ("written", "dropped", "left out")
+    return all(counts[f"found {name}"] == sum(counts[f"{part} {name}"] for part in parts) for name in names)
 
 
 CHOSEN = [
@@ -256,6 +257,19 @@ def test_choices(math: str, paragraphs: list[str], counted: dict[str, int]) -> N
     counts: Counter[str] = Counter()
     assert extract(text, math, counts, "fr") == paragraphs
     assert counts == counted
+
+
+@pytest.mark.parametrize("math", CHOICES)
+def test_formulas_of_what_is_no_prose_are_counted_apart(math: str) -> None:
+    text = (
+        "One <math>a</math> holds.\n{|\n| <math>b</math> || {{math|c}}\n|}\n* <math>d</math>\n== <math>e</math> ==\n"
+        "Two <math>\\alpha_x</math> holds. Three {{math|{{frac|1|2}}<sup>&</sup>}} holds, {{math|f}} as well."
+    )
+    counts: Counter[str] = Counter()
+    found = extract(text, math, counts)
+    assert adds_up(counts) and counts["left out math"] == (3 if math == "drop" else 4)
+    assert counts["found math"] == (5 if math == "drop" else 8)
+    assert not any(set(paragraph) & set(BITS) for paragraph in found)
 
 
 def test_choices_are_those_of_the_option() -> None:

@@ -64,6 +64,12 @@ FORMS = [
     ),
     *("&nbsp;Word", "&#x0000020;Word", "&#x0000057;ord", "&#0000087;ord", "\tWord", "\u3000Word", "\x01Word", "W\x7for\x9dd"),
     *("[[File:a.jpg|thumb|b]]Word", "[[Category:A]]Word", "{{unknown}}Word", "{{unknown|\n*a}}Word", "=Word"),
+    *(
+        "[[File:a.jpg|thumb|b]] Word",
+        "[[File:a.jpg|b [[c]]]] Word",
+        "[[File:a.jpg]]  [[File:b.jpg]] Word",
+        "{{a}}[[File:b.jpg]] Word",
+    ),
 ]
 # Each shows "Word" where templates are on.
 CALLS = [
@@ -76,7 +82,7 @@ CALLS = [
         "{{unknown}} Word",
         "{{nowrap|:Word}}",
     ),
-    *("[[File:a.jpg|thumb|b]] Word", "{{nowrap| {{nowrap| Word}}}}"),
+    *("{{nowrap| {{nowrap| Word}}}}",),
 ]
 CASES = [*itertools.product(FORMS, [None, TABLE]), *itertools.product(CALLS, [TABLE])]
 MARKUP = re.compile(r"[\[\]{}<>\x00-\x1f\x7f-\x9f]|''|__|class|style|\s{2}")

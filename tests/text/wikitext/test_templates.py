@@ -200,6 +200,25 @@ def test_beyond_the_limit_calls_are_counted() -> None:
     assert dropped["convert"] > 50_000
 
 
+def test_an_example_is_the_line_of_the_first_call() -> None:
+    """A short one, of what was lost within another call too; of what gave words there is none."""
+    dropped, examples = Counter[str](), dict[str, str]()
+    pages = (
+        "A line.\n* The {{nosuch|a}} is {{nowrap|b}} <!-- c -->here.\nNext {{nosuchtoo}}.",
+        "Then {{nosuch}} and {{nowrap|{{inner}}}}." + "x" * 300,
+        "y" * 300 + "{{late|\n" + "z" * 3000,
+        "y" * 300 + "{{late|\n" + "z" * 3000 + "}}",
+    )
+    for page in pages:
+        extract_paragraphs(page, language="en", templates=load_templates("en"), dropped=dropped, examples=examples)
+    assert dropped == {"nosuch": 2, "nosuchtoo": 1, "inner": 1, "late": 1}
+    assert examples["nosuch"] == "* The {{nosuch|a}} is {{nowrap|b}} here."
+    assert examples["nosuchtoo"] == "Next {{nosuchtoo}}."
+    assert examples["inner"].startswith("Then {{nosuch}} and {{nowrap|{{inner}}}}.xx")
+    assert examples["late"].startswith("y" * 80 + "{{late| zz") and examples["late"].endswith("z…")
+    assert examples.keys() == dropped.keys() and all(len(line) <= 200 for line in examples.values())
+
+
 NAMES = ["nowrap", "convert", "zh", "lang-fr", "val", "nosuch", "cn", "as_of", "#if:", "#switch:", "lc:", "#expr:", "hlist"]
 PIECES = ["{{", "}}", "{{{", "}}}", "|", "=", "[[", "]]", "-{", "}-", "1", "km", "a", " ", "\n", "<nowiki>", "''", "{{{...}}}"]
 PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, *NAMES]), st.text(max_size=2)), max_size=50).map("".join)

@@ -59,6 +59,7 @@ def test_a_run(data: Path, tmp_path: Path) -> None:
         "checkpoint-20",
         "curve.svg",
         "metrics.jsonl",
+        "predictions.json",
         "report.html",
     }
     trial = seen.pop(0)

@@ -75,6 +75,7 @@ def _document(
             variant=config.variant,
             templates=table,
             dropped=counts.templates,
+            examples=counts.examples,
             math=config.math,
             formulas=counts.formulas,
             split=splitter(config.sentence_splitter),

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..marks import FORMULA, HOLE, OBJECT, VANISHED, shield
+from ..marks import BITS, FORMULA, HOLE, OBJECT, VANISHED, shield
 from .chemistry import chemical
 from .scripts import scripts_of_tags
 from .tex import tex_to_text
@@ -25,18 +25,25 @@ CHOICES = ("text", "tex", "drop-sentence", "drop")
 _STOP = re.compile(
     r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)"
 )  # a full stop within the formula ends the sentence
+_DIGITS = 12  # twice as many kinds as there are names of formulas: tables name some tens
+_NUMBER = re.compile(rf"[{BITS}]{{{_DIGITS}}}")
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Formulas:
-    """What becomes of formulas, and how many there were: ``counts`` has, by tag or template, "found", "written" and "dropped".
+    """What becomes of the formulas of one page, and how many there were.
 
-    Its keys are two words, such as "found math".
+    ``counts`` has, by tag or template, those "found", "written", "dropped" and "left out"; a key is "found math".  A formula, or
+    what stands in its place, is followed by its number among ``_kinds``, so that those of a paragraph are counted when it is
+    known to be one: others stand in tables, lists and headings, which are left out.
     """
 
     choice: str = "drop"
     counts: Counter[str] = field(default_factory=Counter)
+    _seen: Counter[str] = field(default_factory=Counter, init=False)  # by name, wherever they stand
+    _kept: Counter[str] = field(default_factory=Counter, init=False)  # those of paragraphs
+    _kinds: list[str] = field(default_factory=list, init=False)  # keys of ``counts``
 
     def __post_init__(self) -> None:
         if self.choice not in CHOICES:
@@ -51,29 +58,63 @@ class Formulas:
             shown = " ".join(content.split())
         if shown is not None and HOLE in shown:
             shown = None
-        self._count(name, shown is not None)
+        number = self._number(name, shown is not None)
         if shown is not None:
-            return f"{FORMULA}{shield(shown)}{FORMULA}" if shown else OBJECT
+            return f"{FORMULA}{shield(shown)}{FORMULA}{number}" if shown else OBJECT + number
         if self.choice == "drop":
-            return OBJECT
-        return HOLE + "." if _STOP.search(content) else HOLE
+            return OBJECT + number
+        return f"{HOLE}{number}." if _STOP.search(content) else HOLE + number
 
     def template(self, name: str, shown: str) -> str:
         """Return what a template of formulas shows; what it gives is wikitext."""
         if self.choice == "drop" or shown == VANISHED:
             return shown.replace(HOLE, OBJECT)
+        inner, shown = _NUMBER.findall(shown), _NUMBER.sub("", shown)
         if self.choice == "drop-sentence":
             shown = HOLE
         elif self.choice == "tex":
             shown = _TAG.sub(_tex_script, shown)
         else:
             shown = scripts_of_tags(shown)
-        self._count(name, HOLE not in shown)
-        return HOLE if HOLE in shown else f"{FORMULA}{shown.replace(FORMULA, '')}{FORMULA}"
+        written = HOLE not in shown
+        numbers = self._number(name, written) + "".join(inner if written else map(self._not_written, inner))
+        return (f"{FORMULA}{shown.replace(FORMULA, '')}{FORMULA}" if written else HOLE) + numbers
 
-    def _count(self, name: str, written: bool) -> None:
-        self.counts[f"found {name}"] += 1
-        self.counts[f"{'written' if written else 'dropped'} {name}"] += 1
+    def count(self, paragraph: str) -> str:
+        """Count the formulas of a paragraph, and return it without their numbers."""
+        if BITS[0] not in paragraph and BITS[1] not in paragraph:
+            return paragraph
+        for number in _NUMBER.findall(paragraph):
+            kind = self._kinds[_value(number)]
+            self.counts[kind] += 1
+            self._kept[kind.partition(" ")[2]] += 1
+        return _NUMBER.sub("", paragraph)
+
+    def finish(self) -> None:
+        """Count the formulas of a page whose paragraphs are counted; a template may show a formula more often than it stands."""
+        for name, seen in self._seen.items():
+            kept = self._kept[name]
+            self.counts[f"found {name}"] += max(seen, kept)
+            if seen > kept:
+                self.counts[f"left out {name}"] += seen - kept
+
+    def _number(self, name: str, written: bool) -> str:
+        """Count a formula that stands on the page, and return what stands behind it."""
+        self._seen[name] += 1
+        return self._digits(f"{'written' if written else 'dropped'} {name}")
+
+    def _not_written(self, number: str) -> str:
+        """Return what stands for a formula within one that is not written."""
+        return self._digits(f"dropped {self._kinds[_value(number)].partition(' ')[2]}")
+
+    def _digits(self, kind: str) -> str:
+        if kind not in self._kinds:
+            self._kinds.append(kind)
+        return "".join(BITS[self._kinds.index(kind) >> place & 1] for place in range(_DIGITS))
+
+
+def _value(number: str) -> int:
+    return sum(BITS.index(bit) << place for place, bit in enumerate(number))
 
 
 def _tex_script(tag: re.Match[str]) -> str:

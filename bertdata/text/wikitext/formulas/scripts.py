@@ -67,4 +67,4 @@ def figures_of_tags(text: str) -> str:
     >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup> of H<sub>2</sub>O, 1<sup>st</sup>")
     '10⁻⁶ m² of H₂O, 1<sup>st</sup>'
     """
-    return _FIGURES.sub(lambda tag: scripts_of_tags(tag[0]), text) if "</su" in text or "</SU" in text else text
+    return _FIGURES.sub(lambda tag: _script(tag[1].lower(), tag[2]), text) if "<" in text else text

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..formulas import Formulas
-from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED
+from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED, readable
 from ..variants import NOTES, note_rules
 from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
 from .functions import FUNCTIONS, VARIABLES, Arguments
@@ -29,12 +29,16 @@ _FUNCTION_COST = 40  # against the limit on the page, besides the characters
 _MODULE_COST = 150
 _WORDS, _RULES, _UNKNOWN = "words", "rules", "unknown"
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
+_BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in all; names that have one
 _LIST_MARKS = ("*", "#", ":", ";", " ")  # in words that a template gives they make no list: "*wódr̥"
 
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a template may know about the page it stands on; ``dropped`` counts those without words, ``formulas`` formulas."""
+    """What a template may know about the page it stands on; ``dropped`` counts those without words, ``formulas`` formulas.
+
+    ``examples`` has of those without words the line in which each stood first; None keeps none.
+    """
 
     title: str = ""
     language: str = ""
@@ -42,6 +46,7 @@ class PageContext:
     templates: Templates | None = None
     dropped: Counter[str] = field(default_factory=Counter)
     formulas: Formulas = field(default_factory=Formulas)
+    examples: dict[str, str] | None = None
 
 
 Frame = dict[str, str]  # the arguments of the template whose body is being shown: "1", "2", ... and names
@@ -222,8 +227,21 @@ def expand_templates(text: str, page: PageContext) -> str:
     parts: list[str] = []
     done = 0
     for span in scan(text):
+        known = len(expander.lost)
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
+        if page.examples is not None and len(expander.lost) > known:
+            _keep_example(page.examples, expander.lost[known:], text, span)
     parts.append(text[done:])
     page.dropped.update(expander.lost)
     return "".join([*expander.notes, *parts])
+
+
+def _keep_example(examples: dict[str, str], names: list[str], text: str, span: Span) -> None:
+    """Keep of names that have none yet the line in which the call stands in which they were lost, or its surroundings."""
+    for name in names:
+        if name not in examples and len(examples) < _EXAMPLES:
+            start = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE)
+            end = text.find("\n", span.end)
+            line = readable(text[start : end if 0 <= end < start + 5 * _LINE else start + 5 * _LINE])
+            examples[name] = line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"

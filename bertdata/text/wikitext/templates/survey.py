@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..extensions import resolve_extensions
-from ..marks import LINE_MARKUP, clean_input, unshield
+from ..marks import LINE_MARKUP, clean_input, readable
 from ..tables import drop_tables
 from .braces import CALL, scan, title
 from .expand import is_known
@@ -20,7 +20,6 @@ from .table import Templates, load_templates
 __all__ = ["Survey", "load_templates", "survey"]
 
 _WORD = re.compile(r"\w")
-_MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _AROUND = 100  # characters of a line that an example has on each side of the call
 
 
@@ -49,7 +48,7 @@ def survey(wikitext: str, table: Templates, found: Survey) -> None:
         if span.start >= end:
             start, end = beside.rfind("\n", 0, span.start) + 1, beside.find("\n", span.start)
             end = len(beside) if end < 0 else end
-            prose = not text.startswith(LINE_MARKUP, start) and _WORD.search(beside, start, end) is not None
+            prose = text[start : start + 1] not in LINE_MARKUP and _WORD.search(beside, start, end) is not None
         if not prose:
             continue
         found.calls += 1
@@ -57,5 +56,4 @@ def survey(wikitext: str, table: Templates, found: Survey) -> None:
         if not is_known(name, table):
             found.unknown[name] += 1
             if name not in found.examples:
-                around = text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)]
-                found.examples[name] = " ".join(_MARKS.sub(" ", unshield(around)).split())
+                found.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])

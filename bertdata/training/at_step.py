@@ -1,0 +1,72 @@
+"""How a row is masked at a step of training, to be looked at: what a loader does with it, without PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..config.train import TrainConfig
+from ..dataset.shards import Shards
+from ..errors import UsageError
+from ..labels import IGNORED
+from ..report.masking import Rule
+from .masks import MaskConfig, Masker
+from .recipe import prepare
+from .windows import plan_of
+
+__all__ = ["of_batches", "of_run"]
+
+Array = npt.NDArray[Any]
+
+
+def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> Rule:
+    """Return how rows of `pairs` are masked at a step of `batches`; arguments as there.
+
+    A row that the step does not have is masked as in any step of its epoch with this share of masks.
+    """
+    return _rule(Shards(pairs), 0, step, step, batch_size, {"seed": seed, "masks": masks})
+
+
+def of_run(pairs: str | Path, step: int, config: TrainConfig) -> Rule:
+    """Return how rows of `pairs` are masked at a step of a training run, of all its phases; the first step is 0.
+
+    Raise UsageError for a step that the run has not, or in which it reads other rows.
+    """
+    if not step < config.total_steps:
+        raise UsageError(f"`step` {step:,}: the run has steps 0 to {config.total_steps - 1:,}")
+    part = next(part for part in prepare(config).parts if step < part.end)
+    told = [Path(path).resolve() for path in part.shards.paths]
+    if Path(pairs).resolve() not in told:
+        others = ", ".join(map(str, part.shards.paths))
+        raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}")
+    place = told.index(Path(pairs).resolve())
+    return _rule(part.shards, place, step, step - part.first, config.batch_size, part.options)
+
+
+def _rule(shards: Shards, place: int, step: int, own: int, batch_size: int, options: dict[str, Any]) -> Rule:
+    """Return the rule of a step, which is the `own`-th of its phase, for the rows of a directory, the `place`-th."""
+    if shards.masking == "static" or shards.objective == "causal":
+        what = "have no masks" if shards.objective == "causal" else "have one mask, which they were stored with"
+        raise UsageError(f"`step` {step:,}: the rows of {shards.paths[place]} {what}")
+    masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
+    planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
+    batch, masker = planned[own], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
+    first, count = sum(shards.rows[:place]), shards.rows[place]
+    served = dict(sorted(zip((batch.rows - first).tolist(), batch.copies.tolist(), strict=True), reverse=True))  # the first copy
+
+    def told(row: int) -> str:
+        if row >= count:
+            return "held out, in no step"
+        return f"step {step:,}, epoch {batch.epoch}, {'in' if row in served else 'not in'} its batch"
+
+    def mask(ids: Array, rows: Array, continues: Array | None) -> tuple[Array, Array, Array]:
+        numbers = np.array([row + first + served.get(row, 0) * len(shards) for row in rows.tolist()])
+        masked, positions, labels = masker(ids, numbers, continues, step=batch.step, epoch=batch.epoch)
+        labels[rows >= count] = IGNORED
+        masked[rows >= count] = ids[rows >= count]
+        return masked, positions, labels
+
+    return Rule(told, mask)

@@ -1,0 +1,88 @@
+"""What a model in training predicts of a few rows: the masked words with its best guesses and the truth, and the pairs' labels.
+
+{"step": 900, "held_out": true, "mark": "##", "special": ["[CLS]", …], "rows": [{"pieces": ["[CLS]", "tea", …], "tokens": 128,
+  "words": [{"at": 1, "truth": "tea", "shown": "[MASK]", "guesses": [["tea", 0.61], ["water", 0.12], ["wine", 0.05]]}, …],
+  "pairs": [{"truth": "NotNext", "guess": "NotNext", "share": 0.93}]}, …]}
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..config import OBJECTIVES
+from ..dataset.shards import Shards
+from ..io.files import write_json
+from ..labels import IGNORED
+from ..pieces import ROLES
+from ..report.metrics import PREDICTIONS
+from .loader import Batches
+from .recipe import Part
+from .trial import Score
+
+__all__ = ["write_predictions"]
+
+_ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are told of: rows; of each words, pieces, pairs; guesses
+
+
+def write_predictions(
+    output: Path, step: int, model: torch.nn.Module, score: Score, part: Part, batch: dict[str, Tensor]
+) -> None:
+    """Write predictions.json: of the first rows of the validation split, or of the batch that was learnt from last."""
+    held_out = part.validation is not None
+    if part.validation is not None:
+        batch = Batches(part.validation, _ROWS, whole=True, **part.options)[0]
+    own = part.shards.special
+    rows = _predicted(model, score, {name: values[:_ROWS] for name, values in batch.items()}, part.shards)
+    special = [part.shards.pieces[i] for role, i in own._asdict().items() if role in ROLES and i >= 0]
+    told = {"step": step, "held_out": held_out, "mark": own.mark, "special": special, "rows": rows}
+    write_json(output / PREDICTIONS, told)
+
+
+@torch.no_grad()
+def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards) -> list[dict[str, Any]]:
+    row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
+    whole = batch["input_ids"].clone()
+    whole[row, batch["masked_lm_positions"][row, column]] = batch["masked_lm_labels"][row, column]
+    for name in ("masked_lm_positions", "masked_lm_labels"):  # each word has a logit for each piece of the vocabulary
+        batch[name] = batch[name][:, :_WORDS]
+    device, found = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
+
+    def forward(**arguments: Any) -> tuple[Tensor, Tensor]:
+        found.append(model(**arguments))
+        return found[0]
+
+    model.eval()
+    score(forward, {name: values.to(device) for name, values in batch.items()})
+    model.train()
+    count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective]
+    words, relations = (logits.float().cpu() for logits in found[0])
+    shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_BEST, shards.vocab_size))
+    pairs = relations.view(count, -1, 2).softmax(2)
+    rows = []
+    for number in range(count):
+        own = {name: values[number].tolist() for name, values in (batch | {"whole": whole}).items()}
+        told = _row(own, shards.pieces, guesses[number].tolist(), shares[number].tolist())
+        if names:
+            labels = own["next_sentence_label"] if "document_starts" in own else [own["next_sentence_label"]]
+            told["pairs"] = [
+                {"truth": names[label], "guess": names[max((0, 1), key=each.__getitem__)], "share": round(max(each), 4)}
+                for label, each in zip(labels[:_PAIRS], pairs[number].tolist(), strict=False)
+                if label != IGNORED
+            ]
+        rows.append(told)
+    return rows
+
+
+def _row(own: dict[str, Any], pieces: list[str], guesses: list[list[int]], shares: list[list[float]]) -> dict[str, Any]:
+    """Return a row as it was before it was masked, its masked words and what is guessed of each."""
+    tokens, ids = sum(own["attention_mask"]), own["input_ids"]
+    words = []
+    for at, label, best, share in zip(own["masked_lm_positions"], own["masked_lm_labels"], guesses, shares, strict=True):
+        if label != IGNORED and at < _PIECES:
+            told = [[pieces[i], round(each, 4)] for i, each in zip(best, share, strict=True) if i < len(pieces)]
+            words.append({"at": at, "truth": pieces[label], "shown": pieces[ids[at]], "guesses": told})
+    return {"pieces": [pieces[i] for i in own["whole"][: min(tokens, _PIECES)]], "tokens": tokens, "words": words}
