@@ -2,10 +2,13 @@
 
 Every bucket is a uniform sample of its split, so pairs built inside a bucket have partners from all of it.  The documents
 reach their bucket through spill files, one record batch a bucket, of which the engine only moves references; or, with
-``shuffle="engine"``, through the engine's own GroupByKey.  Both give the same bytes.  Static masks are made last, with the rows.
+``shuffle="engine"``, through the engine's own GroupByKey.  Both give the same bytes.  `spill` is where spill files lie if not in
+the output.  Static masks are made last, with the rows.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import apache_beam as beam
 
@@ -27,31 +30,37 @@ class MakePairs(Chain):
     """Tasks -> documents by bucket -> a shard of pairs for each bucket and output -> a manifest for each output."""
 
     def __init__(
-        self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], buckets: int, shuffle: str = "files"
+        self,
+        source: Corpus,
+        vocabulary: AnyVocabulary,
+        outputs: list[Output],
+        buckets: int,
+        shuffle: str = "files",
+        spill: Path | None = None,
     ) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
         self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary._asdict()), outputs
-        self._buckets, self._shuffle = buckets, shuffle
+        self._buckets, self._shuffle, self._spill = buckets, shuffle, spill or self._root
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
         root, config = self._root, self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         levels = Levels.of(len(self._tasks), layout.total if self._shuffle == "files" else 1)
         reader, group = self._source.reader(), levels.group if levels.are_two else int
-        tokenize = buckets.Tokenize(str(root), self._vocabulary, reader, layout, config.chinese_words, group)
+        tokenize = buckets.Tokenize(str(self._spill), self._vocabulary, reader, layout, config.chinese_words, group)
         roots = (to_path(output.root) for output in self._outputs)
-        build = BuildBucket(self._vocabulary, self._outputs, layout, levels.are_two)
+        build = BuildBucket(self._vocabulary, self._outputs, layout, levels.are_two, str(self._spill))
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(root, self._tasks)
         if self._shuffle == "engine":
             documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
         else:
-            perform = Perform(root, "tokenize", tokenize, config.packages, buckets.references)
+            perform = Perform(self._spill, "tokenize", tokenize, config.packages, buckets.references)
             documents = tasks | "Tokenize" >> beam.ParDo(perform)
             if levels.are_two:
-                merge = Merge(str(root), layout, levels)
+                merge = Merge(str(self._spill), layout, levels)
                 documents = documents | "By group" >> beam.Map(merge.key) | "Group" >> beam.GroupByKey()
-                documents = documents | "Merge" >> beam.FlatMap(Writing(merge, root))
+                documents = documents | "Merge" >> beam.FlatMap(Writing(merge, self._spill))
         return (
             documents
             | "Bucket" >> beam.GroupByKey()

@@ -55,10 +55,10 @@ _FIRST += ("dry_run", "overwrite", "workers", "config")
 @config_options(PairsConfig, multiple=("max_seq_length",))
 @click.option(
     "--shuffle",
-    type=click.Choice(["files", "engine"]),
-    default="files",
+    type=click.Choice(["auto", "files", "engine"]),
+    default="auto",
     show_default=True,
-    help="Move documents to their shard by files, or by the engine's GroupByKey.",
+    help="Move documents to their shard by files, or by the engine's GroupByKey; auto: by the engine of a cluster to a store.",
 )
 @common_options
 def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, ...], shuffle: str, **values: Any) -> None:
@@ -74,7 +74,8 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     from ..commands.make_pairs import lost_text, plan_pairs
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
-    planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, lengths=max_seq_length, shuffle=shuffle, **values)
+    values |= {"lengths": max_seq_length, "shuffle": shuffle, "beam_args": options.beam_args}
+    planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
     for line in (planned.summary, *map(in_options, planned.notes)):
         echo(line, err=True)
     if options.dry_run:

@@ -14,8 +14,11 @@ from ..build.documents import Corpus, read, refuse_to_replace
 from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
+from ..dataset.run import recorded
+from ..dataset.spilled import place
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import to_path
+from ..io.files import is_local, to_path
+from ..io.storage import storage_errors
 from ..report.vocabulary import unsaid
 from ..report.words import count, size
 from ..tokens import segment
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs"]
 
+_HERE = ("", "DirectRunner", "FnApiRunner")  # runners whose workers are on this machine
 _LOST = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
 
 
@@ -40,7 +44,7 @@ def make_pairs(
     lengths: Sequence[int] = (),
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
-    shuffle: str = "files",
+    shuffle: str = "auto",
     workers: int | None = None,
     overwrite: bool = False,
     check_space: bool = True,
@@ -60,7 +64,9 @@ def make_pairs(
         lengths: Several lengths in place of `config.max_seq_length`; the corpus is tokenized once for all of them.
         lowercase: For a bare vocab.txt: whether it was made for lower case; None to tell from its words.
         strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
-        shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.
+        shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.  ``auto`` is ``engine``
+            where a cluster's engine writes to a store, else ``files``; a run that goes on keeps what it had.  Files of a run on
+            this machine are on a local disk (TMPDIR), also where the output is in a store.
 
     Returns:
         The data sets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
@@ -88,6 +94,7 @@ def make_pairs(
         lowercase=lowercase,
         strip_accents=strip_accents,
         shuffle=shuffle,
+        beam_args=beam_args,
     )
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     made = run(planned, options)
@@ -119,7 +126,8 @@ def plan_pairs(
     lengths: Sequence[int] = (),
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
-    shuffle: str = "files",
+    shuffle: str = "auto",
+    beam_args: Sequence[str] = (),
 ) -> PlannedRun:
     """Return what `make_pairs` would do; nothing is written."""
     from ..build.rows.buckets import shard_count
@@ -136,28 +144,32 @@ def plan_pairs(
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
-    if settings.packages:
-        segment.require()
     buckets = shard_count(settings, source.text_bytes, source.manifest["rows"])
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
-
+    identities = [{**common, "config": config.identity()} for config in configs]
+    shuffle, spill = _shuffle(shuffle, beam_args, directories[0], identities[0])
     tokenize = (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),) if shuffle == "files" else ()
-    read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
-    cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
     return PlannedRun(
         directories=tuple(directories),
-        identities=tuple({**common, "config": config.identity()} for config in configs),
+        identities=tuple({**identity, "shuffle": shuffle} for identity in identities),
         reads=(corpus,),
         tasks=max(len(source.tasks), buckets),
         steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
-        chain=partial(_chain, source, vocabulary, configs, buckets, shuffle),
+        chain=partial(_chain, source, vocabulary, configs, buckets, shuffle, spill),
         estimate=partial(_estimate, source, vocabulary, configs, corpus, directories),
         given=given,
-        notes=notes,
-        summary=f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}",
+        spill=spill,
+        notes=(*notes, "  shuffle: " + ("by the engine" if shuffle == "engine" else f"by files in {spill or 'the output'}")),
+        summary=_summary(source, buckets, directories),
     )
+
+
+def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
+    read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
+    cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
+    return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
 
 def _estimate(
@@ -178,15 +190,31 @@ def _estimate(
     )
 
 
+def _shuffle(asked: str, beam_args: Sequence[str], directory: Path, identity: dict[str, Any]) -> tuple[str, Path | None]:
+    """Return how documents move to their shards, and where on a local disk, if not in the output."""
+    given = " ".join(beam_args).replace("--runner ", "--runner=").partition("--runner=")[2].partition(" ")[0]
+    is_here, is_far = given in _HERE, not is_local(directory)
+    if asked == "auto":
+        with storage_errors(f"cannot read {directory}"):
+            asked = recorded(directory, identity, "shuffle") or ("engine" if is_far and not is_here else "files")
+    return asked, place(directory, identity) if asked == "files" and is_here and is_far else None
+
+
 def _chain(
-    source: Corpus, vocabulary: AnyVocabulary, configs: list[PairsConfig], buckets: int, shuffle: str, roots: list[Path | None]
+    source: Corpus,
+    vocabulary: AnyVocabulary,
+    configs: list[PairsConfig],
+    buckets: int,
+    shuffle: str,
+    spill: Path | None,
+    roots: list[Path | None],
 ) -> Any:
     from bertdata.pipelines.make_pairs import MakePairs
 
     from ..build.rows.bucket import Output
 
     outputs = [Output(str(root), config) for root, config in zip(roots, configs, strict=True) if root is not None]
-    return MakePairs(source, vocabulary, outputs, buckets, shuffle)
+    return MakePairs(source, vocabulary, outputs, buckets, shuffle, spill)
 
 
 def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
@@ -195,6 +223,8 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
     from ..tokens.vocab import says_accents
 
     if not isinstance(vocabulary, TokenizerVocabulary):
+        if config.packages:
+            segment.require()
         silent = strip_accents is None and not says_accents(path)
         return (f"  vocabulary {path}: {unsaid(*vocabulary)}",) if silent else ()
     if problem := missing(vocabulary, config.objective):

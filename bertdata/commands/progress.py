@@ -54,12 +54,17 @@ class Step(NamedTuple):
 
 
 @contextlib.contextmanager
-def watched(root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None) -> Iterator[None]:
-    """Tell `progress` how far each step is, twice a second, until the block ends, and then that all are done."""
+def watched(
+    root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None, spill: Path | None = None
+) -> Iterator[None]:
+    """Tell `progress` how far each step is, twice a second, until the block ends, and then that all are done.
+
+    root: where the run builds.  spill: where some of its steps keep their records instead.
+    """
     if progress is None or not steps:
         yield
         return
-    watch, finished = _Watch(root, steps), threading.Event()
+    watch, finished = _Watch([root] if spill is None else [spill, root], steps), threading.Event()
 
     def tell() -> None:
         while not finished.wait(0.5 if is_local(root) else 5):
@@ -80,9 +85,9 @@ def watched(root: Path, steps: Sequence[Step], progress: Callable[[Progress], No
 class _Watch:
     """What is known of a run's steps: `look` reads what its workers say and counts the records of finished tasks."""
 
-    def __init__(self, root: Path, steps: Sequence[Step]) -> None:
-        self._root, self._steps = root, steps
-        self._reader = Reader(root / STATE)
+    def __init__(self, roots: Sequence[Path], steps: Sequence[Step]) -> None:
+        self._roots, self._steps = roots, steps
+        self._reader = Reader(roots[0] / STATE)  # in a store workers say nothing
         self._begun: dict[str, tuple[float, int]] = {}  # when a step was first seen at work, and how many bytes it had by then
         self._last: dict[str, Progress] = {}
         for step in steps:
@@ -100,7 +105,8 @@ class _Watch:
             by_step.setdefault(line.step, []).append(line)
         for step in self._steps:
             # The records are gone once the run is committed; before that they are what counts.
-            done = max(count_done(self._root, step.name), sum(line.done for line in by_step.get(step.name, ())))
+            counted = sum(count_done(root, step.name) for root in self._roots)
+            done = max(counted, sum(line.done for line in by_step.get(step.name, ())))
             if (done or step.name in by_step) and not self._is_over(step):
                 self._last[step.name] = self._progress(step, done, by_step.get(step.name, []))
                 yield self._last[step.name]

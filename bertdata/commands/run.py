@@ -17,6 +17,7 @@ from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
 from ..dataset.run import STATE, building, is_complete, is_done
+from ..dataset.spilled import spilling
 from ..dataset.staging import builds
 from ..dataset.staging import size as build_size
 from ..errors import BertDataError, StorageError, UsageError
@@ -68,7 +69,8 @@ class PlannedRun:
     of a step.  chain: makes Beam's chain of steps; it gets, for each directory, where to build it, or None where that is done.
     summary: one line that says it all; notes: more that a user should know; inputs: what the manifest says of each input.
     estimate: does some of the work on samples of the input and says what all of it takes, with so many workers.
-    given: a digest of what the command was given.  unreached: why the input cannot be looked at, where the outputs are complete.
+    given: a digest of what the command was given.  spill: a local directory for work files, where the output is in a store and
+    the run is of this machine.  unreached: why the input cannot be looked at, where the outputs are complete.
     """
 
     directories: tuple[Path, ...]
@@ -82,6 +84,7 @@ class PlannedRun:
     inputs: tuple[dict[str, Any], ...] = ()
     estimate: Callable[[int | None], Estimate] | None = None
     given: str = ""
+    spill: Path | None = None
     unreached: BertDataError | None = None
 
 
@@ -158,7 +161,8 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                 stack.enter_context(processes.started(processes.number(workers, planned.tasks), options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
             held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
-            with watched(first, planned.steps if options.wait else (), options.progress):
+            stack.enter_context(spilling(planned.spill))
+            with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
                 pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 

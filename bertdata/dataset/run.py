@@ -42,11 +42,13 @@ __all__ = [
     "leftovers",
     "building",
     "perform",
+    "recorded",
     "tidy",
     "unfinished",
 ]
 
 _OURS = {*DATA, MANIFEST, STATE}
+_FREE = {"given", "shuffle"}  # in the record of a run: the arguments as they were written, and what no byte depends on
 _REPLACING = "replacing"  # in the state of a run with `overwrite`: inputs that have changed since are read again
 _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
@@ -113,17 +115,27 @@ def _refuse_links(directory: Path) -> None:
 def is_done(directory: Path, part: dict[str, Any]) -> bool:
     """Tell whether the directory holds a finished data set whose identity has this part."""
     known = read_json(directory / STATE / "run.json")
+    part = {name: value for name, value in part.items() if name != "shuffle"}
     return is_complete(directory) and isinstance(known, dict) and {**known, **part} == known
+
+
+def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield where unfinished runs of this identity build, and their records; of a store the run, if it is finished too."""
+    roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
+    yield from ((root, known) for root, known in roots.items() if isinstance(known, dict) and not differences(known, identity))
+
+
+def recorded(directory: Path, identity: dict[str, Any], name: str) -> Any:
+    """Return what the record of an unfinished run of this identity says under a name; None where it says nothing."""
+    return next((known[name] for _, known in _runs(directory, identity) if name in known), None)
 
 
 def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
     """Return how many tasks of each step an unfinished run of this identity has done, which the same command keeps."""
-    roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
-    for root, known in roots.items():
-        if known is not None and not differences(known, identity):
-            with contextlib.suppress(OSError):
-                steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
-                return {step: count_done(root, step) for step in steps}
+    for root, _ in _runs(directory, identity):
+        with contextlib.suppress(OSError):
+            steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
+            return {step: count_done(root, step) for step in steps}
     return {}
 
 
@@ -184,9 +196,9 @@ def leftovers(directory: Path) -> dict[str, int]:
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """Name what differs between two values of JSON; ``given``, the arguments as they were written, is not compared."""
+    """Name what differs between two values of JSON; at the top, what is in `_FREE` is not compared."""
     if isinstance(known, dict) and isinstance(now, dict):
-        names = sorted({*known, *now} - {"given" if not path else None})
+        names = sorted({*known, *now} - (set() if path else _FREE))
         return [d for name in names for d in differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
     if isinstance(known, list) and isinstance(now, list) and path == "inputs":
         old, new = ({entry["name"]: entry for entry in entries} for entries in (known, now))

@@ -86,7 +86,8 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
 
 def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
-    told = json.dumps({**identity, "inputs": inputs, "given": ""}, sort_keys=True)
+    named = {name: value for name, value in identity.items() if name != "shuffle"}  # no byte depends on that
+    told = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
 

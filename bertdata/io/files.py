@@ -315,8 +315,11 @@ def move(path: Path, target: Path) -> None:
         if is_local(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(path, target)
+        elif (here := cast("Any", path)).protocol in OBJECT_STORES:
+            here.fs.cp_file(here.path, cast("Any", target).path)  # `mv` looks for directories of these names first
+            here.fs.rm_file(here.path)
         else:
-            path.fs.mv(path.path, target.path)  # type: ignore[attr-defined]
+            here.fs.mv(here.path, cast("Any", target).path)
 
 
 def remove_temporary(directory: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +19,33 @@ from bertdata.pipelines.export import Export
 from bertdata.pipelines.make_pairs import MakePairs
 from bertdata.pipelines.train_vocab import TrainVocab
 from bertdata.pipelines.transforms import Chain, Tasks
+from google.protobuf.json_format import MessageToJson
 
 from bertdata.build.corpus.plan import CorpusPlan
 from bertdata.build.documents import Corpus, Reader
 from bertdata.build.rows.bucket import Output
+from bertdata.build.rows.buckets import Tokens
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import handed
 from bertdata.dataset.handed import Handed
 from bertdata.errors import VerificationError
 from bertdata.exports.base import Source
 from bertdata.io.files import write_json
-from bertdata.records import FileRange, Task, pack
+from bertdata.records import FileRange, Report, Task, pack
 from bertdata.tokens.vocab import Vocabulary
 
 MOST = 200_000  # bytes of any job
+# Dataflow takes a job's graph of 10 MB, and a request with it, in JSON, of 20 MB
+# (https://docs.cloud.google.com/dataflow/docs/request-quotas, read in November 2026).  It names no bound on steps.
+GRAPH, REQUEST, STEPS = 10_000_000, 20_000_000, 100
+ELEMENT = 80_000_000  # bytes of one that crosses a shuffle; the least bound of Dataflow's that we have heard of is of 80 MB
 PARTS = pack([FileRange(name := "enwiki-20261101-pages-articles-multistream7.xml-p1p2.bz2", f"gs://dumps/{name}", 0, 1 << 24)])
 
 
-def test_any_job_is_small_with_a_million_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither tasks, nor input files, nor a vocabulary are in the graph: Dataflow takes one of 10 MB."""
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Make the job of each command with a million tasks, as Beam hands it to an engine."""
+    tmp_path, monkeypatch = tmp_path_factory.mktemp("jobs"), pytest.MonkeyPatch()
     tasks = [Task(9_999_999, "wikipedia", PARTS)] * 700_000 + [Task(9_999_999, "text", PARTS)] * 300_000
     found = handed.ranges(tasks)
     assert len(found) == 256 and found[-1].start + found[-1].length > 100_000_000
@@ -55,12 +64,35 @@ def test_any_job_is_small_with_a_million_tasks(tmp_path: Path, monkeypatch: pyte
         "make-pairs by engine": MakePairs(corpus, pieces, outputs, 9999, "engine"),
         "export": Export(tasks, Source("/corpus", "0" * 64), ExportConfig(), pieces, tmp_path),
     }
-    sizes = {}
+    made = {}
     for name, chain in chains.items():
         pipeline = beam.Pipeline()
         _ = pipeline | chain
-        sizes[name] = len(pipeline.to_runner_api().SerializeToString())
-    assert {name: size for name, size in sizes.items() if size > MOST} == {}
+        made[name] = pipeline.to_runner_api()
+    monkeypatch.undo()
+    yield made
+
+
+def test_any_job_is_small_with_a_million_tasks(jobs: dict[str, Any]) -> None:
+    """Neither tasks, nor input files, nor a vocabulary are in the graph."""
+    sizes = {name: len(job.SerializeToString()) for name, job in jobs.items()}
+    assert {name: size for name, size in sizes.items() if size > MOST} == {} and len(sizes) == 6
+
+
+def test_any_job_is_within_the_limits_of_dataflow(jobs: dict[str, Any]) -> None:
+    for name, job in jobs.items():
+        leaves = [each for each in job.components.transforms.values() if not each.subtransforms]
+        assert len(MessageToJson(job)) < REQUEST / 10 and len(job.SerializeToString()) < GRAPH / 10, name
+        assert 5 < len(leaves) < STEPS, name
+
+
+def test_the_largest_elements_are_within_its_limits() -> None:
+    """A document whose every byte is a token, and a thousand reports of tasks."""
+    size = CorpusConfig().max_page_bytes  # in ids of two bytes: with a larger vocabulary a token has several bytes of text
+    document = Tokens("id", bytes(2 * size), bytes(8 * (size // 100)), b"", 1, 1)
+    assert len(pickle.dumps((1, document))) < ELEMENT
+    report = Report(999_999, "extract choose", 1 << 61)
+    assert 1000 * len(pickle.dumps(report)) < ELEMENT / 100, "as many come to a worker that adds them up"
 
 
 class Work(Chain):

@@ -43,10 +43,11 @@ class BuildBucket:
     outputs: list[Output]
     layout: Layout
     merged: bool = False
+    spill: str = ""  # where spill files lie
 
     def __call__(self, group: tuple[int, Iterable[Ref | Tokens]]) -> Report:
         number, members = group
-        documents = list(gather(self.outputs[0].root, members, self.merged))
+        documents = list(gather(self.spill, members, self.merged))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()

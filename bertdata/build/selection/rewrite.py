@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 from ...dataset import reports, shards
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
-from ...io.files import digest, move, read_json, to_path
+from ...io.files import digest, is_local, move, read_json, to_path
 from ...records import Document, Report
 from ...tally import Tally
 from ..amounts import Amounts, count_words
@@ -30,25 +31,29 @@ from .rules import LISTED, REASONS
 
 __all__ = ["Rewrite", "put_in_place"]
 
+_AT_ONCE = 16  # files of a store that are moved at a time: the last step moves those of all tasks
 _CHOSEN = f"{STATE}/work/chosen/"
 
 
 def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Move rewritten files over the old ones; return the entries of all files under their final names.
+    """Move rewritten files over the old ones, of a store some at a time; return the entries of all files under their final names.
 
     A commit that was interrupted is done again: a file that has been moved already must have the digest of the new one.
     """
-    entries = []
-    for file in files:
-        name = file["name"].removeprefix(_CHOSEN)
-        if name != file["name"]:
-            if (root / file["name"]).is_file():
-                move(root / file["name"], root / name)
-            elif digest(root / name) != file["sha256"]:
-                raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
-            file = {**file, "name": name}
-        entries.append(file)
-    return entries
+    with ThreadPoolExecutor(1 if is_local(root) else _AT_ONCE) as pool:
+        groups = (files[start : start + 1000] for start in range(0, len(files), 1000))
+        return [entry for group in groups for entry in pool.map(partial(_put, root), group)]
+
+
+def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
+    name = file["name"].removeprefix(_CHOSEN)
+    if name != file["name"]:
+        if (root / file["name"]).is_file():
+            move(root / file["name"], root / name)
+        elif digest(root / name) != file["sha256"]:
+            raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
+        file = {**file, "name": name}
+    return file
 
 
 @dataclass(frozen=True)

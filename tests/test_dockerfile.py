@@ -1,0 +1,77 @@
+"""The images: what is copied exists and is sent, versions are pinned, nobody runs as root; and the services of compose.yaml."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+yaml = pytest.importorskip("yaml")
+
+IMAGES = ("Dockerfile", "pipelines/dataflow/Dockerfile")
+KNOWN = {"FROM", "COPY", "RUN", "WORKDIR", "ENV", "ARG", "USER", "ENTRYPOINT", "CMD"}
+
+
+def _steps(text: str) -> list[tuple[str, list[str]]]:
+    """Return the instructions of a Dockerfile, each with its words."""
+    joined = re.sub(r"\\\n", " ", "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")))
+    return [(line.split()[0], shlex.split(line.partition(" ")[2])) for line in joined.splitlines() if line.strip()]
+
+
+def _sources(steps: list[tuple[str, list[str]]]) -> list[str]:
+    return [word for name, words in steps if name == "COPY" and not words[0].startswith("--from") for word in words[:-1]]
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_is_made_of_what_there_is_and_of_pinned_versions(name: str) -> None:
+    steps = _steps((REPOSITORY / name).read_text(encoding="utf-8"))
+    assert {step for step, _ in steps} <= KNOWN and steps[0][0] in ("FROM", "ARG")
+    for source in _sources(steps):
+        assert list(REPOSITORY.glob(source)), f"{name} copies {source}, which is not there"
+    installs = [words for step, words in steps if step == "RUN" and "install" in words]
+    assert installs and all("--constraint" in words and "constraints.txt" in words for words in installs)
+    stages = {words[2] for step, words in steps if step == "FROM" and len(words) == 3}
+    taken = {words[0].partition("=")[2] for step, words in steps if step == "COPY" and words[0].startswith("--from")}
+    assert taken == stages
+    extras = set(re.findall(r"\.\[([\w,]+)\]", " ".join(installs[0])).pop().split(","))
+    assert all(f"{extra} = [" in (REPOSITORY / "pyproject.toml").read_text() for extra in extras)
+
+
+def test_the_image_has_two_stages_and_a_user_without_rights() -> None:
+    steps = _steps((REPOSITORY / "Dockerfile").read_text(encoding="utf-8"))
+    froms = [at for at, (name, _) in enumerate(steps) if name == "FROM"]
+    last = steps[froms[-1] :]
+    assert len(froms) == 2 and not any(name == "COPY" and not words[0].startswith("--from") for name, words in last)
+    users = [words[0] for name, words in last if name == "USER"]
+    made = " ".join(word for name, words in last if name == "RUN" for word in words)
+    assert users == ["bertdata"] and "useradd" in made and made.index("useradd") >= 0
+    assert [name for name, _ in last if name in ("USER", "ENTRYPOINT")] == ["USER", "ENTRYPOINT"]
+    assert all(":" in words[0] and not words[0].endswith(":latest") for name, words in steps if name == "FROM")
+
+
+def test_what_is_copied_is_sent_to_the_builder() -> None:
+    sent = {line[1:] for line in (REPOSITORY / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    for name in IMAGES:
+        for source in _sources(_steps((REPOSITORY / name).read_text(encoding="utf-8"))):
+            assert Path(source).parts[0] in sent, f".dockerignore hides {source} of {name}"
+
+
+def test_compose_has_a_store_and_two_workers_that_nobody_outside_reaches() -> None:
+    made = yaml.safe_load((REPOSITORY / "compose.yaml").read_text(encoding="utf-8"))
+    services = made["services"]
+    assert services["worker"]["deploy"]["replicas"] == 2 and "--nthreads" in services["worker"]["command"]
+    for name, service in services.items():
+        assert set(service.get("depends_on", [])) <= set(services), name
+        assert set(service["networks"]) <= set(made["networks"]), name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+        assert service.get("build") == "." or ":" in service["image"], name
+        assert "root" not in str(service.get("user", "")) and not service.get("privileged"), name
+    assert made["networks"]["inside"]["internal"] is True
+    assert [name for name, service in services.items() if "outside" in service["networks"]] == ["store"]
+    pinned = re.search(r"^moto==(\S+)", (REPOSITORY / "constraints.txt").read_text(), re.MULTILINE)
+    assert pinned and services["store"]["image"] == f"motoserver/moto:{pinned[1]}"
+    address = services["worker"]["command"][-1]
+    assert address == "tcp://scheduler:8786" and address in (REPOSITORY / "compose.yaml").read_text().split("x-bertdata")[0]
