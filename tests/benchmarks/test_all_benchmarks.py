@@ -22,7 +22,7 @@ import bars  # noqa: E402
 from inputs import Inputs  # noqa: E402
 from ratios import FILE, Ratio, ratio  # noqa: E402
 
-NO_RATIO = {"fuzz", "kills", "memory", "tasks"}  # two search, two compare with a bound of their own
+NO_RATIO = {"enwiki", "fuzz", "kills", "memory", "tasks", "ten_terabytes"}  # they search, estimate, or have a bound of their own
 PROCESSES = {"end_to_end", "near_copies", "store", "training"}  # these start commands, or change their environment
 ELSEWHERE = {"scale", "step"}  # test_benchmark_scale.py and test_step_benchmark.py run these, and read their ratios
 
