@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from xml.etree import ElementTree
 
 from grow import read_dump
 
 import bertdata
 from bertdata.build import documents
 from bertdata.sample import sample
+from bertdata.sources.dumps.page_xml import read_fields
 from bertdata.text.wikitext import extract_paragraphs
 
 __all__ = ["Inputs"]
@@ -68,9 +68,10 @@ class Inputs(Mapping[str, str]):
         path = self._work / "pages.jsonl"
         (dump,) = Path(sample()).glob("sampleenwiki-*multistream.xml.bz2")
         with path.open("w", encoding="utf-8") as file:
-            for page in map(ElementTree.fromstring, read_dump(dump).pages):
-                told = {"source": "en22", "language": "en", "title": page.findtext("title") or ""}
-                text = page.findtext("revision/text") or ""
+            for page in read_dump(dump).pages:
+                fields = read_fields(page.partition(b"<page>")[2])
+                told = {"source": "en22", "language": "en", "title": fields["title"]}
+                text = fields.get("text", "")
                 paragraphs = extract_paragraphs(text, title=told["title"], language="en")
                 file.write(json.dumps({**told, "wikitext": text, "paragraphs": paragraphs}) + "\n")
         return path

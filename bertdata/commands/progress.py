@@ -57,7 +57,7 @@ class Step(NamedTuple):
 def watched(
     root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None, spill: Path | None = None
 ) -> Iterator[None]:
-    """Tell `progress` how far each step is, twice a second, until the block ends, and then that all are done.
+    """Tell `progress` how far each step is, at first soon, then twice a second, until the block ends; and then that all are done.
 
     root: where the run builds.  spill: where some of its steps keep their records instead.
     """
@@ -67,7 +67,9 @@ def watched(
     watch, finished = _Watch([root] if spill is None else [spill, root], steps), threading.Event()
 
     def tell() -> None:
-        while not finished.wait(0.5 if is_local(root) else 5):
+        pause, longest = (0.05, 0.5) if is_local(root) else (5.0, 5.0)
+        while not finished.wait(pause):
+            pause = min(2 * pause, longest)  # what a run of a second has counted is gone with its end
             for told in watch.look():
                 progress(told)
 
