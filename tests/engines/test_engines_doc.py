@@ -71,7 +71,7 @@ def test_every_line_of_every_block_has_a_test() -> None:
         "for ",
         "done",
     )
-    known += ("gcloud dataflow flex-template ", "unshare ", "openssl req ")
+    known += ("gcloud dataflow flex-template ", "unshare ", "openssl req ", "sbatch ")
     for block in BLOCKS:
         for line in block.splitlines():
             assert line.strip().startswith(known), line
