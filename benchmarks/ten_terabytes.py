@@ -39,12 +39,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 BYTES, WORKERS = 10e12, 1000
 LATENCY, IN_FLIGHT = 0.03, 16  # seconds of a request; how many pieces are on their way at a time (dataset/shards/pieces.py)
-SPILLED = 2.3 / 4.3  # bytes of tokens that are shuffled for a byte of text (docs/scale.md)
+SPILLED = 2.3 / 4.3  # bytes of tokens that are shuffled for a byte of text (docs/explanation/scale.md)
 DOCUMENT, NEAR, BANDS = 3000, 0.05, 21  # bytes of a document; the share of near-copies; bands of a signature at 0.8
 COMMANDS = ("build-corpus", "near-duplicates", "train-vocab", "make-pairs", "make-pairs by files", "export")
 HOURS, DOLLARS = dict.fromkeys(COMMANDS, 1.0) | {"near-duplicates": 3.0}, 200.0  # what each may take
 # CPU seconds for a GB of text, of which runs this small tell nothing; all other processor time is fitted.  Of scale.py and
-# end_to_end.py on a quiet machine (docs/scale.md); signatures beside it by `Signer` on the documents of this file.
+# end_to_end.py on a quiet machine (docs/explanation/scale.md); signatures beside it by `Signer` on the documents of this file.
 RATES = {"build-corpus": 60.0, "near-duplicates": 130.0, "train-vocab": 34.0, "make-pairs": 50.0, "export": 10.0}
 SHOWN = 12  # shards that the report of a data set is made of (report/page/sample.py)
 KINDS = ("GET", "RANGE", "AHEAD", "HEAD", "LIST", "PUT", "COPY", "POST", "DELETE")

@@ -6,7 +6,7 @@
 #SBATCH --time=04:00:00
 # A command of bertdata on the nodes of a Slurm job, by a Dask cluster of its own: a worker for each core.
 #     sbatch docs/slurm.sh build-corpus --wikipedia 'dumps/*.bz2' --output corpus
-# Input and output are on a file system that all nodes mount, or in a store; see docs/engines.md for what a cluster exposes.
+# Input and output are on a file system that all nodes mount, or in a store; see docs/how-to/engines.md for what a cluster exposes.
 set -eu
 
 pool=${SLURM_SUBMIT_DIR:-$PWD}/dask-$SLURM_JOB_ID
