@@ -13,10 +13,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import NamedTuple
 
-__all__ = ["Run", "run", "workplace"]
+__all__ = ["Run", "numbers", "run", "workplace"]
 
 _INTERVAL = 0.05  # seconds between two looks at the processes
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+)", re.MULTILINE)
+
+
+def numbers(text: str) -> list[int]:
+    """Read numbers with commas between them, each once, in order; raise ValueError for one that is not above 0."""
+    found = sorted({int(part) for part in text.split(",")})
+    if found[0] < 1:
+        raise ValueError
+    return found
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grow import Dump, read_dump, write_dump
-from measured import run, workplace
+from measured import numbers, run, workplace
 
 from bertdata.config.base import FORMATS as SHARDS
 from bertdata.config.pairs import OBJECTIVES, PACKED
@@ -135,12 +135,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    def numbers(text: str) -> list[int]:
-        found = sorted({int(part) for part in text.split(",")})
-        if found[0] < 1:
-            raise ValueError
-        return found
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     sample = [next(iter(sorted(SAMPLE.glob("*enwiki*multistream.xml.bz2"))))]

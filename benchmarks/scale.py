@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grow import Dump, join_dumps, read_dump, wiki, write_dump
-from measured import Run, run, workplace
+from measured import Run, numbers, run, workplace
 from ratios import ratio
 
 from bertdata.report.drawing import Line, Panel, figure
@@ -93,12 +93,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    def numbers(text: str) -> list[int]:
-        found = sorted({int(part) for part in text.split(",")})
-        if found[0] < 1:
-            raise ValueError
-        return found
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     sample = sorted(SAMPLE.glob("*multistream.xml.bz2"))
