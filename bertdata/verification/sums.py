@@ -85,7 +85,8 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
         in_all = sum(sum(own.values()) for own in sources.values())
         entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest["splits"])
         yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
-        given = {(source, code) for source, own in manifest["corpus"]["sources"].items() for code in own.get("languages", {})}
+        known = manifest.get("corpus", {"sources": {}})["sources"]
+        given = {(source, code) for source, own in known.items() for code in own.get("languages", {})}
         if strange := sorted({(source, code) for source, own in sources.items() for code in own} - given):
             yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
     total: Counter[str] = sum(found.values(), Counter())
