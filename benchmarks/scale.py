@@ -250,7 +250,7 @@ def judge(rows: Sequence[Row]) -> list[str]:
             alone, apart = before[-1].run.seconds, before[-1].apart
             if apart:
                 faster_than, two = alone / own[-1].run.seconds, "two separate runs"
-                ratio(f"{command}, two workers on two cores", faster_than, "times one worker", two, 2 * alone / apart)
+                ratio(f"{command}, two workers, start-up included", faster_than, "times one worker", two, 2 * alone / apart)
             bound = f" (two separate runs at once get {2 * alone / apart:.2f} times as much done as one)" if apart else ""
             print(
                 f"{command}: {faster:.2f} times as fast with 2 workers, {alone / own[-1].run.seconds:.2f} with start-up; "

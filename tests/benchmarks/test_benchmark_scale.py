@@ -168,4 +168,4 @@ def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ratios", "scale.svg"]
     told = [json.loads(line) for line in (tmp_path / "ratios").read_text().splitlines()]
-    assert [one["what"] for one in told] == [f"{command}, two workers on two cores" for command in scale.JUDGED]
+    assert [one["what"] for one in told] == [f"{command}, two workers, start-up included" for command in scale.JUDGED]
