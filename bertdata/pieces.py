@@ -153,14 +153,14 @@ def word_rule(mark: str) -> str:
     """Say in a sentence which tokens begin a word.
 
     >>> word_rule("##")
-    'A token that begins with `##` goes on with a word; each other one begins one.'
+    'A token that begins with `##` continues a word; any other begins one.'
     """
     if not mark:
-        return "Nothing tells which tokens go on with a word: each is one."
+        return "Nothing tells which tokens continue a word: each is one."
     if mark not in BEGINS:
-        return f"A token that begins with `{mark}` goes on with a word; each other one begins one."
+        return f"A token that begins with `{mark}` continues a word; any other begins one."
     scripts = "one that begins with a character of Chinese, Japanese, Thai and other scripts without spaces"
-    return f"A token that begins with `{mark}`, a space, begins a word, and so does {scripts}; each other one goes on with one."
+    return f"A token that begins with `{mark}`, a space, begins a word, and so does {scripts}; any other continues one."
 
 
 def _byte_table() -> dict[str, int]:

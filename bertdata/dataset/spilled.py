@@ -1,7 +1,7 @@
 """Files that go from step to step of a run on this machine whose output is in a store: on a local disk, where reads cost little.
 
 They lie in a directory of the run's own below that for temporary files (TMPDIR), which is named after the output and what it is
-to be.  A run that was stopped leaves them, and the same command goes on with them; one on another machine does their tasks again.
+to be.  A run that was stopped leaves them, and the same command uses them again; on another machine their tasks are done again.
 """
 
 from __future__ import annotations

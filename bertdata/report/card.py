@@ -108,7 +108,7 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
             "`masked_lm_positions` are the places, `masked_lm_labels` what stood there."
         )
     if config["chinese_words"] != "none":
-        lines.append(f"`continues_word` tells of each token whether it goes on with a word ({config['chinese_words']}).")
+        lines.append(f"`continues_word` tells of each token whether it continues a word ({config['chinese_words']}).")
     return lines
 
 

@@ -72,7 +72,7 @@ def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[i
 def pair_lines(
     pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, objective: str, rule: Rule
 ) -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's mask: as it lies, or as this rule has it."""
+    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's masks: those stored in it, or those of `rule`."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()

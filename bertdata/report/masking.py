@@ -21,7 +21,7 @@ class Rule(NamedTuple):
     """How rows are masked that were stored without masks.
 
     told: says of the row of this number when it is masked so.  mask: of ids [B, L], padded, the rows' numbers [B] and which
-    tokens go on with a word, [B, L] or None, it returns masked ids [B, L], positions and labels [B, P], as `rows.masking.mask`.
+    tokens continue a word, [B, L] or None, it returns masked ids [B, L], positions and labels [B, P], as `rows.masking.mask`.
     """
 
     told: Callable[[int], str]

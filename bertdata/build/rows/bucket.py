@@ -117,8 +117,7 @@ class _Build:
         return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
-        found = self.vocabulary.special
-        special = rows.SpecialIds(found.cls, found.sep)
+        special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
         name = f"{self.split} bucket {self.number} of {self.count}"
         try:
             return rows.build(self.bucket, self.output.config, special, name)

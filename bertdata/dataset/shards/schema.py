@@ -50,7 +50,7 @@ DOCUMENT = _with_features(
 def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
     """Return the schema of rows that have these columns; ids take two bytes up to 65,536 words.
 
-    ``continues_word`` tells of each token whether it goes on with the word before it.  ``masked_lm_positions`` and
+    ``continues_word`` tells of each token whether it continues the word before it.  ``masked_lm_positions`` and
     ``masked_lm_labels`` are the masked positions of a row, whose ``input_ids`` then are the masked ones, and what stood there.
     ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.  Packed rows have
     ``document_starts``, the positions at which their parts begin, and for each part a label and ids of documents.
