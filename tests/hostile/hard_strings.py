@@ -15,7 +15,8 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice, product
+from functools import cache
+from itertools import product
 from typing import Any
 
 __all__ = ["hard_strings", "parse", "pieces", "prefixes"]
@@ -64,6 +65,11 @@ def _walk(tree: Tree) -> Iterator[tuple[str, Any]]:
 
 def _has(operation: str, value: Any, char: str) -> bool:
     """Tell whether a character fits a set, a literal or the dot."""
+    return _fits(operation, tuple(value) if isinstance(value, list) else value, char)
+
+
+@cache
+def _fits(operation: str, value: Any, char: str) -> bool:
     if operation == "LITERAL":
         return char.lower() == chr(value).lower()
     if operation == "NOT_LITERAL":
@@ -156,10 +162,10 @@ def pieces(tree: Tree) -> list[str]:
 def hard_strings(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     """Yield what a hard string begins with, what is repeated in it, and how it ends."""
     tree = parse(pattern)
-    chars, parts, starts = _characters(tree), pieces(tree), list(islice(prefixes(tree), 6))
+    chars, parts, every = _characters(tree), pieces(tree), prefixes(tree)
+    starts, leads = every[:6], [start for start in every if start][:_MOST_PIECES]
     ends = ["", "\x00", *chars[-2:]]
     pairs = [first + second for first, second in product(chars, chars) if first != second]
     pairs += [piece + char for piece in parts for char in chars[:4]]
-    leads = [start for start in prefixes(tree) if start][:_MOST_PIECES]
     yield from product(starts, dict.fromkeys((*leads, *chars, *parts)), ends[:2])
     yield from product(starts[:2], dict.fromkeys((*chars, *pairs)), ends[1:3])

@@ -1,7 +1,8 @@
 """Functions that take foreign text take linear time, whatever the text is.
 
 Four times the text may take ten times as long: quadratic time would be sixteen times.  What takes less than a few hundredths of
-a second for the long text is not looked at again.
+a second for the long text is not looked at again; and the long text is tried only where the time of the short one can be neither
+told from noise nor from more than linear growth.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
 SIZE, TIMES = 12_000, 4  # characters of the short text; the long one has so many times as many
 SHORT = 0.02  # seconds for the long text that are not looked into: 400 nanoseconds a character
-GROWTH = 10.0
+GROWTH = 10.0  # of time from the short text to the long one, at which half of the time of the short one is not linear
+STRAIGHT = 6.0  # growth from a quarter of the short text to the short one; of what reaches GROWTH then, it is 6.4
 TABLE = load_templates("en")
 TOKENIZER = Vocabulary([*SPECIAL, "a", "##a", ".", "中"], lowercase=True, strip_accents=True).tokenizer()
 WORDS = "the heron stood in the lower harbour until the ferry had crossed to the other side and so on"
@@ -293,7 +295,14 @@ def seconds(function: Callable[[Any], object], text: str | bytes) -> float:
 
 def superlinear(function: Callable[[Any], object], first: Any, second: Any) -> str:
     """Say by how much the time grows where it grows faster than the text; the best of some measurements counts."""
-    short, long = (first * (size // 2 // len(first)) + second * (size // 2 // len(second)) for size in (SIZE, SIZE * TIMES))
+    little, short, long = (
+        first * (size // 2 // len(first)) + second * (size // 2 // len(second)) for size in (SIZE // TIMES, SIZE, SIZE * TIMES)
+    )
+    needed = seconds(function, short)
+    if needed > SHORT / TIMES**2:
+        always = seconds(function, first + second)
+        if needed < STRAIGHT * (min(seconds(function, little) for _ in range(2)) - always):
+            return ""
     for _ in range(4):
         needed = seconds(function, long)
         if needed < SHORT or needed < GROWTH * min(seconds(function, short) for _ in range(2)):

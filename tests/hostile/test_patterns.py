@@ -24,9 +24,10 @@ from hard_strings import hard_strings
 
 CALLS = frozenset(["compile", "search", "match", "fullmatch", "split", "sub", "subn", "findall", "finditer"])
 ANCHORED = frozenset(["match", "fullmatch"])
-SMALL, MIDDLE, LARGE = 2_000, 8_000, 24_000  # characters
+LEAST, SMALL, MIDDLE, LARGE = 500, 2_000, 8_000, 24_000  # characters
 QUICK = 2e-7  # seconds a character: what is faster on the small string is not looked at again
 GROWTH = 3.0  # a linear pattern grows by one from size to size, a quadratic one by four
+STRAIGHT = 5.5  # growth of the time from LEAST to SMALL; of what grows by GROWTH from SMALL to MIDDLE it is 5.8
 BOUNDED = {  # patterns that see no more than so many characters, and why
     ("bertdata.text.filters.boilerplate", "_ABOUT"): (300, "is_boilerplate gives them no paragraph longer than _LONGEST"),
     ("bertdata.text.filters.boilerplate", "_WHOLE"): (300, "is_boilerplate gives it no paragraph longer than _LONGEST"),
@@ -43,7 +44,8 @@ BOUNDED = {  # patterns that see no more than so many characters, and why
 CLOSED = {  # patterns that see only strings with this end, and why
     ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),
 }
-LONGEST = 3.0  # seconds: a linear pattern takes hundredths, one that backtracks may take years
+LONGEST = 0.5  # seconds of the processor: a linear pattern takes hundredths, one that backtracks may take years
+CERTAIN = 0.1  # seconds for the large string, from which other work on the machine does not make a pattern look superlinear
 AT_ONCE = 0.005  # seconds for a string of that length
 BUILT = {  # patterns made when the program runs: the source of the call, and an example
     ("bertdata.text.wikitext.variants", '"|".join((re.escape(word) for word in longest_first))'): "aaaa|aaa|aa|b c|a",
@@ -133,27 +135,41 @@ class _TooLong(Exception):
     """A call has taken LONGEST."""
 
 
-def _interrupt(*_: object) -> None:
-    raise _TooLong
+class _Watch:
+    """Interrupts a call that has taken LONGEST of the processor's time."""
+
+    started = math.inf  # when the call began
+
+    def look(self, *_: object) -> None:
+        if time.process_time() - self.started >= LONGEST:
+            raise _TooLong
+
+
+WATCH = _Watch()
+
+
+@pytest.fixture(autouse=True)
+def watched() -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, WATCH.look)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST / 4, LONGEST / 4)  # `re` looks for signals while it matches
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def seconds(pattern: re.Pattern[Any], method: str, text: Any) -> float:
     """Return the processor time of one call, or of finding all matches; infinity where that is over LONGEST."""
-    before = signal.signal(signal.SIGALRM, _interrupt)
-    start = time.process_time()
+    start = WATCH.started = time.process_time()
     try:
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)  # `re` looks for signals while it matches
         if method in ANCHORED:
             getattr(pattern, method)(text)
         else:
             deque(pattern.finditer(text), 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
         return time.process_time() - start
     except _TooLong:
         return math.inf
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        WATCH.started = math.inf
 
 
 def made(pattern: re.Pattern[Any], parts: tuple[str, str, str], size: int) -> Any:
@@ -165,17 +181,24 @@ def made(pattern: re.Pattern[Any], parts: tuple[str, str, str], size: int) -> An
 
 def is_superlinear(pattern: re.Pattern[Any], method: str, parts: tuple[str, str, str]) -> bool:
     """Tell whether the time grows faster than the string; other work on the machine may spoil a measurement, not three."""
-    if (first := seconds(pattern, method, made(pattern, parts, SMALL))) < QUICK * SMALL:
+    strings = [made(pattern, parts, size) for size in (LEAST, SMALL)]
+    if (least := seconds(pattern, method, strings[0])) < QUICK * SMALL * (LEAST / SMALL) ** 2:
         return False
-    if first == math.inf:
+    if (first := seconds(pattern, method, strings[1])) < QUICK * SMALL:
+        return False
+    if math.inf in (least, first):
         return True
-    strings = [made(pattern, parts, size) for size in (SMALL, MIDDLE, LARGE)]
+    if first < STRAIGHT * min(least, seconds(pattern, method, strings[0])):
+        return False
+    strings = [strings[1], *(made(pattern, parts, size) for size in (MIDDLE, LARGE))]
     for small, large in ((0, 1), (1, 2), (0, 1), (1, 2)):
         growth = GROWTH * 0.75 * len(strings[large]) / len(strings[small])
         if (longer := seconds(pattern, method, strings[large])) == math.inf:
             return True
         if longer < growth * min(seconds(pattern, method, strings[small]) for _ in range(3)):
             return False
+        if large == 2 and longer > CERTAIN:
+            return True
     return True
 
 
