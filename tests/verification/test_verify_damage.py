@@ -24,13 +24,13 @@ Find = Callable[[Path], bool]
 
 @pytest.fixture(scope="module")
 def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A data set of each kind and format, of a few hundred kilobytes; corpora have rejects and drops."""
+    """A data set of each kind and format, of some ten kilobytes in a few shards; corpora have rejects and drops."""
     root = tmp_path_factory.mktemp("sets")
-    lines = text.read_text(encoding="utf-8").splitlines()
+    lines = text.read_text(encoding="utf-8").splitlines()[:80]
     (root / "text.jsonl").write_text("\n".join([lines[0][:-2], lines[2], *lines[1:]]))
     found = {}
     for format, suffix in (("arrow-stream", ""), ("arrow-file", "-file"), ("parquet", "-parquet")):
-        corpus = ["--text", root / "text.jsonl", "--task-bytes", 65536, "--format", format]
+        corpus = ["--text", root / "text.jsonl", "--task-bytes", 1 << 16, "--format", format]
         found[f"documents{suffix}"] = build("build-corpus", root / f"documents{suffix}", *corpus)
     found["vocabulary"] = build("train-vocab", root / "vocabulary", found["documents"], "--size", 600)
     for format, suffix in (("arrow-stream", ""), ("arrow-file", "-file"), ("parquet", "-parquet")):
