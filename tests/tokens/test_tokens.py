@@ -203,7 +203,7 @@ def test_the_library_is_asked_once_for_each_part(monkeypatch: pytest.MonkeyPatch
     assert asked == Counter(["Tea", "tea", "sun", "SUN", *",:();"])
 
 
-# --- every character (those above U+FFFF that are unassigned or ideographs by a sample; benchmarks/tokens.py --characters takes all) ---
+# --- every character (those above U+FFFF by a sample if unassigned or Han; all: benchmarks/tokens.py --characters) ---
 
 CHARACTERS = [
     *range(0xD800),
