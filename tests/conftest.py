@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks
+from forking import forks, trainers
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -43,10 +43,11 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def forks_end() -> Iterator[None]:
-    """End the process that runs the tests' commands, if there is one."""
+    """End the processes that run the tests' commands, if there are any."""
     yield
-    if forks.cache_info().currsize:
-        forks().close()
+    for each in (forks, trainers):
+        if each.cache_info().currsize:
+            each().close()
 
 
 @pytest.fixture(scope="session")

@@ -18,25 +18,27 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["Forks", "Started", "forks", "start"]
+__all__ = ["Forks", "Started", "forks", "start", "trainers"]
 
 _LONGEST = 1 << 20  # bytes of a command's arguments
+_UNREAD = ("AWS_", "HF_")  # of variables that nothing reads which the process imports
+_CHANGED = {"PYTEST_CURRENT_TEST", "NO_PROXY", "_RJEM_MALLOC_CONF"}  # by pytest, tests and polars; read by requests when it asks
 
 
 class Forks:
-    """A process that forks itself for each command."""
+    """A process that forks itself for each command; `trainer`: one that has imported torch too, and computes in one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, trainer: bool = False) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, __file__, str(theirs.fileno())]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        command = [sys.executable, __file__, str(theirs.fileno()), *(["trainer"] if trainer else [])]
+        self._socket, self._environment = ours, {**os.environ, **({"OMP_NUM_THREADS": "1"} if trainer else {})}
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=self._environment)
         theirs.close()
-        self._socket, self._environment = ours, dict(os.environ)
 
     def takes(self, environment: dict[str, str]) -> bool:
-        """Tell whether an environment differs from that of the process in nothing but where a store is."""
+        """Tell whether an environment differs from that of the process in nothing that it has read, such as where a store is."""
         changed = {name for name, _ in environment.items() ^ self._environment.items()}
-        return all(name.startswith("AWS_") for name in changed - {"PYTEST_CURRENT_TEST"})
+        return all(name.startswith(_UNREAD) for name in changed - _CHANGED)
 
     def close(self) -> None:
         """End the process."""
@@ -54,11 +56,11 @@ class Forks:
         texts = (text.decode("utf-8", "backslashreplace").replace("\r\n", "\n") for text in process.communicate())
         return subprocess.CompletedProcess(["bertdata", *arguments], process.wait(), *texts)
 
-    def start(self, arguments: list[str], cwd: Path, env: dict[str, str]) -> Started:
-        """Start a command in a session of its own."""
+    def start(self, arguments: list[str], cwd: Path, env: dict[str, str], code: str = "") -> Started:
+        """Start a command in a session of its own; `code`: what is run with these arguments instead."""
         status, status_in_child = os.pipe()
         said = (tempfile.TemporaryFile(), tempfile.TemporaryFile())  # noqa: SIM115 - closed when it has ended
-        request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env}).encode()
+        request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env, "code": code}).encode()
         socket.send_fds(self._socket, [request], [*(file.fileno() for file in said), status_in_child])
         os.close(status_in_child)
         return Started(os.fdopen(status, "rb", 0), said)
@@ -111,6 +113,12 @@ def forks() -> Forks:
     return Forks()
 
 
+@functools.cache
+def trainers() -> Forks:
+    """Return what runs those that train; conftest.py closes it."""
+    return Forks(trainer=True)
+
+
 def start(*arguments: object) -> Started:
     """Start `bertdata ARGUMENTS`."""
     return forks().start([*map(str, arguments)], Path.cwd(), dict(os.environ))
@@ -121,8 +129,8 @@ def _read(file: BinaryIO) -> bytes:
     return file.read()
 
 
-def _serve(requests: socket.socket) -> None:
-    """Fork for each request, until there are no more; return in a process that is to run a command."""
+def _serve(requests: socket.socket) -> str:
+    """Fork for each request, until there are no more; in a process that is to run a command, return what it runs instead."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets those that have ended
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, _LONGEST, 3)
@@ -141,12 +149,13 @@ def _serve(requests: socket.socket) -> None:
             os.chdir(asked["cwd"])
             os.environ.clear()
             os.environ.update(asked["env"], PWD=asked["cwd"])
+            tempfile.tempdir = None  # that of TMPDIR
             os.dup2(out, 1)
             os.dup2(err, 2)
             for descriptor in descriptors:
                 os.close(descriptor)
             sys.argv[1:], sys.path[0] = asked["arguments"], asked["cwd"]
-            return
+            return str(asked["code"])
         with os.fdopen(status, "wb") as answer:
             answer.write(b"%d\n" % pid)
             answer.flush()
@@ -165,5 +174,12 @@ if __name__ == "__main__":
         from bertdata.cli import cli  # noqa: F401
         from bertdata.commands import build_corpus, export, make_pairs, train_vocab  # noqa: F401
 
-    _serve(socket.socket(fileno=int(sys.argv[1])))
-    main()
+    if sys.argv[2:]:
+        import torch._dynamo  # noqa: F401 - as the first step of an optimizer does
+
+        from bertdata.training.trainer import train  # noqa: F401
+
+    if code := _serve(socket.socket(fileno=int(sys.argv[1]))):
+        exec(code, {"__name__": "__main__"})
+    else:
+        main()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from forking import Started
 
 NOBODY = 65534
 _CONNECT = f"""
@@ -99,7 +100,7 @@ def machine_addresses() -> list[str]:
     return sorted(each for each in found if not ipaddress.ip_address(each).is_loopback)
 
 
-def watch(process: subprocess.Popen[str]) -> set[Listener]:
+def watch(process: subprocess.Popen[str] | Started) -> set[Listener]:
     """Wait for a process to end; return all that it and its descendants listened on, tried by a stranger while it was there."""
     seen: set[Listener] = set()
     limit = time.monotonic() + 300

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, SAMPLE, STEPS, command_line
+from conftest import SAMPLE, STEPS, command_line
+from forking import forks
 from listeners import Listener, machine_addresses, need_proc, refuse_strangers, watch
 from loopback import Answer, serving
 
@@ -22,14 +23,12 @@ def _listed() -> None:
 
 def watched(*arguments: object, cwd: Path, code: int = 0, **env: str) -> set[Listener]:
     """Run a command; return what it listened on, after a stranger has tried to connect to each."""
-    words = [*COMMAND, *map(str, arguments)]
-    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(words, cwd=cwd, env={**os.environ, **env}, **how) as process:
-        try:
-            seen = watch(process)
-        finally:
-            process.kill()
-        assert process.returncode == code, process.stderr and process.stderr.read()
+    process = forks().start([*map(str, arguments)], cwd, {**os.environ, **env})
+    try:
+        seen = watch(process)
+    finally:
+        process.kill()
+    assert process.wait(60) == code, process.communicate()
     return seen
 
 

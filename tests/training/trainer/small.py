@@ -6,12 +6,11 @@ import dataclasses
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import torch
+from forking import Started, trainers
 from safetensors.torch import load_file
 from tiny import write_pairs
 
@@ -91,20 +90,13 @@ def differ(first: Path, second: Path) -> float:
     return max(float((one[name] - two[name]).abs().max()) for name in one)
 
 
-def started(*arguments: str, ranks: int = 1, code: str = "") -> list[subprocess.Popen[str]]:
-    """Start `python -m bertdata.training.trainer ARGUMENTS`, or `code`, in `ranks` processes with the variables of torchrun."""
+def started(*arguments: str, ranks: int = 1, code: str = "") -> list[Started]:
+    """Start `bertdata train ARGUMENTS`, or `code`, in `ranks` processes with the variables of torchrun."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     shared = {**os.environ, "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
-    how = [sys.executable, "-c", code] if code else [sys.executable, "-m", "bertdata.training.trainer"]
+    words = [*([] if code else ["train"]), *arguments]
     return [
-        subprocess.Popen(
-            [*how, *arguments],
-            env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(ranks)
+        trainers().start(words, Path.cwd(), {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, code) for rank in range(ranks)
     ]
