@@ -7,17 +7,13 @@ paragraph belong to the sentence before them.
     One. Two.\\n\\nThree.        One .  |  ĠTwo . Ċ Ċ  |  Three .
 
 Where `local` says that this gives the same ids, the text is cut before every space that follows a word; the parts are numbered,
-and each that is new is looked up, once, in a bounded memo.  `tokenizers` is asked for the ids of a part behind a letter, as what
-stands first in a text may be taken in another way.  A part whose normal form begins or ends in another way than with a space and
-a visible character gives its document, as a whole, to `tokenizers`.
+and each that is new is looked up, once, in a bounded memo, which asks `tokenizers` (`parts`).  A part whose normal form begins or
+ends in another way than with a space and a visible character gives its document, as a whole, to `tokenizers`.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
-import unicodedata
-from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -28,19 +24,13 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from ..records import PARAGRAPH, UNSPACED
+from .parts import BREAK, FIRST, MARKS, SPACE, Memo, Written, calls, ends_of
 
 __all__ = ["DocumentEncoder"]
 
 _BATCH = 8 << 20  # bytes of text at a time
-_CALL = 1 << 20  # bytes given to the library at a time: it takes some 200 bytes a token until it is done
-_MEMO = 48 << 20  # bytes of the memo, above which it begins anew
-_LONGEST = 64  # bytes of a part that is remembered
-_BEHIND = "a"  # what a part is put behind when the library is asked
-_BREAK = PARAGRAPH.encode()
-_BREAKS, _BREAKS_OF_BYTES = re.compile(PARAGRAPH), re.compile(_BREAK)
-_SPACE = 0x20
 _IS_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)])
-_IS_MARK = np.array([0x20 < byte < 0x7F and not chr(byte).isalnum() for byte in range(256)])
+_IS_MARK = np.array([byte in MARKS for byte in range(256)])
 _NOTHING, _SPACED, _PARAGRAPH = range(3)  # what stands before a sentence
 Ints = npt.NDArray[np.int64]
 
@@ -61,22 +51,18 @@ class _Text(NamedTuple):
 class DocumentEncoder:
     """Encode documents with a tokenizer of `size` ids; `local`: whether a part of a text may be asked for by itself.
 
-    `marks`: whether one that begins with a mark behind a letter may as well.
+    `marks`: whether one that begins with a mark behind a letter may as well.  `written`: what pieces stand for, where that is
+    known; without it new parts are asked for one by one.
     """
 
-    def __init__(self, tokenizer: Tokenizer, size: int, *, local: bool, marks: bool = False) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, size: int, *, local: bool, marks: bool = False, written: Written | None = None
+    ) -> None:
         self.dtype = np.dtype(np.uint16 if size <= 1 << 16 else np.uint32)
-        self._tokenizer = tokenizer
+        self._tokenizer, self._marks = tokenizer, marks
         tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-        self._first = self._fast([_BEHIND])[0]
-        self._normal = self._normalized(_BEHIND)
-        self._local, self._marks = local and bool(self._first), marks
-        self._forget()
-
-    def _forget(self) -> None:
-        self._memo: dict[bytes, bytes] = {}  # a part's ids; none for a part that can't be asked for by itself
-        self._breaks: dict[bytes, dict[int, int]] = {}  # where a paragraph ends in a part, in bytes, and how many ids are of it
-        self._taken = 0
+        self._memo = Memo(tokenizer, self.dtype, marks=marks, written=written)
+        self._local = local and self._memo.works
 
     def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray) -> tuple[npt.NDArray[Any], Ints]:
         """Return all ids [T] end to end, and where each sentence ends [S]; paragraphs begin at the numbers of their sentences."""
@@ -111,84 +97,36 @@ class DocumentEncoder:
         data = text.bytes
         begin = text.documents[:-1][np.diff(text.documents) > 0]
         cut = np.zeros(len(data), bool)
-        cut[1:] = (data[1:] == _SPACE) & (data[:-1] > _SPACE)
+        cut[1:] = (data[1:] == SPACE) & (data[:-1] > SPACE)
         if self._marks:
             cut[1:] |= _IS_LETTER[data[:-1]] & _IS_MARK[data[1:]]
         cut[begin] = True
         starts = np.flatnonzero(cut)
         edges = pa.py_buffer(np.append(starts, len(data)).astype(np.int64))
         parts = pa.Array.from_buffers(pa.large_binary(), len(starts), [None, edges, pa.py_buffer(data)]).dictionary_encode()
-        names, numbers = parts.dictionary.to_pylist(), parts.indices
-        self._learn([name for name in names if name not in self._memo])
-        packed = [self._memo[name] for name in names]
-        sizes = np.array([len(own) for own in packed], np.int64) // self.dtype.itemsize
+        names, number = parts.dictionary.to_pylist(), parts.indices.to_numpy().copy()
+        marked = np.searchsorted(starts, begin[_IS_MARK[data[begin]] & self._marks])
+        firsts = [FIRST + names[of] for of in number[marked].tolist()]
+        number[marked] = np.arange(len(names), len(names) + len(firsts))
+        names += firsts
+        packed = self._memo(names)
+        sizes = np.fromiter(map(len, packed), np.int64, len(packed)) // self.dtype.itemsize
         values = pa.array(np.frombuffer(b"".join(packed), self.dtype))
-        lists = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(sizes)).astype(np.int32)), values).take(numbers)
+        lists = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(sizes)).astype(np.int32)), values).take(pa.array(number))
         offsets = lists.offsets.to_numpy().astype(np.int64)
-        number = numbers.to_numpy()
 
         place = np.searchsorted(starts, text.starts, "right") - 1  # the part that each sentence begins in
         inside = np.flatnonzero(starts[np.maximum(place, 0)] < text.starts) if len(starts) else np.zeros(0, np.int64)
         found = offsets[np.searchsorted(starts, text.starts)]
         at = text.starts[inside] - starts[place[inside]]
-        known = (self._breaks.get(names[of], {}) for of in number[place[inside]].tolist())
+        known = (self._memo.breaks.get(names[of], {}) for of in number[place[inside]].tolist())
         own = np.array([counts.get(byte, -1) for counts, byte in zip(known, at.tolist(), strict=True)], np.int64)
         found[inside] = offsets[place[inside]] + own
         wrong = text.starts[inside][own < 0]
-        first = data[begin]
-        bad = np.concatenate([starts[sizes[number] == 0], wrong, begin[(first <= _SPACE) | (_IS_MARK[first] & self._marks)]])
+        bad = np.concatenate([starts[sizes[number] == 0], wrong, begin[data[begin] <= SPACE]])
         hard = np.unique(np.searchsorted(text.documents, bad, "right") - 1)
-        self._trim()
         ends = np.append(found[1:], offsets[-1] if len(offsets) else 0)[: len(text.starts)]
         return lists.flatten().to_numpy(), ends, hard
-
-    def _learn(self, parts: list[bytes]) -> None:
-        """Ask for the ids of parts; one that stands first in a text begins with no space, nor with a mark that is a cut."""
-        told = [part.decode("utf-8", "replace") for part in parts]
-        broken = [_BREAK in part for part in parts]
-        firsts = [part[0] != _SPACE and not (self._marks and _IS_MARK[part[0]]) for part in parts]
-        for first, split in itertools.product((True, False), repeat=2):
-            own = [i for i in range(len(parts)) if firsts[i] == first and broken[i] == split]
-            texts = [told[i] if first else _BEHIND + told[i] for i in own]
-            skip = 0 if first else len(self._first)
-            for start, end in _calls(texts):
-                if split:
-                    answers = self._tokenizer.encode_batch(texts[start:end], add_special_tokens=False)
-                    all_ids = [answer.ids for answer in answers]
-                    for i, text, answer in zip(own[start:end], texts[start:end], answers, strict=True):
-                        characters = [found.end() for found in _BREAKS.finditer(text)]
-                        bytes_of = [found.end() for found in _BREAKS_OF_BYTES.finditer(parts[i])]
-                        counts = _ends_of(answer, characters) - skip
-                        self._breaks[parts[i]] = dict(zip(bytes_of, counts.tolist(), strict=True))
-                else:
-                    all_ids = self._fast(texts[start:end])
-                for i, text, ids in zip(own[start:end], texts[start:end], all_ids, strict=True):
-                    good = ids[:skip] == self._first[:skip] and self._is_apart(text, first)
-                    self._memo[parts[i]] = array(self.dtype.char, ids[skip:] if good else []).tobytes()
-
-    def _fast(self, texts: Sequence[str]) -> list[list[int]]:
-        return [found.ids for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
-
-    def _normalized(self, text: str) -> str:
-        return str(self._tokenizer.normalizer.normalize_str(text)) if self._tokenizer.normalizer else text
-
-    def _is_apart(self, text: str, first: bool) -> bool:
-        """Tell whether what follows, or stands before, a part does not change it: its first character stays, it ends visibly."""
-        if text.isascii() and text.isprintable():
-            return not text.endswith(" ")
-        if unicodedata.category(text[-1])[0] in "CZ" or "▁" in text:
-            return False
-        normal = self._normalized(text)
-        behind = first or (normal.startswith(self._normal) and normal[len(self._normal) :][:1] in (text[len(_BEHIND)], "▁"))
-        return behind and bool(normal) and unicodedata.category(normal[-1])[0] not in "CZ" and normal[-1] != "▁"
-
-    def _trim(self) -> None:
-        """Forget long parts, and all of them where they take too much memory."""
-        for part in [part for part in itertools.islice(reversed(self._memo), len(self._memo)) if len(part) > _LONGEST]:
-            del self._memo[part]
-            self._breaks.pop(part, None)
-        if len(self._memo) * 200 > _MEMO:  # bytes of an entry, about: two byte strings and their place in the table
-            self._forget()
 
     # --- whole documents ---
 
@@ -196,20 +134,13 @@ class DocumentEncoder:
         """Yield ids and ends of documents, as the library has them of their whole text."""
         told = ["".join(text.data[text.sentences[n] : text.sentences[n + 1]].to_pylist()) for n in numbers]
         sizes = pc.utf8_length(text.data).to_numpy()
-        for start, end in _calls(told):
+        for start, end in calls(told):
             answers = self._tokenizer.encode_batch(told[start:end], add_special_tokens=False)
             for number, answer in zip(numbers[start:end], answers, strict=True):
                 own = slice(text.sentences[number], text.sentences[number + 1])
                 ids = np.array(answer.ids, self.dtype)
                 starts = np.cumsum(sizes[own]) - sizes[own] + len(PARAGRAPH) * (text.before[own] == _PARAGRAPH)
-                yield ids, np.append(_ends_of(answer, starts[1:]), len(ids))[: len(starts)]
-
-
-def _ends_of(answer: Any, bounds: Any) -> Ints:
-    """Return how many tokens stand before each place in a text [N]: those whose last character does."""
-    offsets = np.fromiter(itertools.chain.from_iterable(answer.offsets), np.int64).reshape(-1, 2)[:, 1]
-    last = np.maximum.accumulate(np.maximum(offsets - 1, 0)) if len(offsets) else offsets
-    return np.asarray(np.searchsorted(last, bounds), np.int64)
+                yield ids, np.append(ends_of(answer, starts[1:]), len(ids))[: len(starts)]
 
 
 def _joined(parts: list[tuple[npt.NDArray[Any], Ints]], dtype: Any) -> tuple[npt.NDArray[Any], Ints]:
@@ -218,14 +149,6 @@ def _joined(parts: list[tuple[npt.NDArray[Any], Ints]], dtype: Any) -> tuple[npt
     ends = [own + start for (_, own), start in zip(parts, before.tolist(), strict=False)]
     ids = [ids for ids, _ in parts]
     return np.concatenate([np.zeros(0, dtype), *ids]), np.concatenate([np.zeros(0, np.int64), *ends])
-
-
-def _calls(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Cut texts into calls of the library of bounded size."""
-    sizes = np.cumsum([0, *map(len, texts)])
-    cuts = np.flatnonzero(np.diff(sizes[:-1] // _CALL)) + 1
-    edges = [0, *cuts.tolist(), len(texts)]
-    return ((start, end) for start, end in itertools.pairwise(edges) if start < end)
 
 
 def _texts(sentences: pa.ListArray, paragraphs: pa.ListArray) -> Iterator[_Text]:
@@ -252,5 +175,5 @@ def _text(sentences: pa.LargeStringArray, before: npt.NDArray[np.uint8], counts:
     bounds = np.frombuffer(data.buffers()[1], np.int64)[data.offset : data.offset + len(data) + 1]
     own = np.frombuffer(data.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
     bounds = bounds - bounds[0]
-    starts = bounds[:-1] + len(_BREAK) * (before == _PARAGRAPH)
+    starts = bounds[:-1] + len(BREAK) * (before == _PARAGRAPH)
     return _Text(data, own, bounds[counts], starts, before, counts)

@@ -23,6 +23,7 @@ from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, continues_word, of_tokenizer
 from .documents import DocumentEncoder
 from .local import cuts_at_marks, is_local
+from .parts import written
 
 __all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
 
@@ -54,7 +55,8 @@ class TokenizerVocabulary(NamedTuple):
         """Return what turns documents into ids."""
         told = json.loads(self.form)
         local = is_local(told)
-        return DocumentEncoder(self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(told))
+        said = written(told, self.pieces, self.special.mark, self.special.never)
+        return DocumentEncoder(self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(told), written=said)
 
     def about(self) -> dict[str, Any]:
         """Return what rows depend on of it."""

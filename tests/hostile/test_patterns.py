@@ -52,6 +52,8 @@ BUILT = {  # patterns made when the program runs: the source of the call, and an
     ("bertdata.credentials", '"|".join(map(_whole, longest_first))'): (
         r"aaaaaaaaaaaa|aaaaaaaa%2F|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa\ b(?!\w)|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa(?!\w)"
     ),
+    ("bertdata.tokens.parts", "f'[^{re.escape(known)}]+'"): r"[^ab\-\]]+",
+    ("bertdata.tokens.parts", "f'(?<={PARAGRAPH})'"): "(?<=\n\n)",
     ("bertdata.sources.dumps.header", "f'<{name}>([^<]*)</{name}>'"): "<base>([^<]*)</base>",
 }
 

@@ -20,8 +20,10 @@ from bertdata import pieces
 from bertdata.exports.text import text_of
 from bertdata.records import Document
 from bertdata.tokens import documents, local
+from bertdata.tokens import parts as parts_module
 from bertdata.tokens.documents import DocumentEncoder
 from bertdata.tokens.local import cuts_at_marks, is_local
+from bertdata.tokens.parts import Memo, Written, written
 from bertdata.verification.tokenizer import _continues_word
 
 TEXT = (
@@ -137,6 +139,13 @@ def tokenizer_of(kind: str) -> Tokenizer:
     return (KINDS | FAR)[kind]()
 
 
+@cache
+def written_of(kind: str) -> Written | None:
+    told = json.loads(tokenizer_of(kind).to_str())
+    names, special = pieces.of_tokenizer(told, {})
+    return written(told, names, special.mark, special.never)
+
+
 WORDS = st.sampled_from(
     [
         *TEXT.split(),
@@ -191,7 +200,8 @@ def check(kind: str, told: list[Document], *, by_parts: bool) -> DocumentEncoder
     size = tokenizer.get_vocab_size()
     columns = pa.array([d.sentences for d in told]), pa.array([d.paragraph_starts for d in told], pa.list_(pa.uint32()))
     marks = by_parts and cuts_at_marks(json.loads(tokenizer.to_str()))
-    encoder, whole = DocumentEncoder(tokenizer, size, local=by_parts, marks=marks), DocumentEncoder(tokenizer, size, local=False)
+    encoder = DocumentEncoder(tokenizer, size, local=by_parts, marks=marks, written=written_of(kind))
+    whole = DocumentEncoder(tokenizer, size, local=False)
     ids, ends = encoder.encode_documents(*columns)
     again, _ = encoder.encode_documents(*columns)
     expected = [i for d in told for i in tokenizer.encode(text_of(d), add_special_tokens=False).ids]
@@ -232,6 +242,62 @@ def test_a_tokenizer_that_looks_further_is_given_whole_texts(kind: str) -> None:
     check(kind, [_document([[TEXT, "Two."], ["Three."]])], by_parts=False)
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The parts that are asked for one by one."""
+    found: list[bytes] = []
+    ask = Memo._ask_each
+
+    def heard(memo: Memo, parts: list[bytes], before: list[int]) -> None:
+        found.extend(parts)
+        ask(memo, parts, before)
+
+    monkeypatch.setattr(Memo, "_ask_each", heard)
+    return found
+
+
+SAID = "They said: the café (“tea”) of Kyōto opens at 7:30"
+
+
+@pytest.mark.parametrize("kind", ["byte level", "space in front, NFC", "Llama 3", "runs of spaces"])
+def test_new_parts_are_asked_for_together(kind: str, alone: list[bytes]) -> None:
+    """All but what stands first in a text; with characters that are no piece, and paragraphs that end inside a part."""
+    check(kind, [_document([[SAID, "Two, three."], ["Four; ☃☃ five"], ["茶樹 six"]]), _document([[SAID]])], by_parts=True)
+    assert alone == [b"They"]
+
+
+@pytest.mark.parametrize("kind", ["SentencePiece", "Llama 2", "Gemma", "Unigram", "Unigram, marks"])
+def test_new_parts_of_known_characters_are_asked_for_together(kind: str, alone: list[bytes]) -> None:
+    check(kind, [_document([["The tide turn it high", "it wasn't"]])], by_parts=True)
+    assert set(alone) <= {b"The"}
+
+
+@pytest.mark.parametrize("kind", ["byte level", "Unigram, marks"])
+def test_pieces_that_say_something_else_are_believed_nothing(kind: str, alone: list[bytes]) -> None:
+    """Of parts for which the pieces do not say what was asked, each is asked for by itself."""
+    tokenizer, told = tokenizer_of(kind), written_of(kind)
+    assert told is not None
+    columns = pa.array([[SAID, "Two, three."]]), pa.array([[0]], pa.list_(pa.uint32()))
+    wanted = tokenizer.encode(f"{SAID} Two, three.", add_special_tokens=False).ids
+    for said in ([piece + b"x" for piece in told.pieces], [piece[:-1] for piece in told.pieces], [b"\0"] * len(told.pieces)):
+        lying = told._replace(pieces=said)
+        alone.clear()
+        encoder = DocumentEncoder(tokenizer, len(said), local=True, marks=True, written=lying)
+        assert encoder.encode_documents(*columns)[0].tolist() == wanted
+        assert {b" the", b" three"} < set(alone)
+
+
+def test_the_memo_is_bounded_and_long_parts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = tokenizer_of("byte level")
+    memo = Memo(tokenizer, np.dtype(np.uint16), marks=True, written=written_of("byte level"))
+    parts = [b" tea", b" " + b"x" * 90, b" " + b"x" * 80 + b".\n\nThe"]
+    first = memo(parts)
+    assert list(map(len, memo.breaks.values())) == [1] and memo(parts[:1]) == first[:1]
+    assert list(memo._ids) == parts[:1] and not memo.breaks
+    monkeypatch.setattr(parts_module, "_MEMO", 200)
+    assert memo([b" lamp", b" sea"]) and memo([b" tide"]) and list(memo._ids) == [b" tide"]
+
+
 def test_worked_by_hand() -> None:
     """A space begins the sentence behind it, and line feeds end the paragraph before them."""
     tokenizer = tokenizer_of("byte level")
@@ -257,7 +323,7 @@ def test_real_text(kind: str, shared: Path) -> None:
             told += [_document([own for own in paragraphs if own])] if any(paragraphs) else []
     assert len(told) > 50
     encoder = check(kind, told[:: max(1, len(told) // 150)], by_parts=True)
-    assert sum(map(bool, encoder._memo.values())) > 500
+    assert sum(map(bool, encoder._memo._ids.values())) > 500
 
 
 def test_two_rules_tell_alike_which_pieces_go_on() -> None:
