@@ -70,8 +70,12 @@ def extract_paragraphs(
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    found = [_finished(part, page, split) for part in parts]
-    page.formulas.finish()
+    on = templates is not None
+    if math != "text" and not page.formulas.seen:
+        found = [finish(part, on) for part in parts]
+    else:
+        found = [_finished(part, page, split) for part in parts]
+        page.formulas.finish()
     return [paragraph for paragraph in found if _WORD.search(paragraph)]
 
 
