@@ -38,6 +38,7 @@ BOUNDED = {  # patterns that see no more than so many characters, and why
     ("bertdata.text.sentences.starters", "_LONG_WORD"): (24, "is_written_out gives it _LOOK_BACK characters"),
     ("bertdata.sources.books.back", "_SEE"): (70, "_entries gives it no text of 70 characters"),
     ("bertdata.sources.books.back", "_DATE"): (200, "_entries gives it the last _TAIL characters of a line"),
+    ("bertdata.sources.books.notation", "_CODE"): (500, "_is_code gives it _LONGEST_SCORE characters of a line"),
     ("bertdata.sources.books.headings", "_NUMERAL"): (150, "is_heading gives it no text longer than _LONGEST"),
     ("bertdata.text.wikitext.convert.call", "_RANGE"): (200, "_read_values gives it _LONGEST_LIST characters"),
 }

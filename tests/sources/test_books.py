@@ -307,7 +307,7 @@ def test_the_scorer_agrees(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env={"PYTHONPATH": paths})
     last = done.stdout.splitlines()[-1].split()
     score = dict(zip(last[1::2], map(float, last[2::2]), strict=True))
-    assert score["P"] >= 0.995
+    assert score["P"] >= 0.997
     assert score["R"] >= 0.99
-    assert score["paraF1"] >= 0.925
+    assert score["paraF1"] >= 0.932
     assert len(read_book(str(SHARED / "data" / "books" / "84-0.txt"))) > 700

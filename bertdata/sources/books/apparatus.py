@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .blocks import Block, is_prose, is_table
-from .headings import is_chapter, is_contents, is_heading, is_notes
+from .headings import begins_notes, is_chapter, is_contents, is_heading, is_notes
 
 __all__ = ["drop_contents", "drop_notes", "drop_pictures", "drop_page_numbers"]
 
@@ -29,6 +29,7 @@ _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re
 _NUMBERED = re.compile(r"\W*(?:\d|[IVXLC]+\b)")
 _LONGEST_CONTENTS = 500  # blocks
 _NOTES_GAP = 3  # blank lines that end the typists' notes
+_LONGEST_NOTES = 40  # blocks of those without a heading
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
@@ -74,14 +75,23 @@ def drop_pictures(found: list[Block]) -> Iterator[Block]:
 
 
 def drop_notes(found: list[Block]) -> Iterator[Block]:
-    """Remove the notes of those who typed the book: their heading and what follows up to a wide gap."""
-    inside = False
+    """Remove the notes of those who typed the book: their heading and what follows up to a wide gap.
+
+    Those without a heading are dropped as far as a gap that is near, else their first block alone.
+    """
+    inside, end = False, 0
     for number, block in enumerate(found):
+        if number < end:
+            continue
         if is_notes(block.lines[0]):
             inside = True
         elif inside and block.before >= _NOTES_GAP and not is_notes(found[number - 1].lines[0]):
             inside = False
-        if not inside:
+        if not inside and begins_notes(block.lines[0]):
+            near = found[number + 1 : number + _LONGEST_NOTES]
+            gaps = (at for at, after in enumerate(near, number + 1) if after.before >= _NOTES_GAP)
+            end = next(gaps, number + 1 if number + _LONGEST_NOTES < len(found) else len(found))
+        elif not inside:
             yield block
 
 

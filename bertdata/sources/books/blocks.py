@@ -12,6 +12,7 @@ __all__ = ["Block", "blocks", "is_list", "is_prose", "is_table", "is_verse", "ma
 _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # dots that lead to a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
 _LEADER = re.compile(_LEADERS)
+_STANZA_NUMBER = re.compile(r"(?:\d{1,3}|[IVXL]{1,6})[.)] +(?=\S)")
 _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])\s+\S")
 _QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
@@ -94,7 +95,7 @@ def is_verse(block: Block, left: int) -> bool:
     >>> is_verse(Block(["  This letter is quoted here and set in, but its lines are", "  filled as in any prose."], 1, 1), 0)
     False
     """
-    lines = block.lines
+    lines = _without_number(block.lines)
     if any(_indent(line) <= left for line in lines):
         return False
     texts = [line.strip() for line in lines]
@@ -110,6 +111,15 @@ def is_verse(block: Block, left: int) -> bool:
     if capitals == len(lines) and width <= _LONGEST_VERSE:
         return True
     return broken > 0.25 * (len(lines) - 1) or (broken > 0 and capitals >= 0.8 * len(lines))
+
+
+def _without_number(lines: list[str]) -> list[str]:
+    """Blank the number of a stanza, which stands to the left of its lines."""
+    number = _STANZA_NUMBER.match(lines[0].lstrip(" ")) if len(lines) > 2 else None
+    start = _indent(lines[0])
+    if number is None or _indent(lines[1]) != start + number.end():
+        return lines
+    return [" " * _indent(lines[1]) + lines[0][start + number.end() :], *lines[1:]]
 
 
 def is_table(block: Block) -> bool:
@@ -137,7 +147,7 @@ def is_prose(block: Block) -> bool:
 
 def _has_columns(line: str) -> bool:
     text = line.strip()
-    if text[:1] in ("|", "+") and text[-1] == text[0]:
+    if (text[:1] in ("|", "+") and text[-1] == text[0]) or text.startswith("{ "):
         return True
     return ("   " in text or "...." in text or ". . " in text) and _GAP_INSIDE.search(text) is not None
 

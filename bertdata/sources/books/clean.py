@@ -18,12 +18,14 @@ from .back import drop_about_author, drop_advertisements, drop_index
 from .blocks import Block, blocks, is_list, is_table, is_verse, margin, split_unparted
 from .footnotes import drop_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
-from .headings import is_heading, plain_name, speakers
+from .headings import is_heading, is_short, plain_name, signers, speakers
+from .notation import drop_music, resolve_signs
 from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
 __all__ = ["Reading", "clean", "clean_parts"]
 
 _STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # what each leaves out
+    "music": drop_music,
     "pictures": drop_pictures,
     "transcribers' notes": drop_notes,
     "footnotes": drop_footnotes,
@@ -32,6 +34,7 @@ _STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # what each lea
     "index": drop_index,
     "contents": drop_contents,
 }
+_NEW_PAGE = 3  # blank lines
 _FRONT = 40  # blocks after the header among which typists are thanked and printers named
 
 
@@ -72,6 +75,7 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
     """Return the paragraphs of a book whose licence is set apart; it had so many `characters`, without white space."""
     account = Account(reading.counts, characters)
     body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
+    body = account.lines("marks", resolve_signs(body))
     found = list(split_unparted(list(blocks(body))))
     front = [block for block in found[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
     found = account.blocks("credits", front + found[_FRONT:])
@@ -103,11 +107,20 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Acco
 def _running_text(found: list[Block], names: set[str], account: Account, title_page: bool) -> Iterator[_Text]:
     """Yield the blocks that are prose or verse; `names` are those above the speeches of a play."""
     left, previous, section, verse = margin(found), "" if title_page else ".", 0, False
+    signed = signers(found)
+    front: list[_Text] | None = [] if title_page else None  # of the title page if a heading or a new page follows
+
+    def drop_front() -> None:
+        while front:
+            account.drop("title page", front.pop().block)
+
     for block in found:
         if not any(map(str.isalnum, "".join(block.lines))):
             account.drop("ornaments", block)
             continue
-        if (not names or plain_name(block) not in names) and is_heading(block, previous):
+        name = plain_name(block)
+        if name not in names and not (block.before == 1 and name in signed) and is_heading(block, previous):
+            drop_front()
             account.drop("headings", block)
             section += previous != ""
             previous, verse = "", False
@@ -116,7 +129,16 @@ def _running_text(found: list[Block], names: set[str], account: Account, title_p
         else:
             previous = block.lines[-1]
             verse = is_verse(block, left) or (verse and _is_source(block, left))
-            yield _Text(block, verse, section)
+            text = _Text(block, verse, section)
+            if front is not None and is_short(block):
+                front.append(text)
+                continue
+            if front and max(front[-1].block.after, block.before) >= _NEW_PAGE:
+                drop_front()
+            yield from front or ()
+            front = None
+            yield text
+    yield from front or ()
 
 
 def _is_source(block: Block, left: int) -> bool:

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from .blocks import Block
-from .unwrap import title_case
+from .unwrap import is_close, is_signature, title_case
 
-__all__ = ["is_chapter", "is_contents", "is_heading", "is_notes", "plain_name", "speakers"]
+__all__ = ["begins_notes", "is_chapter", "is_contents", "is_heading", "is_notes", "is_short", "plain_name", "signers", "speakers"]
 
 _DIVISIONS = {  # words that name a part of a book, by language
     "en": "chapter|chap|book|part|volume|vol|act|scene|letter|canto|stave|section|lecture|essay|sermon|tale|story|number",
@@ -58,6 +58,15 @@ _NOTES_LINE = re.compile(
     r"|notes? d[eu] (?:la )?transcri\w+|anmerkung(?:en)? zur transkription|opmerkingen van de (?:bewerker|transcribent)",
     re.IGNORECASE,
 )
+_NOTES_BEGIN = re.compile(
+    r"(?:this (?:e-?book|e-?text|electronic (?:text|edition))|ce livre électronique|dieses (?:e-?book|elektronische buch)"
+    r"|dit e-?bo[eo]k|este libro electrónico|este livro eletr[óô]nico|questo e-?book)"
+    r" (?:reproduces?|follows|was|has been|reproduit|a été|folgt|entspricht|wurde|is|volgt|sigue|segue|è stato|foi)\b"
+    r"|(?:le texte|the text|words?|text|passages|der text|de tekst) (?:printed |set )?"
+    r"(?:en italiques?|in italics?|im kursiv\w*|in cursief)"
+    r" (?:dans l['’]original|in the original|are|is|im original|in het origineel)\b",
+    re.IGNORECASE,
+)
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
 _SCENE = re.compile(
@@ -71,6 +80,7 @@ _QUOTES = "\"“”'‘«»„「『"
 _LONGEST = 150  # characters of a heading with its subtitle
 _LONGEST_TITLE = 75  # characters of a heading known by its position alone
 _LONGEST_NAME = 3  # words of a name above a speech
+_USUAL = 0.8  # of the names above speeches have the same blank lines around them
 
 
 def is_chapter(line: str) -> bool:
@@ -92,6 +102,15 @@ def is_notes(line: str) -> bool:
     return _NOTES_LINE.fullmatch(line.strip(_MARKS + "[]:.")) is not None
 
 
+def begins_notes(line: str) -> bool:
+    """Tell whether a line begins such notes without a heading: it speaks of the file.
+
+    >>> [begins_notes(line) for line in ("Ce livre électronique reproduit le texte", "This book is red.")]
+    [True, False]
+    """
+    return _NOTES_BEGIN.match(line.strip(_MARKS + "[]:.")) is not None
+
+
 def is_heading(block: Block, previous: str) -> bool:
     """Tell whether a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page.
 
@@ -110,14 +129,27 @@ def is_heading(block: Block, previous: str) -> bool:
     return _stands_as_title(block, text, previous)
 
 
+def is_short(block: Block) -> bool:
+    """Tell a line of a title page, or two, from a paragraph: it has no sentence.
+
+    >>> [is_short(Block([line], 1, 1)) for line in ("By A. Miller,", "He left.", "D. A. BANK.")]
+    [True, False, True]
+    """
+    text = " ".join(line.strip() for line in block.lines).strip(_MARKS)
+    ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
+    return len(block.lines) <= 2 and len(text) <= _LONGEST_TITLE and (not ends or title_case(text))
+
+
 def speakers(found: Iterable[Block]) -> set[str]:
     """Return the names that stand above the speeches of a play, as `plain_name` gives them; of any other book, none.
 
-    >>> scene, witch, king = (Block([line], 2, 1) for line in ("SCENE II", "_Witch_", "_King_"))
-    >>> sorted(speakers([scene, witch, king, witch, king]))
-    ['king', 'witch']
+    A name that stands there once is known by the blank lines around it, which are those of the others.
+
+    >>> scene, witch, king, rose = (Block([line], 2, 1) for line in ("SCENE II", "_Witch_", "_King_", "_Rose_"))
+    >>> sorted(speakers([scene, witch, king, witch, king, rose]))
+    ['king', 'rose', 'witch']
     """
-    play, names = False, Counter[str]()
+    play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
     for block in found:
         text = block.lines[0].strip(_MARKS)
         if len(block.lines) > 1 or len(text) > _LONGEST_TITLE:
@@ -126,7 +158,28 @@ def speakers(found: Iterable[Block]) -> set[str]:
             play = True
         elif len(text.split()) <= _LONGEST_NAME and is_heading(block, "") and not _is_part(text):
             names[plain_name(block)] += 1
-    return {name for name, times in names.items() if times > 1} if play else set()
+            if play:
+                gaps.setdefault(plain_name(block), []).append((block.before, block.after))
+    if not play or sum(times > 1 for times in names.values()) < 2:
+        return set()
+    known = Counter(gap for name, found_gaps in gaps.items() if names[name] > 1 for gap in found_gaps)
+    usual = [[gap] for gap, times in known.items() if times >= _USUAL * known.total()]
+    return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}
+
+
+def signers(found: Iterable[Block]) -> set[str]:
+    """Return the names that stand below the closes of letters, as `plain_name` gives them; none of those below one close.
+
+    >>> sorted(signers([Block(["Your friend,"], 1, 1), Block(["ANNA LOWE."], 1, 3)] * 2))
+    ['anna lowe']
+    """
+    names, close = Counter[str](), False
+    for block in found:
+        text = " ".join(line.strip() for line in block.lines)
+        if close and block.before == 1 and len(block.lines) == 1 and is_signature(text):
+            names[plain_name(block)] += 1
+        close = is_close(text)
+    return {name for name, times in names.items() if times > 1}
 
 
 def _is_part(text: str) -> bool:
@@ -141,7 +194,9 @@ def plain_name(block: Block) -> str:
 
 def _stands_as_title(block: Block, text: str, previous: str) -> bool:
     goes_on = previous[-1:] == "," or previous[-1:].isalpha()  # the signature of a letter
-    if text[:1] in _QUOTES or text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
+    if text[:1] in _QUOTES and not (block.before >= 2 and _is_quoted_title(text)):
+        return False
+    if text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
         return False
     apart = block.before >= 2 or not previous
     capitals = re.sub(r"(?:--|—)_?[a-z]{1,12}_?\W*$", "", text)  # THE STORM--_continued_
@@ -153,6 +208,11 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
         return True
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
     return apart and (not ends or (not previous and title_case(text) and not any(map(str.isdigit, text))))
+
+
+def _is_quoted_title(text: str) -> bool:
+    """Tell ``"THE LAMP ON THE QUAY"`` from what somebody shouts."""
+    return text.isupper() and text[-1] in _QUOTES and text.count(" ") > 1 and not set(text).intersection(".!?,")
 
 
 def _runs_on(text: str) -> bool:

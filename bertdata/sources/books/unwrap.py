@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 
 from ..lines import join_lines
 
-__all__ = ["drop_marks", "hyphenated", "join_signatures", "set_dashes", "title_case", "unwrap"]
+__all__ = ["drop_marks", "hyphenated", "is_close", "is_signature", "join_signatures", "set_dashes", "title_case", "unwrap"]
 
 _SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # by the spelling of Duden, Taalunie and the Nordic councils
 _BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
@@ -42,6 +43,7 @@ _SUSPENDED = frozenset(  # three- and fourfold
 )
 _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # not the blank of "Mr. ____"
 _OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left by those who wrote HTML first
 _DASHES = ("--", "—", "–")
 _LONGEST_CLOSE = 60  # characters of "I am, with esteem, your friend,"
 _LONGEST_SIGNATURE = 60
@@ -82,11 +84,13 @@ def unwrap(lines: list[str], words: set[str]) -> str:
 
 
 def drop_marks(paragraph: str) -> str:
-    """Take out the marks that stand for italics, bold and spaced letters in plain text.
+    """Take out the marks that stand for italics, bold and spaced letters in plain text, and write entities as what they name.
 
-    >>> drop_marks("A _very_ old =kettle=; Mr. ____ and x_1 = 2 stay.")
-    'A very old kettle; Mr. ____ and x_1 = 2 stay.'
+    >>> drop_marks("A _very_ old =kettle=; Mr. ____ and x_1 = 2 stay &amp; sing.")
+    'A very old kettle; Mr. ____ and x_1 = 2 stay & sing.'
     """
+    if "&" in paragraph:
+        paragraph = _ENTITY.sub(lambda entity: unescape(entity[0]), paragraph)
     if "_" in paragraph:
         paragraph = _EMPHASIS.sub("", paragraph)
     if any(mark in paragraph for mark in "=+#~"):
@@ -115,7 +119,7 @@ def join_signatures(paragraphs: list[str]) -> list[str]:
     """
     joined: list[str] = []
     for paragraph in paragraphs:
-        if joined and _is_close(joined[-1]) and _is_signature(paragraph):
+        if joined and is_close(joined[-1]) and is_signature(paragraph):
             joined[-1] += " " + paragraph
         else:
             joined.append(paragraph)
@@ -146,14 +150,21 @@ def _is_compound(line: str, after: str) -> bool:
     return second is not None and second.group().lower() not in _SUSPENDED
 
 
-def _is_close(text: str) -> bool:
+def is_close(text: str) -> bool:
+    """Tell whether a paragraph is the close of a letter, below which the name stands.
+
+    >>> [is_close(text) for text in ("Your friend,", "In haste, your ever-loving", "He is gone.", "ANNA")]
+    [True, True, False, False]
+    """
     if text.isupper():
         return False
     last = text.rstrip(_CLOSERS).rpartition(" ")[2]
+    last = last if last.endswith("-") else last.replace("-", "")
     return len(text) <= _LONGEST_CLOSE and (text.endswith(",") or (last.isalpha() and (last.islower() or last == text)))
 
 
-def _is_signature(text: str) -> bool:
+def is_signature(text: str) -> bool:
+    """Tell whether a paragraph can be the name below a letter."""
     if len(text) > _LONGEST_SIGNATURE or any(map(str.isdigit, text)) or not text.lstrip("_\"“'‘")[:1].isupper():
         return False
     return text.rstrip(_CLOSERS)[-1:] not in ".!?:" or title_case(text)

@@ -6,7 +6,7 @@
 
 import re
 
-from .boxes import close_boxes, is_dropped
+from .boxes import close_boxes, is_dropped, may_drop
 from .external import part_labels
 from .inline import INLINE
 from .marks import AWAY, BITS, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
@@ -26,6 +26,7 @@ _HEADING = re.compile(rf"=.*=[\s{OBJECT}{BITS}]*$")
 _VANISHED = VANISHED + FOOTNOTE
 _MAY_GO = _VANISHED + AWAY
 _UNSEEN = _MAY_GO + " "
+_NOTHING = frozenset[str]()
 _MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
 # A line that begins with a formula, perhaps indented, is displayed: the sentence before it goes on with it.
 _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}{BITS}\s,;.])+$")
@@ -39,8 +40,9 @@ _SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 class _Page:
     """Take line by line; ``done`` holds the paragraphs, ``lines`` the one that is open."""
 
-    def __init__(self, keep_definitions: bool, templates_on: bool) -> None:
+    def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool) -> None:
         self.keep_definitions = keep_definitions
+        self.may_be_displayed = _MAY_BE_DISPLAYED if formulas else _NOTHING
         self.unseen = _VANISHED + " " if templates_on else _VANISHED
         self.done: list[str] = []
         self.lines: list[str] = []
@@ -100,10 +102,7 @@ class _Page:
             self.lines = [self.done.pop()]
 
     def line(self, line: str) -> None:
-        """Take one line."""
-        if not line:
-            self.blank()
-            return
+        """Take one line that is not empty."""
         first = line[0]
         if first in _MAY_GO:
             line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
@@ -130,16 +129,17 @@ class _Page:
 
     def special(self, line: str, first: str) -> None:
         """Take a line whose first character may be markup."""
-        if first in _MAY_BE_DISPLAYED and _DISPLAYED.match(line):
-            self.display(line)
-        elif first in "*#":
+        if first in "*#":
             self.end()
+        elif first in self.may_be_displayed and _DISPLAYED.match(line):
+            self.display(line)
         elif first == " " and (self.in_run or self.in_quote):
             self.add(line)
         elif first == "-" and line.startswith("----"):
             self.end()
             text = line.lstrip("-").lstrip()
-            self.line(text and SHIELD + text)  # it is no line of its own
+            if text:
+                self.line(SHIELD + text)  # it is no line of its own
         elif first == "|" or (first == "!" and (self.after_row or "!!" in line)):
             self.end()
             self.after_row = True
@@ -228,12 +228,19 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     ([], ['text'])
     """
     if "<" in text:
-        text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
-        text = close_boxes(text)
-    if "<" in text and (FORMULA in text or HOLE in text):
+        tags = text.split("<")  # much faster than to look for them by a pattern
+        if any(0 <= tag.find("\n") < tag.find(">") for tag in tags[1:]):
+            text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
+        if any(map(may_drop, tags[1:])):
+            text = close_boxes(text)
+    formulas = FORMULA in text or HOLE in text
+    if formulas and "<" in text:
         text = _CENTRED.sub(r":\2", text)
-    page = _Page(keep_definitions, templates_on)
+    page = _Page(keep_definitions, templates_on, formulas)
     for line in text.split("\n"):
-        page.line(line)
+        if line:
+            page.line(line)
+        else:
+            page.blank()
     page.end()
     return page.done

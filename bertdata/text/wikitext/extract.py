@@ -70,9 +70,7 @@ def extract_paragraphs(
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    found = [_finished(part, page, split) for part in parts]
-    page.formulas.finish()
-    return [paragraph for paragraph in found if _WORD.search(paragraph)]
+    return [paragraph for paragraph in _all_finished(parts, page, split) if _WORD.search(paragraph)]
 
 
 _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left
@@ -103,6 +101,15 @@ def resolution_steps(
     for name, step in _STEPS:
         text = step(text, page, namespaces)
         yield name, _MARKS.sub("", unshield(text))
+
+
+def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str], list[str]]) -> list[str]:
+    """Return paragraphs as plain text; a page without a formula has nothing to count."""
+    if page.formulas.choice != "text" and not page.formulas.seen:
+        return [finish(part, page.templates is not None) for part in parts]
+    found = [_finished(part, page, split) for part in parts]
+    page.formulas.finish()
+    return found
 
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:

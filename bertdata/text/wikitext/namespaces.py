@@ -255,7 +255,7 @@ class Namespaces:
         """Return the built-in names, and above them the dump's own (lower-case name -> number)."""
         if not own:
             return _built_in()
-        return cls({**_built_in().numbers, **{_plain(name): number for name, number in own.items()}})
+        return _with(tuple(own.items()))
 
     def kind(self, target: str) -> int | None:
         """Return the namespace of a link's target; None where it has none, or a colon in front."""
@@ -264,6 +264,12 @@ class Namespaces:
 
 def _plain(name: str) -> str:
     return name.replace("_", " ").strip().lower()
+
+
+@lru_cache(maxsize=64)
+def _with(own: tuple[tuple[str, int], ...]) -> Namespaces:
+    """Return the built-in names and those of a dump, which all its pages share."""
+    return Namespaces({**_built_in().numbers, **{_plain(name): number for name, number in own}})
 
 
 @lru_cache(maxsize=1)

@@ -49,6 +49,11 @@ class Formulas:
         if self.choice not in CHOICES:
             raise ValueError(f"math is {self.choice!r}; it must be one of {', '.join(CHOICES)}")
 
+    @property
+    def seen(self) -> bool:
+        """Tell whether there was a formula."""
+        return bool(self._seen)
+
     def tag(self, name: str, content: str) -> str:
         """Return what stands for ``<math>``, ``<chem>`` or ``<ce>`` on the page."""
         shown: str | None = None

@@ -1,0 +1,85 @@
+"""What typists write in brackets for what plain text lacks: letters with accents, musical signs, scores and metre."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from .blocks import Block
+
+__all__ = ["drop_music", "resolve_signs"]
+
+# Marks of Distributed Proofreaders' Proofreading Guidelines, "Diacritical Marks": a mark before a letter stands above it.
+_ACCENTS = {
+    "=": "\u0304", ":": "\u0308", ".": "\u0307", "`": "\u0300", "'": "\u0301", "^": "\u0302", ")": "\u0306", "v": "\u030c",
+    "~": "\u0303",
+}  # fmt: skip
+_SIGNS = {
+    "oe": "œ", "OE": "Œ", "Oe": "Œ", "flat": "♭", "sharp": "♯", "natural": "♮", "double-flat": "♭♭", "double-sharp": "𝄪",
+    "c,": "ç", "C,": "Ç", "s,": "ş", "S,": "Ş",
+}  # fmt: skip
+_SIGN = re.compile(
+    rf"\[(?:({'|'.join(map(re.escape, _SIGNS))})|([=:.`^)~])([^\W\d_])"
+    r"|(')([aceinoruwyzæøACEINORUWYZ])|(v)([cdegklnrstzCDEGKLNRSTZ]))\]"  # not ['s], [vi]
+)
+_BRACKETS = re.compile(r" ?(?:\((\[[^\[\]()]*\])\)|(\[[^\[\]]*\]))")
+_LONGEST_SCORE = 500  # characters
+_STAFF = re.compile(r"[A-Z]\d?:\s")  # the clef, before the notes
+_STROKE = re.compile(r"['’|\\/<>^_]|-(?!\w)")  # of notes, bars and syllables
+_NUMBERS = re.compile(r"\d+\.?(?:\s+(?:\|\s+)?\d+\.?){2,}")  # the length of notes
+# A line of LilyPond: a command, a setting, braces, or notes by its names (`fis''4.`), from its Notation Reference.
+_NOTE = r"[\[({~|<>]*[a-hrs](?:is|es){0,2}[',]*\d*\.*[\])}~|<>\[(]*"
+_CODE = re.compile(rf"\s*(?:[{{}}\s]*\\[A-Za-z].*|.*=\s*\\?#.*|[{{}}\[\]()\s]+|(?:{_NOTE}\s+){{2,}}{_NOTE}(?:\s+\\.*)?)")
+_CODE_SHARE = 0.5  # of a block's lines
+
+
+def resolve_signs(lines: list[str]) -> list[str]:
+    """Write the letters and signs that stand as marks in brackets.
+
+    >>> resolve_signs(["Shint[=o] in B[flat], man[oe]uvre [A]"])
+    ['Shintō in B♭, manœuvre [A]']
+    """
+    return [_SIGN.sub(_sign, line) if "[" in line else line for line in lines]
+
+
+def drop_music(found: list[Block]) -> Iterator[Block]:
+    """Remove scores, those written for LilyPond and those in brackets, and the metre of verse.
+
+    >>> [block.lines for block in drop_music([Block(["The horn [G: c' d'' e''] calls ([- ' -]) [at once]."], 1, 1)])]
+    [['The horn calls [at once].']]
+    """
+    for block in found:
+        if _is_code(block):
+            continue
+        text = "\n".join(block.lines)
+        if "[" in text and (rest := _BRACKETS.sub(_without_score, text)) != text:
+            block = block._replace(lines=[line for line in rest.split("\n") if line.strip()])
+        if block.lines:
+            yield block
+
+
+def _sign(found: re.Match[str]) -> str:
+    if found[1]:
+        return _SIGNS[found[1]]
+    mark, letter = next(pair for pair in ((found[2], found[3]), (found[4], found[5]), (found[6], found[7])) if pair[0])
+    shown = unicodedata.normalize("NFC", letter + _ACCENTS[mark])
+    return shown if len(shown) == 1 else found[0]
+
+
+def _without_score(brackets: re.Match[str]) -> str:
+    return "" if _is_score((brackets[1] or brackets[2])[1:-1]) else brackets[0]
+
+
+def _is_score(text: str) -> bool:
+    """Tell notes and metre from words: they have no two letters side by side, but strokes, or lengths."""
+    if len(text) > _LONGEST_SCORE or " " not in text or re.search(r"[^\W\d_]{2}", text):
+        return False
+    return _STAFF.match(text) is not None or len(_STROKE.findall(text)) > 1 or _NUMBERS.fullmatch(text.strip()) is not None
+
+
+def _is_code(block: Block) -> bool:
+    if not any("\\" in line or "{" in line or "}" in line or "'" in line for line in block.lines):
+        return False
+    code = sum(_CODE.fullmatch(line[:_LONGEST_SCORE]) is not None for line in block.lines)
+    return code >= _CODE_SHARE * len(block.lines) and any(map(str.isalnum, "".join(block.lines)))
