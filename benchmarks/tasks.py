@@ -24,8 +24,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 from bertdata.pipelines.engines import engine
+from bertdata.pipelines.steps import Map, Steps
 from bertdata.pipelines.transforms import Chain, Gather, Tasks
 from measured import run, workplace
 
@@ -131,10 +131,10 @@ def tasks_of(count: int) -> list[Task]:
 class Idle(Chain):  # type: ignore[misc]
     """Tasks -> a report of each -> their sum."""
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: Steps) -> Steps:
         """Put the steps together."""
         tasks = begin | "Tasks" >> Tasks(self._root, self._tasks)
-        return tasks | "Report" >> beam.Map(_report, self._root) | "Commit" >> Gather(_Sum(self._root), len(self._tasks))
+        return tasks | "Report" >> Map(_report, self._root) | "Commit" >> Gather(_Sum(self._root), len(self._tasks))
 
 
 _BODY = {"body": "x" * 1000}

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import apache_beam as beam
-
 from bertdata.build.corpus.commit import CorpusCommit
 from bertdata.build.corpus.extract import Extract
 from bertdata.build.corpus.plan import CorpusPlan, packages
@@ -21,6 +19,7 @@ from bertdata.io.files import to_path
 from bertdata.records import Report
 from bertdata.sources import PLAIN
 
+from .steps import FlatMap, GroupByKey, Map, Step, Steps
 from .transforms import Chain, Gather, Perform, Tasks, Writing
 
 __all__ = ["BuildCorpus"]
@@ -37,57 +36,55 @@ class BuildCorpus(Chain):
         self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shards]))
         self._inputs = self._hand("inputs", plan.inputs)
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: Steps) -> Steps:
         root, config, plan = str(self._root), self._config, self._plan
         extract = Extract(root, config, plan.shards, bool(self._rules))
         perform = Perform(self._root, "extract", extract, packages(config))
-        reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> beam.ParDo(perform)
+        reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
         return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs), len(plan.tasks))
 
 
-class Choose(beam.PTransform):
+class Choose(Step):
     """Reports of tasks -> a round for each rule, which drops documents -> reports of what is left."""
 
     def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
-        super().__init__()
         self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
         self._tasks = len(plan.tasks)
         self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
 
-    def expand(self, reports: beam.PCollection) -> beam.PCollection:
+    def expand(self, reports: Steps) -> Steps:
         names = tuple(rule.name for rule in self._rules)
-        tasks = reports | "Number" >> beam.Map(_number)
+        tasks = reports | "Number" >> Map(_number)
         for number, rule in enumerate(self._rules):
             levels = Levels.of(self._tasks, bucket_count(rule, self._bytes))
             label = rule.name.capitalize()
             tasks = tasks | label >> Round(self._root, rule, names[:number], levels, self._shards)
-        return tasks | "Rewrite" >> beam.Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
+        return tasks | "Rewrite" >> Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
 
 
-class Round(beam.PTransform):
+class Round(Step):
     """Tasks -> their claims, by bucket -> what each task loses, by task -> the same tasks, whose losses are on disk."""
 
     def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], levels: Levels, shards: int) -> None:
-        super().__init__()
         self._root, self._rule, self._levels = root, rule, levels
         self._write = WriteClaims(root, rule, earlier, levels, shards)
 
-    def expand(self, tasks: beam.PCollection) -> beam.PCollection:
+    def expand(self, tasks: Steps) -> Steps:
         root, name, two = self._root, self._rule.name, self._levels.are_two
         found = self._step(tasks, "Write claims", self._write)
         if two:
-            found = self._step(found | "By group" >> beam.GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
+            found = self._step(found | "By group" >> GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
         decide = Decide(root, self._rule, self._levels)
-        found = self._step(found | "By bucket" >> beam.GroupByKey(), "Decide", decide)
+        found = self._step(found | "By bucket" >> GroupByKey(), "Decide", decide)
         if two:
-            found = self._step(found | "By block" >> beam.GroupByKey(), "Split losses", SplitLosses(root, name))
+            found = self._step(found | "By block" >> GroupByKey(), "Split losses", SplitLosses(root, name))
         merge = Writing(MergeLosses(root, name, "split" if two else "lost"), to_path(root))
-        return found | "By task" >> beam.GroupByKey() | "Merge losses" >> beam.Map(merge)
+        return found | "By task" >> GroupByKey() | "Merge losses" >> Map(merge)
 
-    def _step(self, elements: beam.PCollection, label: str, function: Callable[[Any], Any]) -> beam.PCollection:
-        return elements | label >> beam.FlatMap(Writing(function, to_path(self._root)))
+    def _step(self, elements: Steps, label: str, function: Callable[[Any], Any]) -> Steps:
+        return elements | label >> FlatMap(Writing(function, to_path(self._root)))
 
 
 def _number(report: Report) -> int:

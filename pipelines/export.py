@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apache_beam as beam
-
 from bertdata.config import ExportConfig
 from bertdata.exports.base import Source
 from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.records import Task
 from bertdata.tokens.vocab import Vocabulary
 
+from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
 
 __all__ = ["Export"]
@@ -27,10 +26,10 @@ class Export(Chain):
         told = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)
         self._work, self._commit = ExportShard(*told), ExportCommit(*told)
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: Steps) -> Steps:
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Write" >> beam.ParDo(Perform(self._root, "export", self._work, self._work.packages))
+            | "Write" >> FlatMap(Perform(self._root, "export", self._work, self._work.packages))
             | "Commit" >> Gather(self._commit, len(self._tasks))
         )

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apache_beam as beam
-
 from bertdata.build.documents import Corpus
 from bertdata.build.levels import Levels
 from bertdata.build.rows import buckets
@@ -21,6 +19,7 @@ from bertdata.build.rows.merge import Merge
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import AnyVocabulary
 
+from .steps import FlatMap, GroupByKey, Map, Steps
 from .transforms import Chain, Gather, Perform, Tasks, Writing
 
 __all__ = ["MakePairs"]
@@ -42,7 +41,7 @@ class MakePairs(Chain):
         self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary._asdict()), outputs
         self._buckets, self._shuffle, self._spill = buckets, shuffle, spill or self._root
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: Steps) -> Steps:
         root, config = self._root, self._outputs[0].config
         layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
         levels = Levels.of(len(self._tasks), layout.total if self._shuffle == "files" else 1)
@@ -53,17 +52,17 @@ class MakePairs(Chain):
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
         tasks = begin | "Tasks" >> Tasks(root, self._tasks)
         if self._shuffle == "engine":
-            documents = tasks | "Tokenize" >> beam.FlatMap(tokenize.documents)
+            documents = tasks | "Tokenize" >> FlatMap(tokenize.documents)
         else:
             perform = Perform(self._spill, "tokenize", tokenize, config.packages, buckets.references)
-            documents = tasks | "Tokenize" >> beam.ParDo(perform)
+            documents = tasks | "Tokenize" >> FlatMap(perform)
             if levels.are_two:
                 merge = Merge(str(self._spill), layout, levels)
-                documents = documents | "By group" >> beam.Map(merge.key) | "Group" >> beam.GroupByKey()
-                documents = documents | "Merge" >> beam.FlatMap(Writing(merge, self._spill))
+                documents = documents | "By group" >> Map(merge.key) | "Group" >> GroupByKey()
+                documents = documents | "Merge" >> FlatMap(Writing(merge, self._spill))
         return (
             documents
-            | "Bucket" >> beam.GroupByKey()
-            | "Build pairs" >> beam.Map(Writing(build, *roots))
+            | "Bucket" >> GroupByKey()
+            | "Build pairs" >> Map(Writing(build, *roots))
             | "Commit" >> Gather(commit, layout.total)
         )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apache_beam as beam
-
 from bertdata.build.documents import Corpus
 from bertdata.build.sampling import Sample
 from bertdata.build.vocab import CountWords, Train
 from bertdata.config import VocabConfig
 
+from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
 
 __all__ = ["TrainVocab"]
@@ -24,12 +23,12 @@ class TrainVocab(Chain):
         super().__init__(root, self._sample.tasks)
         self._source, self._config = source, config
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: Steps) -> Steps:
         root, config, sample, reader = str(self._root), self._config, self._sample, self._source.reader()
         work = CountWords(root, config, sample.own, sample.own == sample.share, reader)
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Count words" >> beam.ParDo(Perform(self._root, "count", work))
+            | "Count words" >> FlatMap(Perform(self._root, "count", work))
             | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks))
         )

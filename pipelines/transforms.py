@@ -9,9 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-import apache_beam as beam
-from apache_beam.transforms.combiners import ToListCombineFn
-
 from bertdata.dataset import manifest, reports
 from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import STATE, check_begun, perform, tidy
@@ -23,6 +20,8 @@ from bertdata.io.progress import working
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
+from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
+
 __all__ = ["Chain", "CommitStep", "TOGETHER", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
@@ -31,14 +30,13 @@ Emit = Callable[[int, dict[str, Any]], Iterable[Any]]
 TOGETHER = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
 
 
-class Chain(beam.PTransform):
+class Chain(Step):
     """A chain of steps that builds in `root`: its tasks, and other values that its steps need, lie in files there.
 
     So what is submitted does not grow with the input.
     """
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
-        super().__init__()
         self._root, self._tasks = root, tasks
         self._values: list[tuple[Handed, Any]] = []
 
@@ -55,20 +53,19 @@ class Chain(beam.PTransform):
             handed.write(value)
 
 
-class Tasks(beam.PTransform):
+class Tasks(Step):
     """Expand ranges of the file of tasks, and spread the tasks: without the GroupByKey an engine fuses it all into one worker."""
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
-        super().__init__()
         self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: Steps) -> Steps:
         return (
             begin
-            | "Create" >> beam.Create(self._ranges, reshuffle=False)
-            | "Expand" >> beam.FlatMap(_expand, self._root, self._runs)
-            | "Spread" >> beam.GroupByKey()
-            | "Read" >> beam.Map(_task, self._root, self._runs)
+            | "Create" >> Create(self._ranges)
+            | "Expand" >> FlatMap(_expand, self._root, self._runs)
+            | "Spread" >> GroupByKey()
+            | "Read" >> Map(_task, self._root, self._runs)
         )
 
 
@@ -113,7 +110,7 @@ class Writing:
             return list(result) if isinstance(result, Iterator) else result
 
 
-class Perform(beam.DoFn):
+class Perform:
     """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one tells where it is.
 
     Raise UsageError where a worker has other versions than the driver of what every run needs, or of `packages`.
@@ -124,7 +121,7 @@ class Perform(beam.DoFn):
         self._runs = Runs(root)
         self._packages, self._versions = tuple(packages), manifest.versions(packages)
 
-    def process(self, task: Task) -> Iterable[Any]:
+    def __call__(self, task: Task) -> Iterable[Any]:
         _check_versions(self._packages, self._versions)
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
@@ -163,7 +160,7 @@ class CommitStep(Protocol):
     def __call__(self, sums: Iterable[Any], entries: Iterable[Any], /) -> None: ...
 
 
-class Gather(beam.PTransform):
+class Gather(Step):
     """Add up the reports of `count` tasks, and gather the sums into one call of `commit`, the only leaf of a pipeline.
 
     It is a tree of two levels: a worker reads and adds up the reports of `TOGETHER` tasks that follow one another, so that no
@@ -172,19 +169,18 @@ class Gather(beam.PTransform):
     """
 
     def __init__(self, commit: CommitStep, count: int) -> None:
-        super().__init__()
         self._commit, self._count = commit, count
         self._runs = Runs(*commit.roots())
 
-    def expand(self, found: beam.PCollection) -> beam.PCollection:
+    def expand(self, found: Steps) -> Steps:
         roots = self._commit.roots()
         return (
             found
-            | "Together" >> beam.Map(_together)
-            | "By sum" >> beam.GroupByKey()
-            | "Add up" >> beam.Map(Writing(AddUp(self._commit, self._count), *roots))
-            | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
-            | "Commit" >> beam.Map(_commit_once, self._commit, self._runs, self._count)
+            | "Together" >> Map(_together)
+            | "By sum" >> GroupByKey()
+            | "Add up" >> Map(Writing(AddUp(self._commit, self._count), *roots))
+            | "Gather" >> ToList()
+            | "Commit" >> Map(_commit_once, self._commit, self._runs, self._count)
         )
 
 

@@ -169,7 +169,11 @@ if __name__ == "__main__":
     from bertdata.__main__ import main
 
     with processes.lean():
-        from bertdata.pipelines.engines import engine, local  # noqa: F401
+        import bertdata.pipelines.build_corpus
+        import bertdata.pipelines.export
+        import bertdata.pipelines.make_pairs
+        import bertdata.pipelines.train_vocab  # noqa: F401
+        from bertdata.pipelines.engines import engine, local, one_process  # noqa: F401
 
         from bertdata.cli import cli  # noqa: F401
         from bertdata.commands import build_corpus, export, make_pairs, train_vocab  # noqa: F401

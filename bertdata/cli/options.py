@@ -17,6 +17,7 @@ from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, Pai
 from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError
+from ..io.process import arrow_alone
 from .config_file import from_file
 from .output import echo
 
@@ -25,6 +26,7 @@ __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 F = TypeVar("F", bound=Callable[..., Any])
 _BRIEF = 48  # characters that stand beside an option in 80 columns
 _ALL = f"{__name__}.all"  # in a context: all options are to be explained
+_OF_DATA_SETS = ("build-corpus", "train-vocab", "make-pairs", "export", "inspect", "report", "trace", "verify")
 _FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # how the library's messages name a field or an argument
 
 
@@ -52,6 +54,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library that names `max_seq_length` comes out with ``--max-seq-length``."""
+        if (ctx.obj or {}).get("own_process") and ctx.info_name in _OF_DATA_SETS:
+            arrow_alone()
         try:
             return super().invoke(ctx)
         except BertDataError as error:

@@ -11,29 +11,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ..build.corpus import documents
-from ..build.corpus.extract import Ledger
-from ..build.corpus.plan import CorpusPlan
-from ..build.corpus.sources import Counts, is_check, source
-from ..build.documents import Corpus
-from ..build.listing import Listing
-from ..build.rows.bucket import BuildBucket, Output
-from ..build.rows.buckets import Layout, Tokenize
-from ..build.sampling import Sample as Drawn
-from ..build.vocab import CountWords
-from ..config import CorpusConfig, PairsConfig, VocabConfig
-from ..dataset import shards
-from ..dataset.handed import Handed
 from ..errors import EmptyResultError
-from ..exports.work import ExportShard
 from ..io.files import is_local
 from ..io.process import cores
 from ..io.progress import Work, peak_memory, working
 from ..records import Task, pack, unpack
-from ..tally import Tally
-from ..tokens.vocab import AnyVocabulary
+
+if TYPE_CHECKING:
+    from ..build.corpus.plan import CorpusPlan
+    from ..build.documents import Corpus
+    from ..build.sampling import Sample as Drawn
+    from ..config import CorpusConfig, PairsConfig, VocabConfig
+    from ..dataset.handed import Handed
+    from ..exports.work import ExportShard
+    from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "handed", "of_corpus", "of_export", "of_pairs", "of_vocab"]
 
@@ -153,6 +146,12 @@ class _Clock:
 
 def of_corpus(plan: CorpusPlan, config: CorpusConfig) -> Sample:
     """Return what extracts the first documents of some tasks."""
+    from ..build.corpus import documents
+    from ..build.corpus.extract import Ledger
+    from ..build.corpus.sources import Counts, is_check, source
+    from ..build.listing import Listing
+    from ..dataset import shards
+    from ..tally import Tally
 
     def sample(root: Path) -> Measured:
         clock, read, written, kept = _Clock(), 0, 0, 0
@@ -183,6 +182,7 @@ def _first_batches(tasks: Sequence[Task]) -> list[Task]:
 
 def of_vocab(corpus: Corpus, config: VocabConfig, of_corpus: Drawn) -> Sample:
     """Return what counts the words of some batches; the training at the end is not in it."""
+    from ..build.vocab import CountWords
 
     def sample(root: Path) -> Measured:
         clock, read, files = _Clock(), 0, 0
@@ -198,6 +198,8 @@ def of_vocab(corpus: Corpus, config: VocabConfig, of_corpus: Drawn) -> Sample:
 
 def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
     """Return what turns some batches into rows, as if they were a bucket."""
+    from ..build.rows.bucket import BuildBucket, Output
+    from ..build.rows.buckets import Layout, Tokenize
 
     def sample(root: Path) -> Measured:
         clock, read, found = _Clock(), 0, []
@@ -221,6 +223,8 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
 
 def handed(root: Path, vocabulary: AnyVocabulary) -> Handed:
     """Return a vocabulary as a run hands it to its workers."""
+    from ..dataset.handed import Handed
+
     value = vocabulary._asdict()
     made = Handed.of(root, "vocabulary", value)
     made.write(value)

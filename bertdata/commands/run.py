@@ -130,15 +130,11 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         return [DataSet.read(directory, new=False) for directory in planned.directories]
     workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
     pipelines = _pipelines(lean=local and options.own_process)
-    from bertdata.pipelines.engines import processes
+    from bertdata.pipelines.engines import one_process, processes
 
-    how_run: dict[str, Any] = {
-        "tasks": planned.tasks,
-        "workers": workers,
-        "beam_args": options.beam_args,
-        "verbose": options.verbose,
-    }
-    how_run["warn"] = options.warn
+    count = processes.number(workers, planned.tasks) if local else 0
+    how_run: dict[str, Any] = {"tasks": planned.tasks, "workers": workers, "beam_args": options.beam_args}
+    how_run |= {"verbose": options.verbose, "warn": options.warn}
     if not local:
         with _silenced(options.verbose):
             if pipelines().check(options.beam_args, workers, options.wait):
@@ -158,12 +154,15 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                 manifest.check_files(root, manifest.read(root))
         if first is not None:
             if local:
-                stack.enter_context(processes.started(processes.number(workers, planned.tasks), options.verbose))
+                stack.enter_context(processes.started(count, options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
             held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
             stack.enter_context(spilling(planned.spill))
             with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
-                pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
+                if count == 1:
+                    one_process.run(planned.chain(todo))
+                else:
+                    pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
 

@@ -15,7 +15,17 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOR_PARENT", "cores", "descendants", "end", "end_with_parent", "imports_frozen", "loopback_store", "release_memory"]
+__all__ = [
+    "FOR_PARENT",
+    "arrow_alone",
+    "cores",
+    "descendants",
+    "end",
+    "end_with_parent",
+    "imports_frozen",
+    "loopback_store",
+    "release_memory",
+]
 
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 _LOOK = 0.5  # seconds between two looks at whether the parent is alive
@@ -57,6 +67,17 @@ def imports_frozen(without: Iterable[str] = ()) -> Iterator[None]:
         sys.modules.update(known)
         if collecting:
             gc.enable()
+
+
+def arrow_alone() -> None:
+    """Import pyarrow, which looks for pandas when it makes its first array, and never again unless asked for pandas' objects.
+
+    That takes .2 s, so this is for a process of ours; a program that uses the library may want pandas itself.
+    """
+    with imports_frozen(without=("pandas",)):
+        import pyarrow
+
+        pyarrow.array([])
 
 
 def end_with_parent() -> None:

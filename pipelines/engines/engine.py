@@ -1,4 +1,4 @@
-"""Run a pipeline: on this machine or on the engine that Beam's options name, and turn what Beam raises into our errors.
+"""Run a chain of steps with Beam: on the engine that its options name, or by worker processes here; turn its errors into ours.
 
 The default is the local runner of this package: Beam's plain `DirectRunner` first tries to download another.
 """
@@ -16,7 +16,6 @@ import apache_beam as beam
 import grpc
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions, StandardOptions
 from apache_beam.runners import create_runner
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
@@ -24,8 +23,10 @@ from bertdata import errors
 from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
 from bertdata.io.lock import Job
 
+from ..steps import Step
 from ..transforms import Chain
-from . import jobs, processes, sockets
+from . import jobs, one_process, processes, sockets
+from .on_beam import on_beam
 
 __all__ = ["check", "run"]
 
@@ -35,7 +36,7 @@ _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutEr
 
 
 def run(
-    chain: beam.PTransform,
+    chain: Step,
     *,
     tasks: int,
     workers: int | None = None,
@@ -55,13 +56,16 @@ def run(
     """
     options, runner = _read(beam_args, workers)
     jobs.reach(runner, options)
-    if isinstance(chain, Chain) and not jobs.only_looks(runner, options):
-        chain.hand_over()
     with contextlib.ExitStack() as stack:
         local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
+        if runner is local:
+            one_process.run(chain)
+            return
+        if isinstance(chain, Chain) and not jobs.only_looks(runner, options):
+            chain.hand_over()
         pipeline = beam.Pipeline(runner=runner or local, options=options)
         with _no_cells():
-            _ = pipeline | chain
+            _ = pipeline | on_beam(chain)
         try:
             if jobs.is_elsewhere(runner, options):
                 jobs.submit(lambda: _submit(pipeline), runner, options, hold, release, wait)
@@ -153,11 +157,10 @@ def _submit(pipeline: beam.Pipeline) -> Any:
 @contextlib.contextmanager
 def _local(
     options: PipelineOptions, workers: int | None, tasks: int, verbose: bool, warn: Callable[[str], object]
-) -> Iterator[FnApiRunner]:
-    """Yield the runner for this machine: of worker processes where there are to be several, and where that is possible."""
-    count = processes.number(workers, tasks)
+) -> Iterator[Any]:
+    """Yield the runner of worker processes here; None where there is to be one worker, or where several are not possible."""
+    count, runner = processes.number(workers, tasks), None
     with contextlib.ExitStack() as stack:
-        runner = FnApiRunner()
         if count > 1:
             try:
                 from .local import LocalRunner
@@ -165,7 +168,6 @@ def _local(
                 runner = LocalRunner(stack.enter_context(sockets.private_socket()), verbose)
             except (ImportError, StorageError) as error:
                 warn(f"one process does the work of {count} workers: {error}")
-                count = 1
         options.view_as(DirectOptions).direct_num_workers = count
         yield runner
 

@@ -8,10 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-import pyarrow
-
 from bertdata.errors import StorageError
-from bertdata.io.process import cores, imports_frozen
+from bertdata.io.process import arrow_alone, cores, imports_frozen
 
 __all__ = ["lean", "number", "started", "take"]
 
@@ -38,8 +36,8 @@ def number(workers: int | None, tasks: int) -> int:
 @contextlib.contextmanager
 def lean() -> Iterator[None]:
     """Import Beam as a local run needs it, in a process that does nothing else: without `_UNUSED`."""
+    arrow_alone()
     with imports_frozen(without=_UNUSED):
-        pyarrow.array([])  # looks for pandas, and never again unless it is asked for pandas' objects
         yield
 
 

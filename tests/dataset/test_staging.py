@@ -137,7 +137,7 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
 
     root = _begin(directory)
     with pytest.raises(StorageError, match="is not there for a worker on"):
-        list(Perform(root, "extract", work).process(Task(1, "text", "[]"))), list(Perform(root, "extract", work).process(TASK))
+        list(Perform(root, "extract", work)(Task(1, "text", "[]"))), list(Perform(root, "extract", work)(TASK))
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
     with building(directory, OTHER) as done:
         assert done == directory
@@ -341,7 +341,7 @@ def test_a_build_that_is_swapped_while_its_run_goes_is_neither_written_nor_put_i
     perform, late = Perform(root, "extract", lambda _task: {"files": []}), Late(root)
     os.rename(root, tmp_path / "stolen")
     root.symlink_to(tmp_path / "stolen")
-    for call in (lambda: list(perform.process(TASK)), lambda: _commit(late)):
+    for call in (lambda: list(perform(TASK)), lambda: _commit(late)):
         with pytest.raises(StorageError, match="is not there for a worker on"):
             call()
     root.unlink()

@@ -16,6 +16,7 @@ import flex_metadata
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
 from bertdata.build.corpus.plan import CorpusPlan
@@ -123,7 +124,7 @@ def test_a_job_is_small_whatever_its_input() -> None:
         checksum = f"sha1:{hashlib.sha1(name.encode()).hexdigest()}"
         inputs.append({"name": name, "source": "wikipedia", "bytes": 134_217_728, "licence": "CC BY-SA", "checksum": checksum})
     pipeline = beam.Pipeline()
-    _ = pipeline | BuildCorpus(CorpusPlan(tasks, inputs), CorpusConfig(), Path("/out"))
+    _ = pipeline | on_beam(BuildCorpus(CorpusPlan(tasks, inputs), CorpusConfig(), Path("/out")))
     assert len(pipeline.to_runner_api().SerializeToString()) < 100_000
 
 

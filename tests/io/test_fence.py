@@ -47,7 +47,7 @@ def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
     perform = Perform(root, "extract", work)
     for _ in range(2):
         with pytest.raises(OutputLockedError, match="is of a later run"):
-            list(perform.process(TASK))
+            list(perform(TASK))
     assert begun == [1], "the second attempt was not begun at all"
     assert not (root / "data").exists()
 
@@ -85,7 +85,7 @@ def test_the_same_run_goes_on(directory: Path) -> None:
     root = begin(directory, 1)
     perform = Perform(root, "extract", lambda _: {"files": []})
     assert begin(directory, 1) == root
-    assert [report.number for report in perform.process(TASK)] == [0]
+    assert [report.number for report in perform(TASK)] == [0]
 
 
 def test_between_the_runs_nothing_is_written(directory: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 from apache_beam.pipeline import PipelineVisitor
 from bertdata.pipelines import transforms
 from bertdata.pipelines.build_corpus import BuildCorpus
+from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.pipelines.export import Export
 from bertdata.pipelines.make_pairs import MakePairs
+from bertdata.pipelines.steps import GroupByKey, Here, Step
 from bertdata.pipelines.train_vocab import TrainVocab
 from bertdata.pipelines.transforms import Gather, Perform
 from conftest import SAMPLE, Build
@@ -82,7 +84,7 @@ class Lint(PipelineVisitor):
             self.problems.append(f"{node.full_label}: {own & {'start_bundle', 'finish_bundle', 'setup', 'teardown'}}")
 
 
-def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, beam.PTransform]:
+def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, Step]:
     source = corpus.read(sample_corpus)
     dumps = [(path.name, str(path)) for path in SAMPLE.glob("*multistream.xml.bz2")]
     outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (128, 512)]
@@ -104,7 +106,7 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, beam.P
 )
 def test_graph(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     pipeline = beam.Pipeline()
-    _ = pipeline | name >> chains(sample_corpus, sample_vocab, tmp_path)[name]
+    _ = pipeline | name >> on_beam(chains(sample_corpus, sample_vocab, tmp_path)[name])
     lint = Lint()
     pipeline.visit(lint)
     assert lint.problems == []
@@ -169,19 +171,16 @@ def test_what_crosses_between_stages_is_small_and_plain(
     name: str, build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Look at every element that a GroupByKey or the last Combine gets in a real run, all of whose names are relative."""
-    apply, watched = beam.Pipeline.apply, []
+    do = Here.__or__
 
-    def watch(self: beam.Pipeline, transform: Any, given: Any = None, label: str | None = None) -> Any:
-        if isinstance(transform, (beam.GroupByKey, Gather)):
-            watched.append(transform)
-            given = apply(self, f"See {len(watched)}" >> beam.Map(note), given)
-        return apply(self, transform, given, label)
+    def watch(self: Here, step: Step) -> Here:
+        return do(Here(map(note, self.elements)) if isinstance(step, (GroupByKey, Gather)) else self, step)
 
     (tmp_path / "in").mkdir()
     for source, at in ((SAMPLE, "in/sample"), (sample_corpus, "in/corpus"), (sample_vocab, "in/vocab")):
         (tmp_path / at).symlink_to(source)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(beam.Pipeline, "apply", watch)
+    monkeypatch.setattr(Here, "__or__", watch)
     SEEN.clear()
     command, *options = RUNS[name]
     build(command, Path("out"), *options)
@@ -223,7 +222,7 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     (tmp_path / ".bertdata" / "run.json").write_text("{}")
     done: dict[str, Any] = {"files": []}
     perform = Perform(tmp_path, "extract", lambda _: done)
-    assert [report.number for report in perform.process(Task(0, "text", "[]"))] == [0]
+    assert [report.number for report in perform(Task(0, "text", "[]"))] == [0]
     older = tmp_path / "site" / "pyarrow-1.0.dist-info"
     older.mkdir(parents=True)
     (older / "METADATA").write_text("Metadata-Version: 2.1\nName: pyarrow\nVersion: 1.0\n")
@@ -231,6 +230,6 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     transforms._own_versions.cache_clear()
     try:
         with pytest.raises(UsageError, match=r"a worker on .* has pyarrow 1\.0, not .*: install the same versions on all hosts"):
-            list(perform.process(Task(1, "text", "[]")))
+            list(perform(Task(1, "text", "[]")))
     finally:
         transforms._own_versions.cache_clear()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
+from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.pipelines.make_pairs import MakePairs
 from conftest import Build, digests
 from test_graph import Lint
@@ -50,7 +51,7 @@ def test_two_levels_give_the_same_rows(build: Build, sample_vocab: Path, tmp_pat
     two = build("make-pairs", tmp_path / "two", source, *words)
     assert digests(two) == digests(one)
     lint, pipeline = Lint(), beam.Pipeline()
-    _ = pipeline | MakePairs(corpus.read(source), read(sample_vocab), [Output(str(two), PairsConfig())], 9)
+    _ = pipeline | on_beam(MakePairs(corpus.read(source), read(sample_vocab), [Output(str(two), PairsConfig())], 9))
     pipeline.visit(lint)
     assert lint.problems == [] and any("/Merge" in label for label in lint.labels)
     assert sum(not labels for labels in lint.consumers.values()) == 1

@@ -17,25 +17,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import apache_beam as beam
 import pytest
 from apache_beam.runners.portability.fn_api_runner import fn_runner, worker_handlers
 from bertdata.pipelines.engines import beam_names, engine, local, processes, sockets, worker
+from bertdata.pipelines.steps import Create, GroupByKey, Map, Step, Steps
 from conftest import REPOSITORY
 
 from bertdata.errors import BertDataError, EmptyResultError
 
 
-class Work(beam.PTransform):
+class Work(Step):
     """Do `work` with each of so many numbers."""
 
     def __init__(self, count: int, work: Any) -> None:
-        super().__init__()
         self._count, self._work = count, work
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        numbers = begin | "Create" >> beam.Create([(number, number) for number in range(self._count)], reshuffle=False)
-        return numbers | "Spread" >> beam.GroupByKey() | "Work" >> beam.Map(self._work)
+    def expand(self, begin: Steps) -> Steps:
+        numbers = begin | "Create" >> Create([(number, number) for number in range(self._count)])
+        return numbers | "Spread" >> GroupByKey() | "Work" >> Map(self._work)
 
 
 def note(directory: Path, slow: dict[int, float]) -> Any:

@@ -15,8 +15,10 @@ import pytest
 from bertdata.pipelines import transforms
 from bertdata.pipelines.build_corpus import BuildCorpus
 from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.pipelines.export import Export
 from bertdata.pipelines.make_pairs import MakePairs
+from bertdata.pipelines.steps import Map, Steps
 from bertdata.pipelines.train_vocab import TrainVocab
 from bertdata.pipelines.transforms import Chain, Tasks
 from google.protobuf.json_format import MessageToJson
@@ -67,7 +69,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     made = {}
     for name, chain in chains.items():
         pipeline = beam.Pipeline()
-        _ = pipeline | chain
+        _ = pipeline | on_beam(chain)
         made[name] = pipeline.to_runner_api()
     monkeypatch.undo()
     yield made
@@ -98,8 +100,8 @@ def test_the_largest_elements_are_within_its_limits() -> None:
 class Work(Chain):
     """Do each task, which writes down who did it."""
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        return begin | "Tasks" >> Tasks(self._root, self._tasks) | "Work" >> beam.Map(_note, str(self._root))
+    def expand(self, begin: Steps) -> Steps:
+        return begin | "Tasks" >> Tasks(self._root, self._tasks) | "Work" >> Map(_note, str(self._root))
 
 
 _waited: list[bool] = []  # of this process

@@ -29,4 +29,5 @@ def codes(text: str) -> npt.NDArray[Any]:
 @cache
 def categories() -> npt.NDArray[np.str_]:
     """Return the first letter of each code point's general category: L letters, M marks, N numbers, P punctuation, …"""
-    return np.array([unicodedata.category(chr(code))[0] for code in range(LIMIT + 1)])
+    names = "".join(map(unicodedata.category, map(chr, range(LIMIT + 1))))  # of two letters each
+    return np.array([names[::2]]).view("U1")

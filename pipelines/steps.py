@@ -1,0 +1,100 @@
+"""The steps that chains are made of, under the names that Beam gives them: done by this process, or handed to Beam.
+
+A chain is a sentence, ``begin | "Label" >> step | "Label" >> step``.  `Here` does its steps in this process as soon as elements
+are asked for; `engines/on_beam.py` makes Beam's own transforms of them.  Beam, which takes a second, is not imported here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Create", "FlatMap", "GroupByKey", "Here", "Map", "Step", "Steps", "ToList"]
+
+
+class Steps(Protocol):
+    """What a step makes, and the next one takes: elements in this process, or a collection of Beam's."""
+
+    def __or__(self, step: Step, /) -> Steps: ...
+
+
+class Step:
+    """A step, made of others unless it is one of those below."""
+
+    label = ""
+
+    def __rrshift__(self, label: str) -> Self:
+        labelled = copy.copy(self)
+        labelled.label = label
+        return labelled
+
+    def expand(self, found: Any) -> Any:
+        """Put further steps behind what was found."""
+        raise NotImplementedError(f"{type(self).__name__} is made of no others")
+
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        """Do the step in this process: an element is made when it is asked for."""
+        made: Here = self.expand(Here(elements))
+        return made.elements
+
+
+class Here:
+    """Elements in this process."""
+
+    def __init__(self, elements: Iterable[Any] = ()) -> None:
+        self.elements = elements
+
+    def __or__(self, step: Step) -> Here:
+        return Here(step.here(self.elements))
+
+
+class Create(Step):
+    """Elements that are known beforehand."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.values = values
+
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        return self.values
+
+
+class Map(Step):
+    """A function of each element, and of arguments that are the same for all."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function, self.arguments = function, arguments
+
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        return (self.function(element, *self.arguments) for element in elements)
+
+
+class FlatMap(Map):
+    """A function that makes several elements of each, or none."""
+
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        return chain.from_iterable(super().here(elements))
+
+
+class GroupByKey(Step):
+    """Pairs of a key and a value -> each key with all its values."""
+
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        groups: dict[Any, list[Any]] = {}
+        for key, value in elements:
+            groups.setdefault(key, []).append(value)
+        while groups:  # what was done is not held
+            key = next(iter(groups))
+            yield key, groups.pop(key)
+
+
+class ToList(Step):
+    """All elements -> one list of them, or none where there are none."""
+
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        if found := [*elements]:
+            yield found
