@@ -109,7 +109,7 @@ def alike(directory: Path, manifest: dict[str, Any], name: str, columns: Sequenc
                 near = pc.and_(pc.greater_equal(long, length - spare), pc.less_equal(long, length + spare))
                 yield from names.filter(pc.or_(near, pc.starts_with(names, name, ignore_case=True))).unique().to_pylist()
             read += batch.num_rows
-            del batch, names
+            del batch
             if read > _LOOKED:
                 return
 
