@@ -82,7 +82,8 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     show(pairs, count=count)
     if train:
         _train(ctx, output, corpus)
-    echo(f"\nAll of it took {time.monotonic() - started:.0f} s.  Look closer with: bertdata inspect {corpus}")
+    took = f"All of it took {time.monotonic() - started:.0f} s."
+    echo(f"\n{took}  Look at {pairs / 'report.html'}, and closer with: bertdata inspect {corpus}")
 
 
 def _tell(*made: DataSet) -> None:

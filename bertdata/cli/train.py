@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +26,9 @@ from .bars import drawn, is_watched
 from .options import Command
 from .output import duration, echo
 from .run import speech_options
+
+if TYPE_CHECKING:
+    from ..training.trainer import Done
 
 __all__ = ["command"]
 
@@ -103,11 +106,15 @@ def command(
             echo(_stopped(done.step), err=True)
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
-        told = _told(done.evaluation) if done.evaluation else "no validation split to evaluate on"
-        steps = f"{done.checkpoint.parent}: {count(done.step, 'step')}; {told}"
-        speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(done.checkpoint.parent))
-        echo(steps if done.new else f"{done.checkpoint.parent} is complete already: nothing to do")
-        echo(f'Read it with: transformers.BertForPreTraining.from_pretrained("{done.checkpoint}")')
+        _conclude(done)
+
+
+def _conclude(done: Done) -> None:
+    """Say what a run has come to, or that it was complete already."""
+    run, told = done.checkpoint.parent, _told(done.evaluation) if done.evaluation else "no validation split to evaluate on"
+    speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
+    echo(f"{run}: {count(done.step, 'step')}; {told}" if done.new else f"{run} is complete already: nothing to do")
+    echo(f'Read it with: transformers.BertForPreTraining.from_pretrained("{done.checkpoint}")')
 
 
 def _plan(recipe: Recipe) -> Iterator[str]:
@@ -147,7 +154,7 @@ def _named_losses() -> Iterator[None]:
 
 def _foretell(recipe: Recipe, output: Path) -> None:
     """Say what an earlier call has left for this run to go on from."""
-    from ..training.trainer.earlier import changes, checkpoints, steps_of
+    from ..training.earlier import changes, checkpoints, steps_of
 
     last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
     if not last:

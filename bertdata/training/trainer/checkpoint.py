@@ -20,8 +20,8 @@ from torch import Tensor
 
 from ...errors import VerificationError
 from ...io.files import TEMPORARY, read_json, remove, replacing_directory, write_json
+from ..earlier import checkpoints
 from ..recipe import Recipe
-from .earlier import checkpoints
 from .learner import Learner
 
 __all__ = ["restore", "save"]

@@ -18,13 +18,13 @@ from ...errors import BertDataError, UsageError
 from ...report import curve
 from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, Window, describe, read_metrics
 from ...report.page import REPORT, write_report
+from ..earlier import begin, checkpoints
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
 from ..words import Words
 from .checkpoint import restore, save
-from .earlier import begin, checkpoints
 from .learner import Learner
 from .world import World, joined
 

@@ -21,8 +21,8 @@ from small import TOML, differ, pairs, started
 
 from bertdata.config.train import read_training
 from bertdata.report.metrics import read_metrics
+from bertdata.training.earlier import checkpoints
 from bertdata.training.trainer import train
-from bertdata.training.trainer.earlier import checkpoints
 
 torch.set_num_threads(1)
 Write = Callable[..., Path]

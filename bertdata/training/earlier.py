@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...dataset.run import STATE, differences, first_few
-from ...errors import OutputExistsError, ResumeError
-from ...io.files import PRIVATE, read_json, write_json
+from ..dataset.run import STATE, differences, first_few
+from ..errors import OutputExistsError, ResumeError
+from ..io.files import PRIVATE, read_json, write_json
 
 __all__ = ["begin", "changes", "checkpoints", "steps_of"]
 
