@@ -8,9 +8,9 @@
 Every file here with ``SIZES`` is a benchmark (benchmarks/ratios.py); each of its command lines runs `--repeats` times, as a
 process of its own, one after the other.  A row is two figures of one run, ours and another's on the same input, and their
 ratio; the table has the middle of the runs' ratios, and the least and the most.  What is measured at `small` and `full` goes to
-docs/benchmarks.json, with its date and machine, in place of the same benchmark's earlier rows; the table between the marks
-``<!-- benchmarks: all -->`` and ``<!-- /benchmarks -->`` of docs/benchmarks.md and README.md is made of it (``short``: the first
-row of each benchmark), and docs/benchmarks.svg.  Exit code 1 where a benchmark fails.
+docs/benchmarks.json, with its date and machine, in place of the same benchmark's earlier rows; of it are made the tables between
+the marks ``<!-- benchmarks: all -->`` and ``<!-- /benchmarks -->`` of docs/benchmarks.md, of README.md (``readme``: the rows of
+benchmarks/readme.py) and of README.zh-CN.md (``chinese``), and docs/benchmarks.svg.  Exit code 1 where a benchmark fails.
 """
 
 from __future__ import annotations
@@ -29,18 +29,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from bars import Bar, picture
 from inputs import Inputs
 from ratios import FILE, Ratio
+from readme import CHINESE, SHOWN
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
-MARKED = ("README.md", "docs/benchmarks.md")
+MARKED = ("README.md", "README.zh-CN.md", "docs/benchmarks.md")
 REPEATS = {"tiny": 1, "small": 2, "full": 3}
 TITLE = "bertdata beside others, each row of the same runs"
-_MARKS = re.compile(r"(<!-- benchmarks: (all|short) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+_MARKS = re.compile(r"(<!-- benchmarks: (all|readme|chinese) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
 Row = dict[str, Any]  # the fields of a Ratio, `ours` and `theirs` a list of a figure a run; benchmark, size, date, machine
 
 
@@ -146,40 +148,50 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.4g}"
 
 
-def table(rows: Sequence[Row], short: bool = False) -> str:
-    """Return Markdown: the rows, or the first of each benchmark, and when and where they were measured."""
-    if short:
-        rows = list({row["benchmark"]: row for row in reversed(rows)}.values())[::-1]
-    lines = ["| | bertdata | beside it | times better (least to most) |", "|---|---|---|---|"]
+def shown(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that README shows, in its order; one that was not measured is left out."""
+    named = {(row["what"], row["peer"]): row for row in rows}
+    return [named[key] for key in SHOWN if key in named]
+
+
+def table(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return Markdown: the rows, and when and where they were measured; `phrases` are those of another language."""
+
+    def say(phrase: str) -> str:
+        return phrases.get(phrase, phrase)
+
+    lines = [f"| | bertdata | {say('beside it')} | {say('times better (least to most)')} |", "|---|---|---|---|"]
     for row in rows:
         ours, theirs, times = median(row["ours"]), median(row["theirs"]), better(row)
-        unit = f"{row['unit']}{', less is better' if row['less'] else ''}"
-        spread = f" ({number(times.least)} to {number(times.most)})" if len(row["ours"]) > 1 else ""
-        lines.append(
-            f"| {row['what']} ({unit}) | {number(ours)} | {row['peer']} {number(theirs)} | {number(times.middle)}{spread} |"
-        )
-    return "\n".join([*lines, "", *(f"{line}  " for line in measured(rows))])
+        unit = say("{unit}, less is better" if row["less"] else "{unit}").format(unit=say(row["unit"]))
+        spread = f" ({number(times.least)} {say('to')} {number(times.most)})" if len(row["ours"]) > 1 else ""
+        figures = f"{number(ours)} | {say(row['peer'])} {number(theirs)} | {number(times.middle)}{spread}"
+        lines.append(f"| {say(row['what'])} ({unit}) | {figures} |")
+    return "\n".join([*lines, "", *(f"{line}  " for line in measured(rows, phrases))])
 
 
-def measured(rows: Sequence[Row]) -> list[str]:
+def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """Return a sentence for each day, machine and size, with the benchmarks that it is of, if there are several."""
     kinds: dict[tuple[str, str, str, int], list[str]] = {}
     for row in rows:
         names = kinds.setdefault((row["date"], row["machine"], row["size"], len(row["ours"])), [])
         names += [row["benchmark"]] * (row["benchmark"] not in names)
-    return [
-        f"{', '.join(f'`{name}`' for name in names) + ': ' if len(kinds) > 1 else ''}"
-        f"measured {date} at size {size} on {where}; the middle of {runs} run{'s' * (runs > 1)}."
-        for (date, where, size, runs), names in kinds.items()
-    ]
+    lines = []
+    for (date, where, size, runs), names in kinds.items():
+        many = "the middle of {runs} runs" if runs > 1 else "one run"
+        sentence = f"measured {{date}} at size {{size}} on {{where}}; {many}."
+        told = phrases.get(sentence, sentence).format(date=date, size=size, where=where, runs=runs)
+        lines.append(f"{', '.join(f'`{name}`' for name in names) + ': ' if len(kinds) > 1 else ''}{told}")
+    return lines
 
 
 def rendered(rows: Sequence[Row]) -> dict[Path, str]:
     """Return what each file with a table, and the picture, would hold."""
     files = {DOCS / "benchmarks.svg": picture(TITLE, " ".join(measured(rows)[:1]), [better(row) for row in rows])}
+    tables = {"all": table(rows), "readme": table(shown(rows)), "chinese": table(shown(rows), CHINESE)}
     for path in (HERE.parent / name for name in MARKED):
         text = path.read_text(encoding="utf-8")
-        files[path] = _MARKS.sub(lambda found: f"{found[1]}{table(rows, found[2] == 'short')}\n{found[3]}", text)
+        files[path] = _MARKS.sub(lambda found: f"{found[1]}{tables[found[2]]}\n{found[3]}", text)
     return files
 
 

@@ -99,14 +99,14 @@ class VerificationError(BertDataError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error that refuses a word: with those that are like it, or with nothing.
+    """Return the end of an error that refuses a word: with those that are like it, in whatever case, or with nothing.
 
     >>> did_you_mean("build", ["build-corpus", "train-vocab"]), did_you_mean("x", ["y"])
     (": did you mean 'build-corpus'?", '')
     """
     from difflib import get_close_matches
 
-    names = list(known)
-    begun = [name for name in names if len(word) > 1 and name.startswith(word)]
-    found = begun or get_close_matches(word, names, 3)
+    names = {name.lower(): name for name in known}
+    begun = [name for name in names if len(word) > 1 and name.startswith(word.lower())]
+    found = [names[name] for name in begun or get_close_matches(word.lower(), names, 3)]
     return f": did you mean {' or '.join(map(repr, found[:3]))}?" if found else ""

@@ -71,7 +71,7 @@ class Pretraining(Base):  # type: ignore[misc]
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         """Print the loss of a step; Lightning hands over what `training_step` returned as a dict."""
         loss = outputs["loss"] if isinstance(outputs, dict) else outputs
-        print(f"step {batch_idx + 1}  loss {float(loss):.4f}", flush=True)
+        print(f"step {batch_idx + 1}  loss {float(loss.detach()):.4f}", flush=True)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch of the validation split."""

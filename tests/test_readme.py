@@ -133,9 +133,9 @@ def test_the_chinese_readme_has_the_same_content() -> None:
     assert CHINESE.count("\n## ") == README.count("\n## ")
     links = [set(re.findall(r"\]\(([^)]*)\)", text)) - {"README.md", "README.zh-CN.md"} for text in (CHINESE, README)]
     assert links[0] == links[1]
-    tables = [text.partition("|---|---|---|\n")[2].partition("\n\n")[0] for text in (CHINESE, README)]
+    tables = [text.partition("|---|---|---|---|\n")[2].partition("\n\n")[0] for text in (CHINESE, README)]
     rows = [
         [sorted(re.findall(r"\d[\d,]*(?:\.\d+)?|\.\d+", "|".join(line.split("|")[2:]))) for line in t.splitlines()]
         for t in tables
     ]
-    assert rows[0] == rows[1], "a figure of the table differs"
+    assert len(rows[0]) > 8 and rows[0] == rows[1], "a figure of the table differs"

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["answer", "drawn", "is_watched", "of_bytes", "of_steps"]
 
 _EVERY = 30.0  # seconds between two lines where there is no terminal
+_LOOKING = frozenset(("doctor", "inspect", "report", "templates", "trace", "verify"))  # commands with nothing to go on from
 _LEAST = 34  # columns for what is told beside a bar, which is left out where there are fewer
 _last: dict[str, Progress] = {}  # what was told last of each step, for who stops the run
 
 
 def answer() -> Answer:
-    """Say to who stops a run what of it is kept."""
+    """Say to who stops a command what of it is kept."""
+    if next((word for word in sys.argv[1:] if not word.startswith("-")), "") in _LOOKING:
+        return Answer("stopped; nothing was written: the same command begins anew")
     begun = [told for told in _last.values() if told.done and told.total]
     told = "; ".join(f"{each.step}: {each.done:,} of {count(each.total, 'task')} ({_kept(each)})" for each in begun)
     return stopped(told)

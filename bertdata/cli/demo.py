@@ -82,7 +82,8 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     show(pairs, count=count)
     if train:
         _train(ctx, output, corpus)
-    echo(f"\nAll of it took {time.monotonic() - started:.0f} s.  Look closer with: bertdata inspect {corpus}")
+    took = f"All of it took {time.monotonic() - started:.0f} s."
+    echo(f"\n{took}  Look at {pairs / 'report.html'}, and closer with: bertdata inspect {corpus}")
 
 
 def _tell(*made: DataSet) -> None:
@@ -103,7 +104,7 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     _tell(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, config=config, **_HOW))
     write_text(recipe, _RECIPE.format(pairs=json.dumps(str(pairs))))
     echo(f"$ bertdata train {recipe} --output {run}")
-    ctx.invoke(train, configuration=recipe, output=str(run), resume=False, overwrite=True)
+    ctx.invoke(train, configuration=recipe, output=str(run), overwrite=True)
     told = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
     echo(
         f"Of documents it has not seen, the model predicts words at a loss of {told['mlm_loss']:.2f}; to know how frequent words "

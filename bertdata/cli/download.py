@@ -118,21 +118,23 @@ def _say(what: str, files: Sequence[Remote], output: Path, dry_run: bool) -> Non
     total, to_come = sum(file.size for file in files), missing_bytes(files, output)
     for file in files if dry_run else ():
         echo(f"  {size(file.size):>9}  {file.name}")
-    rest = f", {size(to_come)} to come" if to_come != total else ""
+    rest = "" if to_come == total else f", {size(to_come)} to come" if to_come else ", all of it there"
     echo(f"{what}: {count(len(files), 'file')}, {size(total)}{rest} -> {output}", err=not dry_run)
 
 
 def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None) -> None:
     """Fetch files, and write the file of their checksums, name and text, beside them where they have one."""
     from ..io.files import write_text
-    from ..sources.download.transfer import fetch_all
+    from ..sources.download.transfer import fetch_all, missing_bytes
 
+    to_come = missing_bytes(files, output)
     with _progress(files) as progress:
         fetch_all(files, output, client, connections=connections, progress=progress)
     if sums is not None:
         write_text(output / sums[0], sums[1])
     total = sum(file.size for file in files)
-    echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right")
+    done = "" if to_come else ": nothing to do"
+    echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right{done}")
 
 
 @contextlib.contextmanager

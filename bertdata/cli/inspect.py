@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config import PairsConfig
+from ..config.languages import problem_of
 from ..dataset.manifest import check_files, read
 from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "show", "show_row"]
 
+_CODES = 12  # languages that are named where another one was asked for
 _RANDOM = r"\(random: [^)]{1,100}\)"
 
 
@@ -80,9 +82,25 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         show_row(directory, number, epoch)
         echo()
     if not found:
-        known = {code for source in made.get("sources", {}).values() for code in source.get("languages", {})}
-        more = did_you_mean(wanted["language"], known - {wanted["language"]}) if wanted["language"] not in known else ""
-        raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}{more}")
+        asked = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
+        raise UsageError(f"{directory} holds nothing with {asked}{_meant(directory, made, wanted)}")
+
+
+def _meant(directory: Path, made: dict[str, Any], wanted: dict[str, str]) -> str:
+    """Say what a language, a title or an id that there is not was meant for."""
+    from ..report.explain import alike
+
+    if made["kind"] != "documents":
+        return ""
+    known = sorted({code for source in made.get("sources", {}).values() for code in source.get("languages", {})})
+    language = wanted["language"]
+    if language and language not in known:
+        many = f"{', '.join(known[:_CODES])}{', …' if len(known) > _CODES else ''}"
+        return did_you_mean(language, known) or f": {problem_of(language) or 'it has other languages'}; there are {many}"
+    for name, column in (("title", "title"), ("document", "id")):
+        if wanted[name] and (told := did_you_mean(wanted[name], alike(directory, made, wanted[name], [column]))):
+            return told
+    return ""
 
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: Rule | None = None) -> None:

@@ -16,7 +16,7 @@ import click
 from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
 from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
-from ..errors import BertDataError, UsageError
+from ..errors import BertDataError, UsageError, did_you_mean
 from ..io.process import arrow_alone
 from .config_file import from_file
 from .output import echo
@@ -165,6 +165,17 @@ def take(kind: type[Config], values: dict[str, Any], **more: Any) -> Any:
     return kind(**{name: values.pop(name) for name in options_of(kind) if name in values}, **more)
 
 
+class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic since click 8.2
+    """One of several values; for another one the nearest is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            told = f"{error.message.rstrip('.')}{did_you_mean(str(value), map(str, self.choices))}"
+            raise click.BadParameter(told, ctx, param) from None
+
+
 def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
     flags, help = option.flags or f"--{name.replace('_', '-')}", in_options(option.help)
     if option.unset:
@@ -176,7 +187,7 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
         return click.option(flags, name, default=default, is_flag=True, show_default=shown, help=help)
     form: Any = next((one for one in (str, int, float) if one is kind or one in typing.get_args(kind)), str)
     if option.choices:
-        form = click.Choice(list(option.choices))
+        form = _Choice(list(option.choices))
     elif typing.get_origin(kind) is tuple:
         form = _codes
     shown = not option.unset and default not in ("", None, ())

@@ -40,7 +40,8 @@ def command(directory: Path, name: str, overwrite: bool, verbose: bool, **values
     with _progress(name) as progress:
         done = push(directory, name, config=take(PushConfig, values), overwrite=overwrite, progress=progress)
     at = f" at {done.commit[:12]}" if done.commit else ""
-    echo(f"{done.address}{at}: {count(done.sent, 'file')} sent, {done.kept} there already; digests are right")
+    sent = count(done.sent, "file") + " sent" if done.commit else "nothing to do"
+    echo(f"{done.address}{at}: {sent}, {done.kept} there already; digests are right")
 
 
 @contextlib.contextmanager

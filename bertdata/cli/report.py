@@ -29,6 +29,7 @@ def command(directories: tuple[Path, ...], output: Path | None) -> None:
         bertdata report pairs
         bertdata report pairs-a pairs-b --output compared.html
     """
-    from ..report.page.write import report
+    from ..report.page.write import write
 
-    echo(f"{report(*directories, output=output)}")
+    path, new = write(*directories, output=output)
+    echo(f"{path}" if new else f"{path} is complete already: nothing to do")

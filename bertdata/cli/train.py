@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,9 @@ from .options import Command
 from .output import duration, echo
 from .run import speech_options
 
+if TYPE_CHECKING:
+    from ..training.trainer import Done
+
 __all__ = ["command"]
 
 _BY_WORDS = options_of(TrainConfig)["checkpoint_words"]
@@ -34,13 +37,13 @@ _EPOCHS = 100  # more than are of use: BERT was trained for 40 (section A.2)
 _LONG = 14 * 86400.0  # seconds of a run that is worth a second thought
 _STEPS = 50  # whose mean tells how fast it goes
 _EVERY = 30.0  # seconds between two lines where there is no terminal
-_GO_ON = "continue with the same command and --resume"
+_GO_ON = "continue with the same command"
 
 
 @click.command("train", cls=Command)
 @click.argument("configuration", type=click.Path(path_type=Path), metavar="RUN.TOML")
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --output, to the bit.")
+@click.option("--resume", is_flag=True, hidden=True, expose_value=False)  # the same command continues by itself
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
 @click.option(
     "--cache-bytes",
@@ -59,7 +62,6 @@ _GO_ON = "continue with the same command and --resume"
 def command(
     configuration: Path,
     output: str,
-    resume: bool,
     overwrite: bool,
     cache_bytes: int | None,
     checkpoint_words: str | None,
@@ -72,7 +74,8 @@ def command(
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
     at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
-    second Ctrl-C ends it at once.  For several GPUs:
+    second Ctrl-C ends it at once.  The same command
+    continues from the last checkpoint, on one process to the bit.  For several GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
@@ -85,6 +88,8 @@ def command(
     for line in _plan(recipe) if recipe else ():
         echo(line, err=not dry_run)
     if dry_run:
+        if recipe and not overwrite:
+            _foretell(recipe, Path(output or config.output))
         return
     from ..training.trainer import train
 
@@ -95,15 +100,21 @@ def command(
             position.move(done, saved)
             return bool(received)
 
-        done = train(config, output, resume=resume, overwrite=overwrite, report=report, stop=stop)
+        done = train(config, output, overwrite=overwrite, report=report, stop=stop)
     if not done.complete:
         if chief:
             echo(_stopped(done.step), err=True)
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
-        told = _told(done.evaluation) if done.evaluation else "no validation split to evaluate on"
-        echo(f"{done.checkpoint.parent}: {count(done.step, 'step')}; {told}")
-        echo(f'Read it with: transformers.BertForPreTraining.from_pretrained("{done.checkpoint}")')
+        _conclude(done)
+
+
+def _conclude(done: Done) -> None:
+    """Say what a run has come to, or that it was complete already."""
+    run, told = done.checkpoint.parent, _told(done.evaluation) if done.evaluation else "no validation split to evaluate on"
+    speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
+    echo(f"{run}: {count(done.step, 'step')}; {told}" if done.new else f"{run} is complete already: nothing to do")
+    echo(f'Read it with: transformers.BertForPreTraining.from_pretrained("{done.checkpoint}")')
 
 
 def _plan(recipe: Recipe) -> Iterator[str]:
@@ -138,7 +149,19 @@ def _named_losses() -> Iterator[None]:
         if not re.search("gloo|nccl|DataLoader worker", str(error), re.IGNORECASE):
             raise
         told = f"another process of this run is gone ({' '.join(str(error).split())})"
-        raise BertDataError(f"{told}: see what it said, or whether memory ran out, then continue with --resume") from error
+        raise BertDataError(f"{told}: see what it said, or whether memory ran out, then {_GO_ON}") from error
+
+
+def _foretell(recipe: Recipe, output: Path) -> None:
+    """Say what an earlier call has left for this run to go on from."""
+    from ..training.earlier import changes, checkpoints, steps_of
+
+    last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
+    if not last:
+        return
+    done, total = steps_of(last[0]), recipe.config.total_steps
+    told = "is complete already: nothing to do" if done == total else f"has {count(done, 'step')}, which are kept"
+    echo(f"  {output} {told}")
 
 
 class _Position:

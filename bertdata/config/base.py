@@ -26,7 +26,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 
 __all__ = ["FILES", "FORMATS", "FREE", "Config", "Option", "misfit_of", "option", "options_of"]
 
@@ -58,7 +58,7 @@ class Option(NamedTuple):
     def problem(self, value: Any) -> str:
         """Say what a value should be instead; nothing where it may be."""
         if self.choices and value not in self.choices:
-            return f"use one of {', '.join(self.choices)}"
+            return f"use one of {', '.join(self.choices)}{did_you_mean(str(value), self.choices)}"
         if value is None or (self.unset and not value) or (self.least is self.most is None):
             return ""
         low, high = self.least, self.most

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import OutputExistsError, ResumeError, StorageError
+from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
 from ..io.fence import TOKEN
 from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
 from ..io.lock import holder, lock, refuse_held, release
@@ -82,9 +82,11 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
             remove(root / STATE / _REPLACING)
         try:
             yield root
-        except BaseException:
-            if local and not (root / STATE / "tasks").exists() and holder(state) is None:
-                discard(root)  # nothing was done in it
+        except BaseException as error:
+            # An empty result is of no use to a run of other options, but for a larger share of rejects.
+            empty = isinstance(error, EmptyResultError) and not isinstance(error, TooManyRejectsError)
+            if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
+                discard(root)
             raise
         settle(directory)
 
@@ -216,23 +218,21 @@ def first_few(changes: list[str]) -> str:
 
 
 @contextlib.contextmanager
-def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overwrite: bool) -> Iterator[None]:
+def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) -> Iterator[bool]:
     """Lock a directory to which a run adds files, as training does; `ours` tells whether a name may be in it.
 
-    Raise OutputExistsError for one with other files, or with ours where they are neither to be gone on with nor replaced.
+    Yield whether an earlier run has left files there, which are removed with `overwrite`.  Raise OutputExistsError for others.
     """
     with storage_errors(f"cannot use {directory}"):
         found = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
     ours_found = [name for name in found if ours(name)]
     if strange := [name for name in found if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
         raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
-    if ours_found and not (resume or overwrite):
-        raise OutputExistsError(f"{directory} holds a run: continue it with `resume`, or replace it with `overwrite`")
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)
-        for name in () if resume else ours_found:
+        for name in ours_found if overwrite else ():
             remove(directory / name)
-        yield
+        yield bool(ours_found) and not overwrite
 
 
 def tidy(directory: Path) -> None:

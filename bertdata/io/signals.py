@@ -36,8 +36,8 @@ class Answer(NamedTuple):
 
 def stopped(kept: str = "") -> Answer:
     """Say that a command is stopped, what of it is kept, and that the same command goes on."""
-    kept, resume = (f"{kept}: ", "") if kept else ("", " (of bertdata train, with --resume)")
-    return Answer(f"stopped, and what is finished is kept: {kept}continue with the same command{resume}")
+    kept = f"{kept}: " if kept else ""
+    return Answer(f"stopped, and what is finished is kept: {kept}continue with the same command")
 
 
 @contextlib.contextmanager

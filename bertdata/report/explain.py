@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import shards
-from ..errors import UsageError, VerificationError
+from ..errors import UsageError, VerificationError, did_you_mean
 from ..io.files import open_file
 
-__all__ = ["explain", "named_rows"]
+__all__ = ["alike", "explain", "named_rows"]
 
 _SOURCES = ("text:", "books:")  # whose ids name their file
+_LOOKED = 200_000  # documents among whose titles a like one is looked for: seconds
 _MOST = 20  # documents of one title or file that are shown; the others are counted
 
 
@@ -46,7 +47,8 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
         yield f"and {total - _MOST:,} more of {name}"
     if not total:
         yield from _why_not(directory, manifest, name, listed)
-        raise UsageError(f"{name}: nothing of this id, title or file name is known in {directory}")
+        meant = did_you_mean(name, alike(directory, manifest, name))
+        raise UsageError(f"{name}: nothing of this id, title or file name is known in {directory}{meant}")
 
 
 def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Counter[str]) -> Iterator[str]:
@@ -90,6 +92,26 @@ def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator
             row += batch.num_rows
             del batch  # or it stays while the next one is read
         before += shard["rows"]
+
+
+def alike(directory: Path, manifest: dict[str, Any], name: str, columns: Sequence[str] = ("title", "id")) -> Iterator[str]:
+    """Yield titles and ids that begin as a name does, or are about as long: for `did_you_mean`.
+
+    They are those of the first documents of a large corpus.  Ids are left out where the name ends in a number: all are like it.
+    """
+    length, spare = len(name), max(2, len(name) // 4)
+    read = 0
+    for shard in manifest["shards"]:
+        for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+            for column in columns if not name[-1:].isdigit() else [each for each in columns if each != "id"]:
+                names = batch.column(column)
+                long = pc.utf8_length(names)
+                near = pc.and_(pc.greater_equal(long, length - spare), pc.less_equal(long, length + spare))
+                yield from names.filter(pc.or_(near, pc.starts_with(names, name, ignore_case=True))).unique().to_pylist()
+            read += batch.num_rows
+            del batch
+            if read > _LOOKED:
+                return
 
 
 def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:

@@ -90,8 +90,6 @@ def test_the_table_has_the_middle_and_the_spread_of_ratios_and_not_of_figures() 
     assert lines[4] == "| a step (ms, less is better) | 50 | other 100 | 2 (2 to 2) |"
     assert [line.split(": ")[0] for line in lines[6:]] == ["`tokens`", "`step`"]
     assert "2026-11-02 at size small on 2 cores; the middle of 3 runs" in lines[7]
-    short = runner.table(ROWS, short=True).splitlines()
-    assert [line.split(" (")[0] for line in short[2:4]] == ["| new text", "| a step"]
 
 
 def test_the_picture_has_a_bar_for_each_row_and_none_leaves_it() -> None:
@@ -132,16 +130,28 @@ def test_check_names_what_is_stale_and_render_mends_it(
     (tmp_path / "docs" / "benchmarks.json").write_text(json.dumps(ROWS))
     (tmp_path / "docs" / "benchmarks.svg").write_text("")
     (tmp_path / "docs" / "benchmarks.md").write_text("a\n<!-- benchmarks: all -->\nold\n<!-- /benchmarks -->\nz\n")
-    (tmp_path / "README.md").write_text("<!-- benchmarks: short -->\n<!-- /benchmarks -->\n")
+    monkeypatch.setattr(runner, "SHOWN", {("a step", "other"): "一步"})
+    monkeypatch.setattr(runner, "CHINESE", {"a step": "一步", "ms": "毫秒"})
+    (tmp_path / "README.md").write_text("<!-- benchmarks: readme -->\n<!-- /benchmarks -->\n")
+    (tmp_path / "README.zh-CN.md").write_text("<!-- benchmarks: chinese -->\n<!-- /benchmarks -->\n")
     assert runner.main(["--check"]) == 1
     told = {line.split(": ")[1] for line in capsys.readouterr().out.splitlines()}
-    assert told == {"README.md", os.path.join("docs", "benchmarks.md"), os.path.join("docs", "benchmarks.svg")}
+    assert told == {"README.md", "README.zh-CN.md", os.path.join("docs", "benchmarks.md"), os.path.join("docs", "benchmarks.svg")}
     assert runner.main(["--render"]) == 0
     assert runner.main(["--check"]) == 0
     text = (tmp_path / "docs" / "benchmarks.md").read_text()
     assert text == f"a\n<!-- benchmarks: all -->\n{runner.table(ROWS)}\n<!-- /benchmarks -->\nz\n"
-    assert "known words" in text and "known words" not in (tmp_path / "README.md").read_text()
+    readme = (tmp_path / "README.md").read_text()
+    assert "known words" in text and "known words" not in readme and "| a step (ms, less is better) | 50 |" in readme
+    assert "| 一步 (毫秒, less is better) | 50 | other 100 | 2 (2 to 2) |" in (tmp_path / "README.zh-CN.md").read_text()
 
 
 def test_the_tables_of_the_repository_are_those_of_what_was_measured() -> None:
     assert runner.main(["--check"]) == 0, "python benchmarks/all.py --render"
+    rows = runner.shown(runner._known())
+    assert len(rows) == len(runner.SHOWN), "README shows a row that was not measured"
+    chinese = (REPOSITORY / "README.zh-CN.md").read_text(encoding="utf-8").partition("<!-- benchmarks")[2]
+    for text in ("README.md", "README.zh-CN.md"):
+        assert "benchmarks: " in (REPOSITORY / text).read_text(encoding="utf-8")
+    untold = [row["what"] for row in rows if row["what"] in chinese]
+    assert not untold and " to " not in chinese.partition("/benchmarks")[0], "benchmarks/readme.py has no Chinese for it"

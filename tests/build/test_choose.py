@@ -26,7 +26,7 @@ from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import WHOLE, Losses
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.dataset.run import STATE
-from bertdata.errors import EmptyResultError, UsageError
+from bertdata.errors import TooManyRejectsError, UsageError
 from bertdata.io.files import write_json
 
 TEXT = """the tide turned at noon and grey herons left marsh while ferry waited by old pier for nobody in long winter rain
@@ -375,10 +375,10 @@ def test_an_interrupted_round_is_done_again(
         def fail(self: Any, *given: Any, calls: list[int] = calls, original: Any = original) -> Any:
             calls[0] += 1
             if calls[0] == 4:
-                raise EmptyResultError("stop")
+                raise TooManyRejectsError("stop")
             return original(self, *given)
 
-        with monkeypatch.context() as patch, pytest.raises(EmptyResultError):
+        with monkeypatch.context() as patch, pytest.raises(TooManyRejectsError):
             patch.setattr(broken, "__call__", fail)
             build(output, inputs, **choice)
     assert digests(build(output, inputs, **choice)) == digests(build(tmp_path / "whole", inputs, **choice))

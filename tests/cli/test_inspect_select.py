@@ -26,6 +26,25 @@ def test_documents_are_found(sample_corpus: Path, capsys: pytest.CaptureFixture[
         inspect(capsys, sample_corpus, "--title", "no such title")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["--title", "River Elyn"], "with --title River Elyn: did you mean 'River Ellyn'"),
+        (["--id", "sampelenwiki:12"], "with --id sampelenwiki:12$"),  # all ids are like a number
+        (["--id", "samplenwiki:x"], "did you mean 'sampleenwiki:"),
+        (["--language", "chinese"], "use zh; there are en, zh"),
+        (["--language", "zzz"], "there are en, zh"),
+        (["--explain", "river elyn"], "did you mean 'River Ellyn'"),
+        (["--explain", "sampleenwiki:99"], "known in [^:]*$"),
+    ],
+)
+def test_what_is_like_a_name_is_told(
+    sample_corpus: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], meant: str
+) -> None:
+    with pytest.raises(UsageError, match=meant):
+        inspect(capsys, sample_corpus, *arguments)
+
+
 def test_rows_are_found(sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = inspect(capsys, sample_pairs, "--search", "cold moss", "--n", 3)
     assert "cold moss" in " ".join(told.split())

@@ -153,6 +153,8 @@ def test_the_command_says_where_and_never_the_token(hub: hub_server.Hub, pairs: 
     cli.main(["push", str(pairs), "ada/rows", "--private"], standalone_mode=False)
     said = capsys.readouterr()
     assert f"{hub.url}/datasets/ada/rows at 0123456789ab: {len(hub.files)} files sent, 0 there already" in said.out
+    cli.main(["push", str(pairs), "ada/rows"], standalone_mode=False)
+    assert f"ada/rows: nothing to do, {len(hub.files)} there already" in capsys.readouterr().out
     hub.fails["/api/repos/create"] = 99
     with pytest.raises(StorageError) as caught:
         cli.main(["push", str(pairs), "ada/rows"], standalone_mode=False)

@@ -112,6 +112,14 @@ def test_transformers_trainer_with_datasets_alone(
     assert "import bertdata" not in (REPOSITORY / "examples" / "hf_trainer.py").read_text(encoding="utf-8")
 
 
+def test_lightning_trains_it_to_the_same_losses(example: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Trainer takes the same batches in the same order as the loop that stands for it."""
+    pytest.importorskip("lightning")
+    theirs = _losses(example("examples/lightning_style.py", pairs, "--steps", 8, *SMALL))
+    monkeypatch.setitem(sys.modules, "lightning", None)  # as if it was not installed
+    assert len(theirs) == 8 and theirs == _losses(example("examples/lightning_style.py", pairs, "--steps", 8, *SMALL))
+
+
 def test_a_module_as_lightning_wants_it(example: Run, pairs: Path, sample_pairs: Path) -> None:
     printed = example("examples/lightning_style.py", pairs, "--steps", 20, *SMALL)
     losses = _losses(printed)

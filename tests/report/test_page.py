@@ -173,6 +173,9 @@ def test_the_command_compares_and_tells_of_time(sample_pairs: Path, tmp_path: Pa
     output = tmp_path / "page.html"
     cli.main(["report", str(sample_pairs), str(sample_pairs), "--output", str(output)], standalone_mode=False)
     assert capsys.readouterr().out.strip() == str(output)
+    before = output.stat().st_mtime_ns
+    cli.main(["report", str(sample_pairs), str(sample_pairs), "--output", str(output)], standalone_mode=False)
+    assert "is complete already: nothing to do" in capsys.readouterr().out and output.stat().st_mtime_ns == before
     assert "Rows: compared" in page_of(output).text
     told: dict[str, Any] = {
         "stages": [{"name": "Extract <b>", "wall_s": 12.5, "cpu_s": 20}],

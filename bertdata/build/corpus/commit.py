@@ -121,13 +121,15 @@ class CorpusCommit:
             )
 
     def _example(self, files: list[dict[str, Any]]) -> str:
-        """Show the first reject: what a column or file lacks is the same for all, as a rule."""
-        names = [file["name"] for file in files if "rejects/" in file["name"] and file["rows"]]
+        """Show the first reject, else the first drop: what a column lacks or an option asks for is the same for all, mostly."""
+        lists = [file["name"] for file in files if file["rows"]]
+        names = [name for folder in ("rejects/", "dropped/") for name in lists if folder in name]
         if not names:
             return ""
         with open_file(to_path(self.root) / names[0]) as file:
             first = json.loads(file.readline())
-        return f"; the first: {first['where']}" if first.get("where") else ""
+        told = first.get("where") or ", ".join(filter(None, (first["id"], first.get("detail"))))
+        return f"; the first: {told}" if told else ""
 
 
 def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:

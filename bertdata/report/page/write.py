@@ -15,6 +15,7 @@ from ...dataset import manifest as manifests
 from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError
 from ...io.files import to_path, write_text
+from ...io.storage import storage_errors
 from ..words import count
 from . import documents, rows, training, vocabulary
 from .compare import compare
@@ -23,7 +24,7 @@ from .frame import chapter, frame, section_of
 from .markup import Html, tag
 from .section import Made, Section, figures, timings
 
-__all__ = ["report", "write_beside"]
+__all__ = ["report", "write", "write_beside"]
 
 _FOOT = "Figures are from manifest.json; those that were measured are from rows spread evenly over the shards."
 
@@ -81,6 +82,11 @@ def report(directory: str | Path, *others: str | Path, output: str | Path | None
         >>> report(corpus.path, output=here / "corpus.html").name
         'corpus.html'
     """
+    return write(directory, *others, output=output)[0]
+
+
+def write(directory: str | Path, *others: str | Path, output: str | Path | None = None) -> tuple[Path, bool]:
+    """Do what `report` does; return the file, and whether it was another one before."""
     paths = [to_path(str(path)) for path in (directory, *others)]
     if len(paths) > 1 and output is None:
         raise NoInputError("`output`: give a file for the report of several data sets")
@@ -89,8 +95,12 @@ def report(directory: str | Path, *others: str | Path, output: str | Path | None
     with steady(*paths):
         parts = [_part_of(path, name) for path, name in zip(paths, names, strict=True)]
         compared = _compared(paths, names)
-    write_text(target, _page(parts, compared))
-    return target
+        page = _page(parts, compared)
+    with storage_errors(f"cannot read {target}"):
+        new = not target.is_file() or target.read_bytes() != page.encode()
+    if new:
+        write_text(target, page)
+    return target, new
 
 
 def write_beside(root: Path, manifest: dict[str, Any]) -> None:

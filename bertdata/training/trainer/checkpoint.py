@@ -18,19 +18,15 @@ from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor
 
-from ...dataset.run import differences, first_few
-from ...errors import ResumeError, VerificationError
+from ...errors import VerificationError
 from ...io.files import TEMPORARY, read_json, remove, replacing_directory, write_json
+from ..earlier import checkpoints
 from ..recipe import Recipe
 from .learner import Learner
 
-__all__ = ["checkpoints", "restore", "save"]
+__all__ = ["restore", "save"]
 
-
-def checkpoints(output: Path) -> list[Path]:
-    """List the checkpoints of a run by step."""
-    found = [path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+_RESUME = "remove this checkpoint, and the run continues from the one before"
 
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
@@ -58,11 +54,11 @@ def _remove(directory: Path) -> None:
     remove(directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}")))  # a half removed one has no name of a model
 
 
-def restore(directory: Path, learner: Learner, identity: dict[str, Any]) -> dict[str, Any]:
-    """Bring a learner to where a checkpoint left them, if its run was the same; return its state."""
-    state: dict[str, Any] = read_json(directory / "state.json") or {}
-    if changed := differences(state.get("identity", {}), identity):
-        raise ResumeError(f"{directory} was made with other settings; what differs: {first_few(changed)}: give the old ones")
+def restore(directory: Path, learner: Learner) -> dict[str, Any]:
+    """Bring a learner to where a checkpoint left them; return its state."""
+    state: dict[str, Any] | None = read_json(directory / "state.json")
+    if not state:
+        raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME}")
     _fill(learner.model.state_dict(), directory / "model.safetensors")
     _fill(learner.optimizer.moments, directory / "optimizer.safetensors")
     learner.optimizer.updates = state["updates"]
@@ -75,7 +71,7 @@ def _fill(tensors: dict[str, Tensor], path: Path) -> None:
     try:
         named = {re.sub("^roformer", "bert", name): values for name, values in load_file(path).items()}
     except (SafetensorError, OSError) as error:
-        raise VerificationError(f"{path} is missing or damaged ({error}): resume from another checkpoint") from error
+        raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME}") from error
     found = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
     theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (found, tensors))
     if odd := sorted(name for name, _ in theirs ^ ours):

@@ -18,12 +18,13 @@ from ...errors import BertDataError, UsageError
 from ...report import curve
 from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, Window, describe, read_metrics
 from ...report.page import REPORT, write_report
+from ..earlier import begin, checkpoints
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import Part, Recipe, prepare
 from ..trial import estimate
 from ..words import Words
-from .checkpoint import checkpoints, restore, save
+from .checkpoint import restore, save
 from .learner import Learner
 from .world import World, joined
 
@@ -31,27 +32,32 @@ __all__ = ["Done", "train"]
 
 
 class Done(NamedTuple):
-    """The last checkpoint, the steps it has, whether these are all, and the last evaluation: None without a validation split."""
+    """The last checkpoint, its steps, whether these are all, the last evaluation (None without a validation split), and `new`.
+
+    `new` is False where an earlier call had done all of it, and nothing was left to do.
+    """
 
     checkpoint: Path
     step: int
     complete: bool
     evaluation: Record | None
+    new: bool = True
 
 
 def train(
     config: TrainConfig | str | Path,
     output: str | Path = "",
     *,
-    resume: bool = False,
     overwrite: bool = False,
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
     """Train as `config`, or a TOML file, tells; write checkpoints, metrics, predictions, curve and report.html into `output`.
 
-    `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is asked as a step begins
-    and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a loss that is not finite.
+    A run that is there goes on from its last checkpoint, to the bit on one process; raise ResumeError, with what differs, for one
+    of other settings or data.  `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is
+    asked as a step begins and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a
+    loss that is not finite.
     """
     config = config if isinstance(config, TrainConfig) else read_training(config)
     path = Path(output or config.output)
@@ -61,9 +67,10 @@ def train(
         recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
         if world.rank == 0:
             ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
-            stack.enter_context(claimed(path, lambda name: name.startswith(ours), resume=resume, overwrite=overwrite))
+            found = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
+            begin(path, recipe.identity, found=found)
         world.wait()
-        return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:] if resume else [])
+        return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:])
 
 
 class _Run:
@@ -75,23 +82,24 @@ class _Run:
         self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
 
     def go(self, saved: list[Path]) -> Done:
-        """Train from a checkpoint, or from the start."""
-        state: dict[str, Any] = restore(saved[0], self.learner, self.recipe.identity) if saved else {"step": 0, "window": None}
+        """Train from a checkpoint, or from the start; do nothing where all is done, the report last of all."""
+        state: dict[str, Any] = restore(saved[0], self.learner) if saved else {"step": 0, "window": None}
+        new = not saved or state["step"] < self.config.total_steps or not (self.output / REPORT).exists()
         rates = [part.words_per_token for part in self.recipe.parts]
         self.words = Words(milestones(self.config.checkpoint_words), rates, state.get("tokens"))
         self.step = self.saved = state["step"]
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
-        if self.metrics:
+        if self.metrics and self.step < self.config.total_steps:
             self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
         self.window = Window(state["window"])
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break
         last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
-        if self.metrics:
+        if self.metrics and new:
             curve.draw(self.output)
             write_report(self.output)
-        return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
+        return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last, new)
 
     def _train(self, part: Part, number: int) -> bool:
         """Train to the end of a phase; return False if it was stopped before."""

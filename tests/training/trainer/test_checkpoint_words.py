@@ -66,7 +66,7 @@ def test_a_model_is_saved_at_the_step_that_brings_the_words_and_again_by_a_resum
     half = train(config, tmp_path / "parts", stop=lambda step, _: step == 1)
     assert half.step == 2
     (tmp_path / "parts" / "chck_600").mkdir()  # of a run that was killed before its next checkpoint
-    train(config, tmp_path / "parts", resume=True)
+    train(config, tmp_path / "parts")
     parts = saved(tmp_path / "parts")
     assert set(parts) == set(whole) and all(torch.equal(parts[name], whole[name]) for name in whole)
 

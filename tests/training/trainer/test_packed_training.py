@@ -34,7 +34,7 @@ def test_resume_is_to_the_bit(data: dict[str, Path], tmp_path: Path, objective: 
     config = small(data[objective], 8, ROTARY, unpadded=unpadded, **masks)
     whole = train(config, tmp_path / "whole")
     assert train(config, tmp_path / "parts", stop=After(3)).step == 3
-    parts = train(config, tmp_path / "parts", resume=True)
+    parts = train(config, tmp_path / "parts")
     assert parts.complete and differ(whole.checkpoint, parts.checkpoint) == 0
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "parts")
     assert whole.evaluation is not None and ("nsp_loss" in whole.evaluation) == (objective == "nsp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from tiny import PIECES
 
 from bertdata.config.train import Phase
 from bertdata.errors import BertDataError, OutputExistsError, ResumeError, UsageError, VerificationError
-from bertdata.report.metrics import read_metrics
+from bertdata.report.metrics import Record, read_metrics
 from bertdata.training.trainer import train
 
 torch.set_num_threads(1)
@@ -112,7 +113,7 @@ def test_resume_is_to_the_bit(data: Path, tmp_path: Path, stop: int) -> None:
     with (tmp_path / "parts" / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "train", "step": 23, "of": 24, "mlm_loss": 0.0}\n{"kind": "tr')  # of a run that was killed
     workers = dataclasses.replace(config, workers=1 if stop == 7 else 0)
-    second = train(workers, tmp_path / "parts", resume=True)
+    second = train(workers, tmp_path / "parts")
     assert second.complete
     assert differ(whole.checkpoint, second.checkpoint) == 0
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "parts")
@@ -135,8 +136,33 @@ def test_a_stop_in_the_midst_of_a_step_ends_with_that_step(data: Path, tmp_path:
 def test_resume_of_a_finished_run_does_nothing(data: Path, tmp_path: Path) -> None:
     first = train(small(data, 5), tmp_path)
     before = (first.checkpoint / "model.safetensors").read_bytes()
-    assert train(small(data, 5), tmp_path, resume=True) == first
+    told = [path.stat().st_mtime_ns for path in (tmp_path / "curve.svg", tmp_path / "report.html", first.checkpoint)]
+    reported: list[Record] = []
+    again = train(small(data, 5), tmp_path, report=reported.append)
+    assert first.new and again == first._replace(new=False) and not reported
     assert (first.checkpoint / "model.safetensors").read_bytes() == before
+    assert told == [path.stat().st_mtime_ns for path in (tmp_path / "curve.svg", tmp_path / "report.html", first.checkpoint)]
+
+
+def test_a_run_that_ended_before_its_report_gets_it(data: Path, tmp_path: Path) -> None:
+    first = train(small(data, 2), tmp_path)
+    (tmp_path / "report.html").unlink()
+    assert train(small(data, 2), tmp_path) == first
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_run_without_a_checkpoint_is_gone_on_with_or_refused(data: Path, tmp_path: Path) -> None:
+    """Of one that was killed before its first the directory tells what it was; of strange files nothing does."""
+    train(small(data, 2), tmp_path / "run")
+    for path in (tmp_path / "run").glob("checkpoint-*"):
+        shutil.rmtree(path)
+    with pytest.raises(ResumeError, match="what differs: seed: 12345 then, 2 now"):
+        train(small(data, 2, seed=2), tmp_path / "run")
+    assert train(small(data, 2), tmp_path / "run").new
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "metrics.jsonl").write_text("")
+    with pytest.raises(OutputExistsError, match="nothing that tells how it was made: replace it with `overwrite`"):
+        train(small(data, 2), tmp_path / "strange")
 
 
 def test_resume_names_what_changed(data: Path, tmp_path: Path) -> None:
@@ -157,10 +183,10 @@ def test_resume_names_what_changed(data: Path, tmp_path: Path) -> None:
     }
     for name, change in changes.items():
         with pytest.raises(ResumeError, match=f"what differs: {name}: "):
-            train(dataclasses.replace(config, **change), tmp_path / "run", resume=True)
+            train(dataclasses.replace(config, **change), tmp_path / "run")
     moved = tmp_path / "moved"
     data_there = dataclasses.replace(phase, shards=(str(pairs(moved)),), accumulation=2)
-    assert train(dataclasses.replace(config, phases=(data_there,), log_every=1, keep=1), tmp_path / "run", resume=True).complete
+    assert train(dataclasses.replace(config, phases=(data_there,), log_every=1, keep=1), tmp_path / "run").complete
 
 
 def test_accumulation_is_the_same_gradient(data: Path, tmp_path: Path) -> None:
@@ -188,7 +214,7 @@ def test_half_precision(data: Path, tmp_path: Path, precision: str) -> None:
     assert losses[0] == pytest.approx(losses[1], rel=0.02)
     parts = small(data, 10, STILL, precision=precision, evaluate_every=5)
     train(parts, tmp_path / "parts", stop=After(4))
-    assert differ(half.checkpoint, train(parts, tmp_path / "parts", resume=True).checkpoint) == 0
+    assert differ(half.checkpoint, train(parts, tmp_path / "parts").checkpoint) == 0
 
 
 def test_without_a_label_words_alone_are_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +295,7 @@ def test_what_is_wrong_removes_no_earlier_run(data: Path, tmp_path: Path) -> Non
 
 def test_an_earlier_run_is_kept_unless_told(data: Path, tmp_path: Path) -> None:
     train(small(data, 2), tmp_path)
-    with pytest.raises(OutputExistsError, match="`resume`, or replace it with `overwrite`"):
+    with pytest.raises(OutputExistsError, match="give the old ones, replace it with `overwrite`"):
         train(small(data, 1), tmp_path)
     assert train(small(data, 1), tmp_path, overwrite=True).step == 1
     assert not (tmp_path / "checkpoint-2").exists()
@@ -280,7 +306,7 @@ def test_a_damaged_checkpoint_is_named(data: Path, tmp_path: Path) -> None:
     path = done.checkpoint / "optimizer.safetensors"
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(VerificationError, match=r"optimizer\.safetensors is missing or damaged"):
-        train(small(data, 4), tmp_path, resume=True)
+        train(small(data, 4), tmp_path)
 
 
 def test_a_larger_vocabulary_than_the_shards(data: Path, tmp_path: Path) -> None:

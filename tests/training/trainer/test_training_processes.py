@@ -22,8 +22,8 @@ from small import TOML, differ, pairs, started
 
 from bertdata.config.train import read_training
 from bertdata.report.metrics import read_metrics
+from bertdata.training.earlier import checkpoints
 from bertdata.training.trainer import train
-from bertdata.training.trainer.checkpoint import checkpoints
 
 torch.set_num_threads(1)
 Write = Callable[..., Path]
@@ -96,7 +96,7 @@ def test_a_signal_saves(write: Write, tmp_path: Path, number: int, code: int) ->
     process.send_signal(number)
     ((_, said),) = ended([process], code)
     last = checkpoints(tmp_path / "run")[-1]
-    assert f"stopped after step {int(last.name.rpartition('-')[2]):,}: continue with the same command and --resume" in said
+    assert f"stopped after step {int(last.name.rpartition('-')[2]):,}: continue with the same command" in said
     assert (last / "state.json").exists()
 
 
@@ -135,7 +135,7 @@ def test_a_killed_run_is_resumed_at_once(write: Write, tmp_path: Path) -> None:
     process, readers = started_with_readers(write(100_000), 2, tmp_path / "run")
     process.kill()
     process.communicate()
-    (again,) = started(str(tmp_path / "run.toml"), "--output", str(tmp_path / "run"), "--resume")
+    (again,) = started(str(tmp_path / "run.toml"), "--output", str(tmp_path / "run"))
     wait_for(tmp_path / "run" / f"checkpoint-{int(checkpoints(tmp_path / 'run')[-1].name[11:]) + 5}", again)
     again.send_signal(signal.SIGINT)
     ended([again], 130)
@@ -178,7 +178,7 @@ def test_a_kill_in_the_midst_of_a_save(write: Write, tmp_path: Path, call: int) 
     assert [path.name for path in checkpoints(tmp_path / "killed")] == ([] if call == 1 else ["checkpoint-5"])
     assert list((tmp_path / "killed").glob(".tmp-*"))
     whole = train(read_training(run), tmp_path / "whole")
-    assert differ(whole.checkpoint, train(read_training(run), tmp_path / "killed", resume=True).checkpoint) == 0
+    assert differ(whole.checkpoint, train(read_training(run), tmp_path / "killed").checkpoint) == 0
     assert not list((tmp_path / "killed").glob(".tmp-*"))
 
 
@@ -193,7 +193,12 @@ def test_command(write: Write, tmp_path: Path, run: Run) -> None:
     assert "words: loss" in err
     assert " left" in err
     assert f'from_pretrained("{tmp_path}/run/checkpoint-10")' in out
-    assert "--resume, or replace it with --overwrite" in run("train", path, code=5).stderr
+    again = run("train", path)
+    assert f"{tmp_path}/run is complete already: nothing to do" in again.stdout
+    assert "words: loss" not in again.stderr
+    assert "complete already: nothing to do" in run("train", path, "--dry-run").stdout
+    path.write_text(path.read_text().replace("steps = 10", "steps = 12"))
+    assert "what differs: phases.0.steps: 10 then, 12 now: give the old ones" in run("train", path, code=5).stderr
     path.write_text("batches = 3\n" + path.read_text())
     assert "there is no key batches" in run("train", path, "--resume", code=2).stderr
 

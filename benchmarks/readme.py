@@ -1,0 +1,48 @@
+"""The rows of docs/benchmarks.json that README.md shows, and what README.zh-CN.md calls them.
+
+`SHOWN` has the rows by what they measure and beside whom, in README's order; `CHINESE` has the phrases of the table.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CHINESE", "SHOWN"]
+
+SHOWN = {
+    ("prose of Wikipedia pages, one core", "mwparserfromhell"): "单核抽取 Wikipedia 页面正文",
+    ("its words against MediaWiki's own", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
+    ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文转 WordPiece id，新文本",
+    ("English to ids, WordPiece, known words, one core", "tokenizers"): "单核，英文转 WordPiece id，已见过的词",
+    (
+        "labels told by lengths and places alone, 128 tokens",
+        "BERT's own algorithm",
+    ): "仅凭长度和位置判断句对标签，128 个 token",
+    ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个 token",
+    ("rows masked and collated, pieces, one core", "Hugging Face's collator"): "单核，遮盖词片并组批",
+    ("rows masked and collated, words, one core", "Hugging Face's collator"): "单核，全词遮盖并组批",
+    ("padded and masked batches, 2 workers", "Hugging Face's loader"): "填充并遮盖的批次，2 个 worker",
+    ("packed rows of 1024, masked, unpadded, 2 workers", "Hugging Face's loader"): "打包成 1,024 的行，遮盖且无填充，2 个 worker",
+    ("training step, tiny BERT, 16 x 128", "transformers"): "训练一步，很小的 BERT，16 x 128",
+    ("from bz2 to pairs", "unpacking alone"): "从 bz2 到句对",
+}
+
+CHINESE = {
+    **{what: told for (what, _), told in SHOWN.items()},
+    "beside it": "对照",
+    "times better (least to most)": "好多少倍（最小到最大）",
+    "to": "到",
+    "{unit}, less is better": "{unit}，越小越好",
+    "measured {date} at size {size} on {where}; the middle of {runs} runs.": (
+        "测量日期 {date}，规模 {size}，机器 {where}；取 {runs} 次运行的中位数。"
+    ),
+    "measured {date} at size {size} on {where}; one run.": "测量日期 {date}，规模 {size}，机器 {where}；一次运行。",
+    "rows/s": "行/秒",
+    "tokens/s": "token/秒",
+    "MB/s": "MB/秒",
+    "ms": "毫秒",
+    "share": "占比",
+    "CPU s/GB of XML": "每 GB XML 的 CPU 秒数",
+    "Hugging Face's collator": "Hugging Face 的 collator",
+    "Hugging Face's loader": "Hugging Face 的 loader",
+    "BERT's own algorithm": "BERT 原始算法",
+    "unpacking alone": "单是解压",
+}
