@@ -108,5 +108,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     names = list(known)
     begun = [name for name in names if len(word) > 1 and name.startswith(word)]
-    found = begun or get_close_matches(word, names, 3)
-    return f": did you mean {' or '.join(map(repr, found[:3]))}?" if found else ""
+    similar = begun or get_close_matches(word, names, 3)
+    return f": did you mean {' or '.join(map(repr, similar[:3]))}?" if similar else ""

@@ -66,9 +66,9 @@ def of_bert(pieces: Sequence[str]) -> Special:
     >>> of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "tea"])
     Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(5,), mark='##')
     """
-    found = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
-    named = {role: found.pop(f"[{role.upper()}]", -1) for role in ROLES}
-    return Special(**named, others=tuple(found.values()), mark="##")
+    bracketed = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
+    named = {role: bracketed.pop(f"[{role.upper()}]", -1) for role in ROLES}
+    return Special(**named, others=tuple(bracketed.values()), mark="##")
 
 
 def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list[str], Special]:
@@ -120,8 +120,8 @@ def piece_bytes(piece: str, mark: str) -> bytes:
     """
     if mark == "Ġ" and all(character in _BYTES for character in piece):
         return bytes(_BYTES[character] for character in piece)
-    if found := _BYTE.fullmatch(piece):
-        return bytes([int(found[1], 16)])
+    if match := _BYTE.fullmatch(piece):
+        return bytes([int(match[1], 16)])
     return piece.replace("▁", " ").encode("utf-8", "replace")
 
 

@@ -76,15 +76,15 @@ class Round(beam.PTransform):
 
     def expand(self, tasks: beam.PCollection) -> beam.PCollection:
         root, name, two = self._root, self._rule.name, self._levels.are_two
-        found = self._step(tasks, "Write claims", self._write)
+        steps = self._step(tasks, "Write claims", self._write)
         if two:
-            found = self._step(found | "By group" >> beam.GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
+            steps = self._step(steps | "By group" >> beam.GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
         decide = Decide(root, self._rule, self._levels)
-        found = self._step(found | "By bucket" >> beam.GroupByKey(), "Decide", decide)
+        steps = self._step(steps | "By bucket" >> beam.GroupByKey(), "Decide", decide)
         if two:
-            found = self._step(found | "By block" >> beam.GroupByKey(), "Split losses", SplitLosses(root, name))
+            steps = self._step(steps | "By block" >> beam.GroupByKey(), "Split losses", SplitLosses(root, name))
         merge = Writing(MergeLosses(root, name, "split" if two else "lost"), to_path(root))
-        return found | "By task" >> beam.GroupByKey() | "Merge losses" >> beam.Map(merge)
+        return steps | "By task" >> beam.GroupByKey() | "Merge losses" >> beam.Map(merge)
 
     def _step(self, elements: beam.PCollection, label: str, function: Callable[[Any], Any]) -> beam.PCollection:
         return elements | label >> beam.FlatMap(Writing(function, to_path(self._root)))

@@ -80,7 +80,7 @@ def trace(
         except UsageError:
             if page is None:
                 raise
-    steps, lost = _steps(page, config) if page else ([], [])
+    steps, lost = _steps(*page, config) if page else ([], [])
     known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
     paragraphs = _paragraphs(document) if document else []
     pieces, rows, mark = _tokens(document, vocab, pairs)
@@ -93,8 +93,8 @@ def _document(directory: Path, made: dict[str, Any], name: str) -> dict[str, Any
     for shard in made["shards"]:
         for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
             for at in named_rows(batch, name):
-                found: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
-                return found
+                document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+                return document
     return None
 
 
@@ -124,9 +124,8 @@ def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str) -> 
     raise UsageError(f"{id}: the dumps that were given hold no such page: give those that the corpus was made from")
 
 
-def _steps(found: tuple[Page, dumps.Site], config: CorpusConfig) -> tuple[list[Step], list[tuple[str, int]]]:
+def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[Step], list[tuple[str, int]]]:
     """Return what each step of extraction did to a page, and the templates that gave no words."""
-    page, site = found
     table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
     about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
     about |= {"variant": config.variant, "templates": table}

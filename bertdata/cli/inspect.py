@@ -75,11 +75,11 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
     made = read(directory)
     check_files(directory, made)
-    found = list(islice(select(directory, made, wanted), count))
-    for number in found:
+    numbers = list(islice(select(directory, made, wanted), count))
+    for number in numbers:
         show_row(directory, number, epoch)
         echo()
-    if not found:
+    if not numbers:
         known = {code for source in made.get("sources", {}).values() for code in source.get("languages", {})}
         more = did_you_mean(wanted["language"], known - {wanted["language"]}) if wanted["language"] not in known else ""
         raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}{more}")

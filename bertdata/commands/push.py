@@ -158,7 +158,7 @@ class _Push:
             done += entry["bytes"]
             if self.progress:
                 self.progress(done, total)
-        self._finish([found for entry, found in entries if entry in self.made["shards"]] if convert else [])
+        self._finish([sent for entry, sent in entries if entry in self.made["shards"]] if convert else [])
         self._check()
         return Pushed(f"{self.api.endpoint}/datasets/{self.name}", self.commit, self.sent, len(self.expected) - self.sent)
 
@@ -254,9 +254,9 @@ class _Push:
 
     def _check(self) -> None:
         """Raise TransferError for a file that the Hub has not as it was sent."""
-        found = self._list()
+        listed = self._list()
         for name, own in self.expected.items():
-            if not _is(found.get(name), own):
+            if not _is(listed.get(name), own):
                 raise TransferError(f"{self.name} has not {name} as it was sent: {_AGAIN}")
 
 
@@ -277,8 +277,8 @@ def _sent(path: Path) -> _Sent:
     return _Sent(size, plain.hexdigest(), git.hexdigest())
 
 
-def _is(found: Any, own: _Sent) -> bool:
+def _is(entry: Any, own: _Sent) -> bool:
     """Tell whether a file of the Hub is this one."""
-    if found is None or found.size != own.bytes:
+    if entry is None or entry.size != own.bytes:
         return False
-    return bool(found.lfs.sha256 == own.sha256 if found.lfs else found.blob_id == own.git)
+    return bool(entry.lfs.sha256 == own.sha256 if entry.lfs else entry.blob_id == own.git)

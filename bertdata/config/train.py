@@ -204,10 +204,10 @@ def milestones(told: str) -> dict[str, int]:
     """
     if told == "babylm":
         return {f"chck_{words // 10**6}M": words for words in _BABYLM}
-    found = [_WORDS.fullmatch(each.strip()) for each in told.split(",")] if told else []
-    if not all(found):
+    matches = [_WORDS.fullmatch(each.strip()) for each in told.split(",")] if told else []
+    if not all(matches):
         raise UsageError(f"checkpoint_words {told!r}: give babylm, or numbers of words such as 1M,2M,500K")
-    numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in found if each}
+    numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in matches if each}
     return dict(sorted(numbers.items(), key=lambda item: item[1]))
 
 

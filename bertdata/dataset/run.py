@@ -222,15 +222,15 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, resume: bool, overw
     Raise OutputExistsError for one with other files, or with ours where they are neither to be gone on with nor replaced.
     """
     with storage_errors(f"cannot use {directory}"):
-        found = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
-    ours_found = [name for name in found if ours(name)]
-    if strange := [name for name in found if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
+        names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    our_names = [name for name in names if ours(name)]
+    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
         raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
-    if ours_found and not (resume or overwrite):
+    if our_names and not (resume or overwrite):
         raise OutputExistsError(f"{directory} holds a run: continue it with `resume`, or replace it with `overwrite`")
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)
-        for name in () if resume else ours_found:
+        for name in () if resume else our_names:
             remove(directory / name)
         yield
 

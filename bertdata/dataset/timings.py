@@ -38,8 +38,8 @@ def write(root: Path) -> None:
 
 def read(directory: Path) -> dict[str, Any]:
     """Return what the run took that made a data set; nothing where that is not known."""
-    found = read_json(directory / STATE / TIMINGS)
-    return found if isinstance(found, dict) else {}
+    timings = read_json(directory / STATE / TIMINGS)
+    return timings if isinstance(timings, dict) else {}
 
 
 def summary(lines: Iterable[Line]) -> dict[str, Any]:

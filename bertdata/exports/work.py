@@ -29,12 +29,12 @@ def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
 
 def _laws(source: dict[str, Any], vocabulary: vocab.AnyVocabulary | None) -> dict[str, Any]:
     """Return what `verify` needs in order to tell whether rows and ids can be right."""
-    found: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
+    laws: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
     if vocabulary:
-        found["vocab_size"] = len(vocabulary.pieces)
+        laws["vocab_size"] = len(vocabulary.pieces)
         if not isinstance(vocabulary, vocab.Vocabulary):
-            found |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
-    return found
+            laws |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
+    return laws
 
 
 @dataclass(frozen=True)

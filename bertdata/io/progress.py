@@ -144,8 +144,8 @@ _NOBODY = Work(None, "", -1)
 
 def current() -> Work:
     """Return the task at work in this thread; one of which nothing is told where there is none."""
-    found: Work = getattr(_here, "work", _NOBODY)
-    return found
+    work: Work = getattr(_here, "work", _NOBODY)
+    return work
 
 
 @contextlib.contextmanager

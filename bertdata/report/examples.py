@@ -165,11 +165,11 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
         decoder, beside = codecs.getincrementaldecoder("utf-8")("replace"), [*map(set(special).__contains__, pieces), False]
         told = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
         return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(told)]
-    found = list(pieces[:1])
+    words = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
         joined = continues_word(piece, mark) or is_close(before, piece)
-        found.append(bare(piece, mark) if joined else f" {piece}")
-    return found
+        words.append(bare(piece, mark) if joined else f" {piece}")
+    return words
 
 
 def is_close(before: str, piece: str) -> bool:

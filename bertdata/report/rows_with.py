@@ -19,11 +19,11 @@ def rows_with(batch: Any, probes: Iterable[bytes]) -> list[int]:
         starts = np.repeat(ends[:-1] - ends[0], np.diff(places.offsets.to_numpy()))
         ids[starts + places.flatten().to_numpy()] = labels.flatten().to_numpy()
     data, width = ids.tobytes(), ids.dtype.itemsize
-    found: set[int] = set()
+    rows: set[int] = set()
     for probe in probes:
         at = data.find(probe)
         while at >= 0:
             if at % width == 0:
-                found.add(int(np.searchsorted(ends - ends[0], at // width, "right")) - 1)
+                rows.add(int(np.searchsorted(ends - ends[0], at // width, "right")) - 1)
             at = data.find(probe, at + 1)
-    return sorted(found)
+    return sorted(rows)

@@ -58,14 +58,14 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, room: int, *, sente
     doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
     first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], room) if number else np.full(len(doc_keys), room)
     inside, edges = bucket.continues.tobytes() + b"\0", bucket.edges.tolist()
-    found: list[tuple[int, int, bool]] = []
+    rows: list[tuple[int, int, bool]] = []
     for d in np.argsort(doc_keys, kind="stable").tolist():
         low, high = int(bucket.first[d]), int(bucket.first[d + 1])
         if low == high:
             continue
         begin, end, target = edges[low], edges[high], int(first[d])
         if end - begin + (not sentences) <= room:
-            found.append((begin, end, True))
+            rows.append((begin, end, True))
         elif sentences:
             spans = list(cut(edges[low : high + 1], inside, room, target))
             if config.pack:
@@ -73,11 +73,11 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, room: int, *, sente
                 own = [kept[-1][1]] if kept else [begin]
                 ends = _within_reach([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, room)
                 spans = [*kept, *cut_to_pack(ends, room)]
-            found += ((*span, span[1] == end) for span in spans)
+            rows += ((*span, span[1] == end) for span in spans)
         else:
             starts = [begin, *range(begin + target, end + 1, room)]
-            found += ((s, min(e, end), e > end) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
-    return np.array(found, np.int64).reshape(-1, 3)
+            rows += ((s, min(e, end), e > end) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
+    return np.array(rows, np.int64).reshape(-1, 3)
 
 
 def cut(edges: list[int], inside: bytes, room: int, first: int) -> Iterator[tuple[int, int]]:
@@ -108,9 +108,9 @@ def cut(edges: list[int], inside: bytes, room: int, first: int) -> Iterator[tupl
 
 def _within_reach(edges: list[int], inside: bytes, room: int) -> list[int]:
     """Put cuts between words, or inside one longer than `room`, where the next end of a sentence is out of reach."""
-    found = edges[:1]
+    reachable = edges[:1]
     for edge in edges[1:]:
-        while edge - found[-1] > room:
-            found.append(next(cut([found[-1], edge], inside, room, room))[1])
-        found.append(edge)
-    return found
+        while edge - reachable[-1] > room:
+            reachable.append(next(cut([reachable[-1], edge], inside, room, room))[1])
+        reachable.append(edge)
+    return reachable

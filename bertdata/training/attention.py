@@ -86,8 +86,8 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     from torch.nn.attention.varlen import varlen_attn
 
     query, key, value = (values[0].transpose(0, 1).contiguous() for values in (query, key, value))
-    found: Any = varlen_attn(query, key, value, parts.starts, parts.starts, parts.longest, parts.longest)
-    return found.transpose(0, 1)[None]  # type: ignore[no-any-return]
+    output: Any = varlen_attn(query, key, value, parts.starts, parts.starts, parts.longest, parts.longest)
+    return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # it would be compiled for each number of parts
@@ -143,27 +143,27 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
         dropout: Whether attention has dropout, with which packed rows get a mask of each pair of places on a GPU, too.
     """
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
-    found: dict[str, Any] = {own: batch[name] for own, name in names.items()}
-    found |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
+    arguments: dict[str, Any] = {own: batch[name] for own, name in names.items()}
+    arguments |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
     if unpadded:
-        return _flat(found, batch["attention_mask"].bool())
+        return _flat(arguments, batch["attention_mask"].bool())
     if (numbers := batch.get("document_ids")) is None:
-        return {**found, "attention": batch["attention_mask"]}
-    return {**found, "attention": flex(numbers) if numbers.is_cuda and not dropout else block_mask(numbers)}
+        return {**arguments, "attention": batch["attention_mask"]}
+    return {**arguments, "attention": flex(numbers) if numbers.is_cuda and not dropout else block_mask(numbers)}
 
 
-def _flat(found: dict[str, Any], seen: Tensor) -> dict[str, Any]:
+def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
     """Put what `for_bert` has found of padded rows end to end; `seen` [B, L] is True where a token is."""
     sizes, tokens = seen.sum(1), seen.flatten().nonzero()[:, 0]
     begins = (sizes.cumsum(0) - sizes)[:, None]  # of rows among the tokens
-    starts = found.get("document_starts", torch.zeros_like(begins))
+    starts = padded.get("document_starts", torch.zeros_like(begins))
     used = starts > 0
     used[:, 0] = True
-    places = found.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
+    places = padded.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
     flat = {
-        name: (values + begins).view(1, -1) for name, values in (("positions", found["positions"]), ("document_starts", starts))
+        name: (values + begins).view(1, -1) for name, values in (("positions", padded["positions"]), ("document_starts", starts))
     }
-    for name, values in (("ids", found["ids"]), ("types", found["types"]), ("position_ids", places)):
+    for name, values in (("ids", padded["ids"]), ("types", padded["types"]), ("position_ids", places)):
         flat[name] = values.flatten()[tokens][None]
     bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
     return {**flat, "attention": Parts(bounds, seen.shape[1])}
@@ -188,10 +188,10 @@ def for_transformers(batch: dict[str, Any], config: Any, dtype: torch.dtype = to
         return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, torch.finfo(dtype).min)
 
     names = ["input_ids", "position_ids", "labels", *(["token_type_ids"] if getattr(config, "type_vocab_size", 0) else [])]
-    found = {name: batch[name][None] if flat else batch[name] for name in names}
+    arguments = {name: batch[name][None] if flat else batch[name] for name in names}
     if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
-        return {**found, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
-    return {**found, "attention_mask": added(None)}
+        return {**arguments, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
+    return {**arguments, "attention_mask": added(None)}
 
 
 def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
 
     They are those of its DataCollatorWithFlattening: ``input_ids``, ``labels`` and ``position_ids`` [1, T], and where parts lie.
     """
-    found = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
+    arguments = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
     for side in ("q", "k"):
-        found |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
-    return found
+        arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
+    return arguments

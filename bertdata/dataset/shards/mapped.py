@@ -164,11 +164,11 @@ class Shards:
         """The number of tokens of each row [N]; raise VerificationError where it can't be.  Of a store, this reads all rows."""
         if len(self.windows) == 1:
             return self.window(0).lengths
-        found = np.zeros(len(self), np.uint16 if self.max_seq_length < 1 << 16 else np.uint32)
+        lengths = np.zeros(len(self), np.uint16 if self.max_seq_length < 1 << 16 else np.uint32)
         for number in range(len(self.windows)):
             window = self.window(number)
-            found[window.numbers(np.arange(len(window)))] = window.lengths
-        return found
+            lengths[window.numbers(np.arange(len(window)))] = window.lengths
+        return lengths
 
     @cached_property
     def most_parts(self) -> int:
@@ -206,13 +206,13 @@ class Shards:
         if lengths.max(initial=0) > width:
             raise ValueError(f"row {rows[lengths.argmax()]} has {lengths.max()} tokens, more than a width of {width}")
         addresses = list(zip(batches.tolist(), inside.tolist(), strict=True))
-        found = {"attention_mask": np.arange(width) < lengths[:, None]}
+        arrays = {"attention_mask": np.arange(width) < lengths[:, None]}
         pad = max(self.special.pad, 0)
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                found[name] = np.array([window.batches[batch][name].values[row] for batch, row in addresses], np.int8)
+                arrays[name] = np.array([window.batches[batch][name].values[row] for batch, row in addresses], np.int8)
             elif name == "masked_lm_labels":
-                found[name] = self._lists(window, name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
+                arrays[name] = self._lists(window, name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
             else:
                 parts = window.most_parts if self.packed else 1
                 most = {
@@ -220,11 +220,11 @@ class Shards:
                     **dict.fromkeys(("document_starts", "next_sentence_label"), parts),
                 }.get(name, width)
                 fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
-                found[name] = self._lists(window, name, addresses, most, fill)
-        if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
+                arrays[name] = self._lists(window, name, addresses, most, fill)
+        if self.packed and (arrays["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             where = ", ".join(map(str, self.paths))
             raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
-        return found
+        return arrays
 
     def _lists(
         self,
@@ -236,9 +236,9 @@ class Shards:
         kind: np.dtype[Any] | None = None,
     ) -> Array:
         """Gather a column of lists, addresses being (record batch, row in it): [B, width], filled up with `fill`."""
-        found = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
+        gathered = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
         bits = name == "continues_word"  # Arrow has eight flags in a byte
-        for row, (batch, number) in zip(found, addresses, strict=True):
+        for row, (batch, number) in zip(gathered, addresses, strict=True):
             values, ends = window.batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
             if bits:
@@ -249,7 +249,7 @@ class Shards:
             except ValueError as error:
                 where = f"{', '.join(map(str, self.paths))}: {name} of a row can't be ({error})"
                 raise VerificationError(f"{where}: Shards(…, verify=True) names the damaged file") from error
-        return found.view(bool) if bits else found
+        return gathered.view(bool) if bits else gathered
 
 
 def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: int | None, directory: str) -> Shards:

@@ -40,8 +40,8 @@ class View(NamedTuple):
 
     def row(self, number: int) -> dict[str, Any]:
         """Return a row: lists of numbers as arrays, other values as Python has them."""
-        found = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
-        return {name: _value(value) for name, value in found.items()}
+        values = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
+        return {name: _value(value) for name, value in values.items()}
 
 
 def _value(value: pa.Scalar) -> Any:
@@ -92,9 +92,9 @@ def _check_columns(path: Path, schema: pa.Schema, config: dict[str, Any], vocab_
     """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
     needed, packed = _needed(config), config.get("pack", False)
     for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
-        found = [own.type for own in schema if own.name == field.name]
-        if (found or field.name in needed) and found != [field.type]:
-            told = f"has no one column {field.name}" if len(found) != 1 else f"has a column {field.name} of {found[0]}"
+        types = [own.type for own in schema if own.name == field.name]
+        if (types or field.name in needed) and types != [field.type]:
+            told = f"has no one column {field.name}" if len(types) != 1 else f"has a column {field.name} of {types[0]}"
             raise VerificationError(f"{path} {told}, not of {field.type}: {REMAKE}")
 
 

@@ -78,15 +78,15 @@ def windows(sizes: Sequence[int], places: Sequence[float], limit: int | None) ->
 
 def _filled(sizes: Sequence[int], order: Sequence[int], most: int) -> list[list[int]]:
     """Fill windows with shards in order, each up to `most` bytes."""
-    found: list[list[int]] = []
+    windows: list[list[int]] = []
     filled = most
     for number in order:
         if filled + sizes[number] > most:
-            found.append([])
+            windows.append([])
             filled = 0
-        found[-1].append(number)
+        windows[-1].append(number)
         filled += sizes[number]
-    return found
+    return windows
 
 
 class Window:
@@ -112,19 +112,19 @@ class Window:
     def lengths(self) -> Array:
         """The number of tokens of each row [N]; raise VerificationError where it can't be."""
         kind = np.uint16 if self._longest < 1 << 16 else np.uint32
-        found = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
-        if len(found) and (longest := int(found.max())) > self._longest:  # a damaged length below 0 is a large one here
+        lengths = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
+        if len(lengths) and (longest := int(lengths.max())) > self._longest:  # a damaged length below 0 is a large one here
             told = f"tokens, but {self._longest} are the most by the manifest"
             raise VerificationError(f"{self._where}: a row has {longest} {told}: Shards(…, verify=True) names the damaged file")
-        return found
+        return lengths
 
     @cached_property
     def most_parts(self) -> int:
         """The most parts that a row has, where rows are packed."""
-        found = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self.batches))
-        if not 0 < found <= self._longest:
-            raise VerificationError(f"{self._where}: a row has {found} parts: Shards(…, verify=True) names the damaged file")
-        return found
+        most = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self.batches))
+        if not 0 < most <= self._longest:
+            raise VerificationError(f"{self._where}: a row has {most} parts: Shards(…, verify=True) names the damaged file")
+        return most
 
     def numbers(self, places: Array) -> Array:
         """Return the numbers of the rows at these places of the window."""

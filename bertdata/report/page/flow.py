@@ -33,12 +33,12 @@ class Stage(NamedTuple):
 
 def stages_of(group: str, counts: Sequence[dict[str, Any]]) -> list[Stage]:
     """Return the stages of a manifest, the largest losses first."""
-    found = []
+    stages = []
     for stage in counts:
         lost = [(name, count, key == "rejected") for key in ("dropped", "rejected") for name, count in stage[key].items()]
         lost.sort(key=lambda each: (-each[1], each[0]))
-        found.append(Stage(group, stage["stage"], stage["in"], stage["out"], lost))
-    return found
+        stages.append(Stage(group, stage["stage"], stage["in"], stage["out"], lost))
+    return stages
 
 
 def flow(stages: Sequence[Stage]) -> Html:

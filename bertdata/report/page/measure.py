@@ -85,12 +85,12 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     """
     widths = np.unique(np.ceil(np.arange(1, steps + 1) * most / steps).astype(int))
     of = np.searchsorted(widths, lengths)
-    found = []
+    shares = []
     for place, width in enumerate(widths.tolist()):
         own = lengths[of == place]
         if len(own):
-            found.append((width, len(own) / len(lengths), 1 - float(own.sum()) / (len(own) * width)))
-    return found
+            shares.append((width, len(own) / len(lengths), 1 - float(own.sum()) / (len(own) * width)))
+    return shares
 
 
 def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, rule: Rule | None = None) -> Masks | None:

@@ -50,26 +50,26 @@ def sections(made: Made) -> Iterator[Section]:
     yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest["counts"])]))
     if corpus.get("sources"):
         yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"], manifest.get("tokens")))
-    found, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
-    if found is None or not found.table.num_rows:
+    sample, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
+    if sample is None or not sample.table.num_rows:
         return
-    yield Section("lengths", "Lengths and padding", _lengths(found, config, manifest))
+    yield Section("lengths", "Lengths and padding", _lengths(sample, config, manifest))
     if config.objective in LABEL_1:
-        yield Section("labels", "Labels", _labels(found, config, manifest))
+        yield Section("labels", "Labels", _labels(sample, config, manifest))
     known = made.vocabulary
-    masks = masks_of(found, config, known)
+    masks = masks_of(sample, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
-    yield Section("tokens", "Tokens", _tokens(found, known))
-    yield Section("samples", "Rows", _samples(found, masks, config, known))
+    yield Section("tokens", "Tokens", _tokens(sample, known))
+    yield Section("samples", "Rows", _samples(sample, masks, config, known))
 
 
-def _lengths(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _lengths(sample: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     most = config.max_seq_length
-    lengths = np.diff(found.flat("input_ids")[1])
+    lengths = np.diff(sample.flat("input_ids")[1])
     what = "all rows" if len(lengths) == manifest["rows"] else f"{len(lengths):,} of {manifest['rows']:,} rows"
     pictures = [histogram("Tokens in a row", "tokens", up_to(most), [("", lengths)])]
-    if (pairs := pairs_of(found, config)) is not None:
+    if (pairs := pairs_of(sample, config)) is not None:
         pictures.append(histogram("Tokens in A (blue) and B (orange)", "tokens", up_to(most), [("A", pairs.a), ("B", pairs.b)]))
     columns = [Column(name, numbers=True) for name in ("Width", "Rows", "Padding")]
     by_width = padding_by_width(lengths, most)
@@ -81,13 +81,13 @@ def _lengths(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html
     return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", told), padding)
 
 
-def _labels(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _labels(sample: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     """Return the balance of labels, and what could tell them without the text."""
     names, told = OBJECTIVES[config.objective], manifest["statistics"]
     ones = told[LABEL_1[config.objective]]
     total = told["parts" if config.pack else "rows"]
     balance = [(names[0], total - ones), (names[1], ones)]
-    pairs = pairs_of(found, config)
+    pairs = pairs_of(sample, config)
     if pairs is None:
         return Html("")
     tests = (
@@ -129,10 +129,10 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     return join(tag("p", told), table("", columns, rows))
 
 
-def _tokens(found: Rows, known: AnyVocabulary) -> Html:
+def _tokens(sample: Rows, known: AnyVocabulary) -> Html:
     pieces, special = known.pieces, known.special
     mark = special.mark
-    ids = found.flat("input_ids")[0]
+    ids = sample.flat("input_ids")[0]
     counts = np.bincount(ids, minlength=len(pieces))
     counts[sorted(special.never)] = 0
     order = np.argsort(-counts, kind="stable")[:_TOKENS]
@@ -148,8 +148,8 @@ def _tokens(found: Rows, known: AnyVocabulary) -> Html:
     return join(tag("p", text), tag("div", *tables, class_="pair"))
 
 
-def _samples(found: Rows, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
-    rows = found.table.num_rows if masks is None else min(found.table.num_rows, int(masks.rows.max(initial=0)) + 1)
+def _samples(sample: Rows, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
+    rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     count = min(_SHOWN, rows)
     chosen = sorted({place * rows // count for place in range(count)})
     key = tag(
@@ -159,4 +159,4 @@ def _samples(found: Rows, masks: Masks | None, config: PairsConfig, known: AnyVo
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    return join(key if masks is not None else "", *(row_article(found, masks, place, config, known) for place in chosen))
+    return join(key if masks is not None else "", *(row_article(sample, masks, place, config, known) for place in chosen))

@@ -139,7 +139,7 @@ def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
 
 def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3) -> dict[str, list[dict[str, Any]]]:
     """Return, by reason, some lines of the lists of ``rejects`` or ``drops``."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_reason: dict[str, list[dict[str, Any]]] = {}
     filled = [file for file in manifest.get(kind, []) if file["rows"]]
     count = min(_SHARDS, len(filled))
     for file in (filled[place * len(filled) // count] for place in range(count)):
@@ -149,6 +149,6 @@ def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3)
                     record = json.loads(line)
                 except ValueError:
                     continue  # the last one, which is cut, or a damaged one: `verify` tells
-                if isinstance(record, dict) and len(own := found.setdefault(str(record.get("reason")), [])) < most:
+                if isinstance(record, dict) and len(own := by_reason.setdefault(str(record.get("reason")), [])) < most:
                     own.append(record)
-    return found
+    return by_reason

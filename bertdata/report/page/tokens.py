@@ -19,11 +19,11 @@ __all__ = ["marked", "row_article"]
 _MOST = 256  # tokens of a row that are shown
 
 
-def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary, when: str = "") -> Html:
+def row_article(sample: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary, when: str = "") -> Html:
     """Return a row with its label, its parts and its masks; `when` says when it is masked so."""
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}
-    row = found.table.slice(place, 1).to_pylist()[0]
+    row = sample.table.slice(place, 1).to_pylist()[0]
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
     changes: dict[int, str] = {}
     if masks is not None:
@@ -43,7 +43,7 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
             hidden = {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
             words = marked([pieces[ids[i]] for i in at[:_MOST]], hidden, mark, special)
             body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
-    number = int(found.numbers[place])
+    number = int(sample.numbers[place])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
     told = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
     return tag("article", tag("p", told, class_="faint"), *body)

@@ -29,8 +29,8 @@ __all__ = ["checkpoints", "restore", "save"]
 
 def checkpoints(output: Path) -> list[Path]:
     """List the checkpoints of a run by step."""
-    found = [path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+    paths = [path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()]
+    return sorted(paths, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
@@ -76,9 +76,9 @@ def _fill(tensors: dict[str, Tensor], path: Path) -> None:
         named = {re.sub("^roformer", "bert", name): values for name, values in load_file(path).items()}
     except (SafetensorError, OSError) as error:
         raise VerificationError(f"{path} is missing or damaged ({error}): resume from another checkpoint") from error
-    found = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
-    theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (found, tensors))
+    named = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
+    theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (named, tensors))
     if odd := sorted(name for name, _ in theirs ^ ours):
         raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")
-    for name, values in found.items():
+    for name, values in named.items():
         tensors[name].copy_(values)

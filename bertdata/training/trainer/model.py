@@ -33,11 +33,11 @@ class _Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, ids: Tensor, types: Tensor, places: Tensor | None) -> Tensor:
-        found = self.word_embeddings(ids) + self.token_type_embeddings(types)
+        embedded = self.word_embeddings(ids) + self.token_type_embeddings(types)
         if hasattr(self, "position_embeddings"):
             learnt = self.position_embeddings
-            found = found + (learnt.weight[: ids.shape[1]] if places is None else learnt(places))
-        return cast(Tensor, self.dropout(self.LayerNorm(found)))
+            embedded = embedded + (learnt.weight[: ids.shape[1]] if places is None else learnt(places))
+        return cast(Tensor, self.dropout(self.LayerNorm(embedded)))
 
 
 class _SelfAttention(nn.Module):

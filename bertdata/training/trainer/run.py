@@ -87,7 +87,7 @@ class _Run:
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break
-        last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
+        last = next((record for record in reversed(read_metrics(self.output / NAME)) if record["kind"] == "evaluation"), None)
         if self.metrics:
             curve.draw(self.output)
             write_report(self.output)
@@ -100,25 +100,25 @@ class _Run:
         for batch in loader:
             stop = functools.partial(self.stop, self.step, self.saved)
             stop()
-            found = self.learner.step(self.step, batch, part.phase.accumulation, stop)
-            if not found.finite:
+            learnt = self.learner.step(self.step, batch, part.phase.accumulation, stop)
+            if not learnt.finite:
                 self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())  # type: ignore[attr-defined]
-            self.window.add(found.sums)
+            self.window.add(learnt.sums)
             self.step += 1
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
-                self._log(found.norm)
+                self._log(learnt.norm)
             since = time.perf_counter()
-            for name in self.words.add(number, int(found.sums[SUMS.index("tokens")])):
+            for name in self.words.add(number, int(learnt.sums[SUMS.index("tokens")])):
                 self._save(name)
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
-            if self.step % self.config.save_every == 0 or last or found.stop:
+            if self.step % self.config.save_every == 0 or last or learnt.stop:
                 self._save()
                 if self.metrics:
                     write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
             self.window.pause(time.perf_counter() - since)
-            if found.stop:
+            if learnt.stop:
                 break
         return bool(self.step == part.end)
 
