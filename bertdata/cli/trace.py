@@ -134,9 +134,9 @@ def _lines(traced: Trace) -> Iterator[tuple[str, str]]:
         yield "yellow", f"templates without words: {', '.join(f'{name} {times}' for name, times in traced.lost)}"
     number = 0
     for paragraph in traced.paragraphs:
-        for place, sentence in enumerate(paragraph):
+        for index, sentence in enumerate(paragraph):
             if number < _SENTENCES:
-                yield "", f"{'¶ ' if not place else '  '}{number:3d}  {sentence}"
+                yield "", f"{'¶ ' if not index else '  '}{number:3d}  {sentence}"
                 if traced.pieces:
                     yield "dim", f"       {' '.join(shown(piece, traced.mark) for piece in traced.pieces[number])}"
             number += 1

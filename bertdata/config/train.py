@@ -44,7 +44,7 @@ _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 class ModelConfig(Config):
     """BERT-Base, under the names of its bert_config.json; `vocab_size` 0 stands for the shards'.
 
-    `position_embedding_type` is ``absolute``: a vector is learnt for each place; or ``rotary``, as in RoFormer.
+    `position_embedding_type` is ``absolute``: a vector is learnt for each position; or ``rotary``, as in RoFormer.
     """
 
     vocab_size: int = 0
@@ -85,8 +85,8 @@ class ModelConfig(Config):
         """The number of parameters; what the decoder shares with the embeddings counts once."""
         h, i = self.hidden_size, self.intermediate_size
         layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
-        places = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
-        rows = self.vocab_size + places + self.type_vocab_size
+        positions = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
+        rows = self.vocab_size + positions + self.type_vocab_size
         heads = h * (h + 1) + (h * (h + 1) + 2 * h + self.vocab_size) + 2 * (h + 1)
         return rows * h + 2 * h + self.num_hidden_layers * layer + heads
 

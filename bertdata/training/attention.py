@@ -4,7 +4,7 @@
     model(**attention.for_transformers(batch, model.config)).loss
 
 In `transformers` attention by SDPA or eager attention lets the parts of a row see each other even where `position_ids` begin
-anew; only a mask of each pair of places does not.  Such a mask of B rows of L places has B L² values: of 8,192 places, 67 million
+anew; only a mask of each pair of positions does not.  Such a mask of B rows of L positions has B L² values: of 8,192, 67 million
 for each row.  There `flex`, or unpadded batches and flash attention (`for_flash_attention`), is the way.
 """
 
@@ -45,16 +45,16 @@ class Parts(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """Sine and cosine, [B, 1, L, S / 2], of the angles by which each pair of a head's S values is turned at each place."""
+    """Sine and cosine, [B, 1, L, S / 2], of the angles by which each pair of a head's S values is turned at each position."""
 
     sine: Tensor
     cosine: Tensor
 
 
-def turn_of(ids: Tensor, places: Tensor | None, size: int) -> Turn:
-    """Return how heads of `size` are turned at `places` [B, L], or where these are None at those of `ids` from 0 on."""
-    places = torch.arange(ids.shape[1], device=ids.device)[None] if places is None else places
-    angles = places[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=places.device) / -size)
+def turn_of(ids: Tensor, positions: Tensor | None, size: int) -> Turn:
+    """Return how heads of `size` are turned at `positions` [B, L], or where these are None at those of `ids` from 0 on."""
+    positions = torch.arange(ids.shape[1], device=ids.device)[None] if positions is None else positions
+    angles = positions[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=positions.device) / -size)
     return Turn(angles.sin(), angles.cos())
 
 
@@ -65,7 +65,7 @@ def turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
-    """Return what each place takes from those it may see; all but `allowed` are [B, H, L, D / H].
+    """Return what each position takes from those it may see; all but `allowed` are [B, H, L, D / H].
 
     `allowed` is a mask of Booleans for SDPA; or a BlockMask, with which there can be no dropout, and which a GPU compiles; or
     the `Parts` of an unpadded batch, each of which sees itself.
@@ -106,23 +106,23 @@ def _flex_attention(compiled: bool) -> Any:
 
 
 def block_mask(document_ids: Tensor, *, reach: int | None = None) -> Tensor:
-    """Return whether each place sees each other one, [B, 1, L, L]: those of one part, at most `reach` places away, if given.
+    """Return whether each position sees each other one, [B, 1, L, L]: those of one part, at most `reach` away, if that is given.
 
     Padding, of number 0, sees padding and nothing else, so that no row of the mask is empty.
     """
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     if reach is not None:
-        places = torch.arange(document_ids.shape[1], device=document_ids.device)
-        allowed &= (places[:, None] - places[None, :]).abs() <= reach
+        positions = torch.arange(document_ids.shape[1], device=document_ids.device)
+        allowed &= (positions[:, None] - positions[None, :]).abs() <= reach
     return allowed
 
 
 def flex(document_ids: Tensor) -> Any:
-    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no place sees."""
+    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no position sees."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    def sees(row: Tensor, head: Tensor, place: Tensor, other: Tensor) -> Tensor:
-        return document_ids[row, place] == document_ids[row, other]
+    def sees(row: Tensor, head: Tensor, position: Tensor, other: Tensor) -> Tensor:
+        return document_ids[row, position] == document_ids[row, other]
 
     rows, length = document_ids.shape
     return create_block_mask(sees, rows, None, length, length, device=str(document_ids.device))
@@ -140,7 +140,7 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
     Args:
         batch: Of the loader, padded, with ``masked_lm_positions``, packed or not.
         unpadded: Leave padding out: what is [B, L] is [1, T], and the logits are [1, B P, V] and, of pairs, [1, B D, 2].
-        dropout: Whether attention has dropout, with which packed rows get a mask of each pair of places on a GPU, too.
+        dropout: Whether attention has dropout, with which packed rows get a mask of each pair of positions on a GPU, too.
     """
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
     arguments: dict[str, Any] = {own: batch[name] for own, name in names.items()}
@@ -159,11 +159,11 @@ def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
     starts = padded.get("document_starts", torch.zeros_like(begins))
     used = starts > 0
     used[:, 0] = True
-    places = padded.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
+    positions = padded.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
     flat = {
         name: (values + begins).view(1, -1) for name, values in (("positions", padded["positions"]), ("document_starts", starts))
     }
-    for name, values in (("ids", padded["ids"]), ("types", padded["types"]), ("position_ids", places)):
+    for name, values in (("ids", padded["ids"]), ("types", padded["types"]), ("position_ids", positions)):
         flat[name] = values.flatten()[tokens][None]
     bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
     return {**flat, "attention": Parts(bounds, seen.shape[1])}

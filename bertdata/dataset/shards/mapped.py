@@ -132,12 +132,12 @@ class Shards:
 
     def __getitem__(self, number: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(number, slice):
-            return [self[place] for place in range(*number.indices(len(self)))]
-        place = operator.index(number)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"row {place}: there are {len(self)}")
-        (shard,) = self._held.shards_of(np.array([place % len(self)]))
-        inside = place % len(self) - int(self._held.firsts[shard])
+            return [self[row] for row in range(*number.indices(len(self)))]
+        row = operator.index(number)
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row}: there are {len(self)}")
+        (shard,) = self._held.shards_of(np.array([row % len(self)]))
+        inside = row % len(self) - int(self._held.firsts[shard])
         for view in self._held.views([shard]):
             if inside < view.batch.num_rows:
                 return view.row(inside)
@@ -193,9 +193,9 @@ class Shards:
 
         ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are told, ``continues_word`` [B, width];
         ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
-        [B, `max_predictions`], -100 being the label of a place not used.  Of packed rows ``document_starts`` [B, D], 0 after the
-        last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise ValueError for
-        a row longer than `width`.
+        [B, `max_predictions`], -100 being the label of a position that is not used.  Of packed rows ``document_starts`` [B, D],
+        0 after the last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise
+        ValueError for a row longer than `width`.
         """
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):

@@ -1,6 +1,6 @@
 """Windows of shards: what is mapped at a time of data that a bounded cache does not hold whole.
 
-windows([5, 5, 5, 5], places, 30)      # a third of 30 bytes at a time: [(0, 1), (2, 3)]
+windows([5, 5, 5, 5], positions, 30)      # a third of 30 bytes at a time: [(0, 1), (2, 3)]
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _TEXT = 64  # bytes that are reckoned for each text of a row of Parquet: an id o
 class File(NamedTuple):
     """A shard: where it lies, its entry in the manifest, and the manifest's configuration and statistics of its split.
 
-    place: where it stands in its directory, from 0 to 1.  is_here: whether it can be mapped where it lies.
+    position: where it stands in its directory, from 0 to 1.  is_here: whether it can be mapped where it lies.
     """
 
     directory: int
-    place: float
+    position: float
     path: Path
     is_here: bool
     entry: dict[str, Any]
@@ -56,11 +56,11 @@ class File(NamedTuple):
         return Remote(self.path, self.entry["rows"], self.entry["bytes"], self.entry["sha256"], self.config["format"])
 
 
-def windows(sizes: Sequence[int], places: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
+def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
     """Return which shards an epoch goes through together: all, where the limit holds them, else windows of a third of it.
 
-    sizes: bytes of each shard.  places: where each stands in its directory, from 0 to 1, so that each window has as much of every
-    directory.  Windows are as equal as their number allows.  Raise UsageError for a shard of more than a third.
+    sizes: bytes of each shard.  positions: where each is in its directory, from 0 to 1, so that each window has an equal share of
+    every directory.  Windows are as equal as their number allows.  Raise UsageError for a shard of more than a third.
     """
     if limit is None or sum(sizes) <= limit:
         return [tuple(range(len(sizes)))]
@@ -68,7 +68,7 @@ def windows(sizes: Sequence[int], places: Sequence[float], limit: int | None) ->
     if low > most:
         told = f"a shard has {low:,} bytes: give {_PARTS * low:,} or more, or make rows with more `shards`"
         raise UsageError(f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {told}")
-    order = sorted(range(len(sizes)), key=lambda number: (places[number], number))
+    order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
     while low < most:  # the least that gives as many windows makes them equal
         middle = (low + most) // 2
@@ -126,10 +126,10 @@ class Window:
             raise VerificationError(f"{self._where}: a row has {most} parts: Shards(…, verify=True) names the damaged file")
         return most
 
-    def numbers(self, places: Array) -> Array:
-        """Return the numbers of the rows at these places of the window."""
-        batches = np.searchsorted(self._firsts, places, "right") - 1
-        return np.asarray(self.starts[batches] + places - self._firsts[batches])
+    def numbers(self, positions: Array) -> Array:
+        """Return the numbers of the rows at these positions in the window."""
+        batches = np.searchsorted(self._firsts, positions, "right") - 1
+        return np.asarray(self.starts[batches] + positions - self._firsts[batches])
 
     def batches_of(self, rows: Array) -> tuple[Array, Array]:
         """Return the record batch of each of these rows, and which row of it each is."""
@@ -150,7 +150,7 @@ class Held:
     def __init__(self, files: list[File], longest: int, cache_bytes: int | None, directory: str = "") -> None:
         self.files, self._longest = files, longest
         self.firsts = np.cumsum([0] + [file.entry["rows"] for file in files])
-        self.windows = windows([file.bytes for file in files], [file.place for file in files], cache_bytes)
+        self.windows = windows([file.bytes for file in files], [file.position for file in files], cache_bytes)
         self._window_of = np.zeros(len(files), np.int64)
         for number, window in enumerate(self.windows):
             self._window_of[list(window)] = number

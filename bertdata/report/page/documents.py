@@ -123,11 +123,11 @@ def _varied(sample: Documents) -> list[dict[str, Any]]:
     table = sample.table
     first: dict[tuple[str, str], int] = {}
     kinds = zip(table.column("source").to_pylist(), table.column("language").to_pylist(), strict=True)
-    for place, kind in enumerate(kinds):
-        first.setdefault(kind, place)
-    spread = [place * table.num_rows // _SHOWN for place in range(_SHOWN)]
+    for index, kind in enumerate(kinds):
+        first.setdefault(kind, index)
+    spread = [index * table.num_rows // _SHOWN for index in range(_SHOWN)]
     chosen = list(dict.fromkeys([*list(first.values())[:_SHOWN], *spread]))[: min(_SHOWN, table.num_rows)]
-    return [_head(table.slice(place, 1)) for place in sorted(chosen)]
+    return [_head(table.slice(index, 1)) for index in sorted(chosen)]
 
 
 def _head(row: Any) -> dict[str, Any]:
@@ -141,8 +141,8 @@ def _document(document: dict[str, Any]) -> Html:
     language, starts = document["language"], set(document["paragraph_starts"])
     told = f"{document['id']} · {language or 'language unknown'} · {number(document['of'])} sentences"
     paragraphs: list[list[str]] = []
-    for place, sentence in enumerate(document["sentences"]):
-        if place in starts or not paragraphs:
+    for index, sentence in enumerate(document["sentences"]):
+        if index in starts or not paragraphs:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     gap = "" if language in ("zh", "ja") else " "

@@ -71,9 +71,9 @@ def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
     if stage.left:
         parts.append(tag("path", d=f"M0 {top + _EDGE}H{max(kept, 0.8):.1f}V{bottom:.1f}H0Z", class_="keep"))
     right = float(_ACROSS)
-    for place, (name, count, broken) in enumerate(shown):
+    for index, (name, count, broken) in enumerate(shown):
         left = max(kept, right - count * scale)
-        middle = top + _EDGE + _ROW * (place + 0.5) + 2
+        middle = top + _EDGE + _ROW * (index + 0.5) + 2
         parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle))
         told = f"{number(count)} ({percent(count / max(1, stage.entered))})"
         room = int((_NAMES - _LETTER * (len(told) + 1)) / _LETTER)
@@ -108,10 +108,10 @@ def _fitting(name: str, room: int) -> str:
     if sum(widths) <= room:
         return name
     taken = 0
-    for place, width in enumerate(widths):
+    for index, width in enumerate(widths):
         taken += width
         if taken >= room:
-            return short(name, max(2, place + 1)) if place else "…"
+            return short(name, max(2, index + 1)) if index else "…"
     return name
 
 

@@ -94,7 +94,7 @@ def _labels(sample: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html
         ("length of the pair", pairs.a + pairs.b),
         ("length of A", pairs.a),
         ("length of B", pairs.b),
-        ("place in the shard", pairs.places),
+        ("place in the shard", pairs.positions),
     )
     rows = []
     for name, values in tests:
@@ -151,7 +151,7 @@ def _tokens(sample: Rows, known: AnyVocabulary) -> Html:
 def _samples(sample: Rows, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
     rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     count = min(_SHOWN, rows)
-    chosen = sorted({place * rows // count for place in range(count)})
+    chosen = sorted({index * rows // count for index in range(count)})
     key = tag(
         "ul",
         tag("li", tag("mark", "word"), f" shown as {known.pieces[known.special.mask]}"),
@@ -159,4 +159,4 @@ def _samples(sample: Rows, masks: Masks | None, config: PairsConfig, known: AnyV
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    return join(key if masks is not None else "", *(row_article(sample, masks, place, config, known) for place in chosen))
+    return join(key if masks is not None else "", *(row_article(sample, masks, index, config, known) for index in chosen))

@@ -1,4 +1,4 @@
-"""Read a bounded part of a data set: rows and documents from places spread evenly over its shards, and lines of its lists.
+"""Read a bounded part of a data set: rows and documents from positions spread evenly over its shards, and lines of its lists.
 
 However large a data set is, at most _SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
 mapped file in which the chosen ones lie; of documents, the two megabytes that build-corpus writes at a time.
@@ -41,11 +41,11 @@ class Documents(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows that were read: their table, each one's number in the data set [N], and its place in its shard, 0 to 1 [N]."""
+    """Rows that were read: their table, each one's number in the data set [N], and its position in its shard, 0 to 1 [N]."""
 
     table: pa.Table
     numbers: Array
-    places: Array
+    positions: Array
 
     def flat(self, name: str) -> tuple[Array, Array]:
         """Return a column of lists end to end, and where each row begins and the last ends [N + 1]."""
@@ -72,17 +72,17 @@ def read_rows(directory: Path, manifest: dict[str, Any]) -> Rows | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
     most = max(_RUN, min(_ROWS, _TOKENS // manifest["config"]["max_seq_length"]))
     chosen = min(_SHARDS, sum(shard["rows"] > 0 for shard in manifest["shards"])) or 1
-    tables, numbers, places = [], [], []
+    tables, numbers, positions = [], [], []
     for before, rows, batch in _first_batches(directory, manifest):
         for start in _runs(batch.num_rows, most // chosen):
             part = batch.slice(start, _RUN)
             tables.append(pa.Table.from_batches([part]))
             at = np.arange(start, start + part.num_rows)
             numbers.append(before + at)
-            places.append(at / rows)
+            positions.append(at / rows)
     if not tables:
         return None
-    return Rows(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(places))
+    return Rows(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(positions))
 
 
 def _runs(rows: int, wanted: int) -> list[int]:
@@ -93,7 +93,7 @@ def _runs(rows: int, wanted: int) -> list[int]:
     """
     runs = -(-rows // _RUN)
     count = max(1, min(runs, wanted // _RUN))
-    return [runs * place // count * _RUN for place in range(count)]
+    return [runs * index // count * _RUN for index in range(count)]
 
 
 def _first_batches(directory: Path, manifest: dict[str, Any]) -> Iterator[tuple[int, int, pa.RecordBatch]]:
@@ -104,8 +104,8 @@ def _first_batches(directory: Path, manifest: dict[str, Any]) -> Iterator[tuple[
             filled.append((before, shard))
         before += shard["rows"]
     count = min(_SHARDS, len(filled))
-    for place in range(count):
-        before, shard = filled[place * len(filled) // count]
+    for index in range(count):
+        before, shard = filled[index * len(filled) // count]
         for batch in _first_batch(directory / shard["name"], shard, manifest):
             yield before, shard["rows"], batch
 
@@ -142,7 +142,7 @@ def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3)
     by_reason: dict[str, list[dict[str, Any]]] = {}
     filled = [file for file in manifest.get(kind, []) if file["rows"]]
     count = min(_SHARDS, len(filled))
-    for file in (filled[place * len(filled) // count] for place in range(count)):
+    for file in (filled[index * len(filled) // count] for index in range(count)):
         with open_file(directory / file["name"]) as lines:
             for line in lines.read(_LIST).splitlines()[: file["rows"]]:
                 try:

@@ -86,4 +86,4 @@ def _rows(traced: Trace, pairs: Path, rule: Rule | None) -> Html:
     rows = Rows(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
     masks = masks_of(rows, config, known, rule)
     told = [rule.told(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
-    return join(*(row_article(rows, masks, place, config, known, when) for place, when in enumerate(told)))
+    return join(*(row_article(rows, masks, index, config, known, when) for index, when in enumerate(told)))

@@ -166,8 +166,8 @@ def _array(packed: list[tuple[int, bytes]], width: int, wanted: int, name: str) 
     if (counts != width).any() or not last[ends - 1].all():
         raise ValueError(f"{name} has not {width} numbers")
     starts = np.append(0, np.flatnonzero(last)[:-1] + 1)
-    places = np.arange(len(data)) - np.repeat(starts, np.diff(np.append(starts, len(data))))
-    if (places > 4).any():
+    offsets = np.arange(len(data)) - np.repeat(starts, np.diff(np.append(starts, len(data))))
+    if (offsets > 4).any():
         raise ValueError(f"{name} has a number of more than 35 bits")
-    values = np.add.reduceat((data & 127).astype(np.int64) << (7 * places), starts)
+    values = np.add.reduceat((data & 127).astype(np.int64) << (7 * offsets), starts)
     return np.asarray(values.reshape(len(packed), width))
