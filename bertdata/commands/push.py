@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import PushConfig
-from ..credentials import cause, keep
+from ..credentials import cause, mask_secret
 from ..dataset import manifest, shards
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..io.files import digest, is_local, open_file, read_json, to_path
@@ -99,7 +99,7 @@ def _api() -> HfApi:
     token = get_token()
     if not token:
         raise UsageError("there is no token for the Hub: set HF_TOKEN to one that may write, or run `hf auth login`")
-    keep(token)
+    mask_secret(token)
     return HfApi(token=token, library_name="bertdata")
 
 

@@ -25,7 +25,7 @@ from ...errors import UsageError, VerificationError
 from ...io.files import is_local, to_path
 from ...io.storage import storage_errors
 from ...labels import IGNORED
-from ...pieces import ROLES, Special, of_bert, of_tokenizer
+from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
 from .. import manifest
 from ..form import VOCABULARIES
 from ..staging import steady
@@ -310,7 +310,7 @@ def _read_pieces(path: Path, made: dict[str, Any]) -> list[str]:
         raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
     if len(pieces) != made["vocab_size"]:
         raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
-    if missing := [f"[{role.upper()}]" for role in ROLES if f"[{role.upper()}]" not in pieces]:
+    if missing := [token for token in OF_BERT.values() if token not in pieces]:
         raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")
     return pieces
 

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 
 class Pairs(NamedTuple):
-    """Pairs that were read, parts of packed rows each by itself: labels, lengths of A and B, and positions in the shard, all [P]."""
+    """Pairs that were read, parts of packed rows each by itself: labels, lengths of A and B, positions in the shard, all [P]."""
 
     labels: Array
     a: Array

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
-from ...pieces import bare, shown
+from ...pieces import bare, shown, tokens_by_role
 from ...tokens.vocab import AnyVocabulary
 from .charts import histogram, up_to
 from .documents import sources_and_languages
@@ -33,13 +33,9 @@ def key_figures(made: Made) -> Html:
     known += [("documents", f"{told['documents']:,}"), ("tokens", f"{told['tokens']:,}")]
     if name := LABEL_1.get(config["objective"]):
         known.append((OBJECTIVES[config["objective"]][1], percent(told[f"{name}_share"])))
-    known += [("padding", percent(told["padding_share"])), (_role(made, "unk") or "unknown", percent(told["unknown_share"]))]
+    unknown = tokens_by_role(made.manifest).get("unk") or "unknown"
+    known += [("padding", percent(told["padding_share"])), (unknown, percent(told["unknown_share"]))]
     return figures(known)
-
-
-def _role(made: Made, role: str) -> str:
-    """Return the token of a role, as the tokenizer of the rows has it; "" where it has none."""
-    return str(made.manifest.get("special_tokens", {role: f"[{role.upper()}]"}).get(role, ""))
 
 
 def sections(made: Made) -> Iterator[Section]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...credentials import cause, keep, reveal
+from ...credentials import cause, mask_secret, reveal
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from .. import SUFFIXES
 from .client import LONGEST_LIST
@@ -61,7 +61,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     except ImportError as error:
         raise UsageError("data sets of the Hub need the package huggingface_hub: pip install 'bertdata[hub]'") from error
     token = get_token() or ""
-    keep(token)
+    mask_secret(token)
     base = mirror(endpoint or HfApi().endpoint)
     api = HfApi(endpoint=reveal(base), library_name="bertdata")
     reach(base)
