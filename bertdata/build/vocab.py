@@ -31,7 +31,7 @@ from ..tally import Tally
 from ..text.language import among
 from ..tokens import train, vocab
 from ..tokens.encoder import count_parts, parts_to_words
-from .documents import Reader
+from .documents import DocumentReader
 
 __all__ = ["CountWords", "Train"]
 
@@ -51,7 +51,7 @@ class CountWords:
     config: VocabConfig
     own: float
     whole: bool
-    reader: Reader
+    reader: DocumentReader
 
     def __call__(self, task: Task) -> dict[str, Any]:
         parts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -101,7 +101,7 @@ class Train:
     root: str
     config: VocabConfig
     share: float
-    source: Reader
+    source: DocumentReader
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""

@@ -21,7 +21,7 @@ from .paths import to_path
 from .run import echo
 
 if TYPE_CHECKING:
-    from ..report.masking import Rule
+    from ..report.masking import MaskRule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -85,7 +85,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         raise UsageError(f"{directory} holds nothing with {', '.join(f'--{k} {v}' for k, v in wanted.items() if v)}{more}")
 
 
-def show_row(directory: Path, number: int, epoch: int = 0, rule: Rule | None = None) -> None:
+def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None) -> None:
     """Print a document or a row, its masks in colour: those of a rule, or of an epoch."""
     from ..report import examples, masking
     from ..tokens.read import read_any

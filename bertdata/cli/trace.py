@@ -15,7 +15,7 @@ from ..dataset import manifest
 from ..errors import UsageError
 from ..io.terminal import clean
 from ..pieces import shown
-from ..report.masking import Rule, of_epoch
+from ..report.masking import MaskRule, of_epoch
 from ..report.trace import Trace
 from ..report.words import count
 from ..tokens.read import read_any
@@ -88,7 +88,7 @@ def command(
 
 def _rule(
     pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
-) -> Rule | None:
+) -> MaskRule | None:
     """Return how rows are masked: at a step of a run or of batches, or as BERT's defaults do it in an epoch."""
     given = click.get_current_context().get_parameter_source
     used = [name for name in ("epoch", "run", *_OF_BATCHES) if given(name) is click.core.ParameterSource.COMMANDLINE]
@@ -106,7 +106,7 @@ def _rule(
     return at_step.of_batches(pairs, step, batch_size, seed=seed, masks=MaskConfig(**masks))
 
 
-def _of_epoch(pairs: Path, epoch: int) -> Rule | None:
+def _of_epoch(pairs: Path, epoch: int) -> MaskRule | None:
     made = manifest.read(pairs, "pairs")
     if epoch and made["config"]["masking"] == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {pairs} have one mask, which they were stored with")

@@ -15,7 +15,7 @@ from ..io.files import file_entry, to_path
 from ..records import Task, unpack
 from ..tally import Tally
 from ..tokens import vocab
-from .base import Shard, Source
+from .base import ExportSource, Shard
 from .formats import FORMATS
 
 __all__ = ["ExportCommit", "ExportShard"]
@@ -42,7 +42,7 @@ class ExportShard:
     """Write a shard in the format asked for, and report its files, rows and counts."""
 
     root: str
-    source: Source
+    source: ExportSource
     config: ExportConfig
     vocabulary: Handed | None
 
@@ -65,7 +65,7 @@ class ExportCommit:
     """Add up the counts, write what tells of all files, the vocabulary and, last, the manifest."""
 
     root: str
-    source: Source
+    source: ExportSource
     config: ExportConfig
     vocabulary: Handed | None
 

@@ -12,7 +12,7 @@ from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
-from ..report.masking import Rule
+from ..report.masking import MaskRule
 from .masks import MaskConfig, Masker
 from .recipe import prepare
 from .windows import plan_of
@@ -22,7 +22,7 @@ __all__ = ["of_batches", "of_run"]
 Array = npt.NDArray[Any]
 
 
-def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> Rule:
+def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> MaskRule:
     """Return how rows of `pairs` are masked at a step of `batches`; arguments as there.
 
     A row that the step does not have is masked as in any step of its epoch with this share of masks.
@@ -30,7 +30,7 @@ def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 123
     return _rule(Shards(pairs), 0, step, step, batch_size, {"seed": seed, "masks": masks})
 
 
-def of_run(pairs: str | Path, step: int, config: TrainConfig) -> Rule:
+def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
     """Return how rows of `pairs` are masked at a step of a training run, of all its phases; the first step is 0.
 
     Raise UsageError for a step that the run has not, or in which it reads other rows.
@@ -46,7 +46,7 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> Rule:
     return _rule(part.shards, directory, step, step - part.first, config.batch_size, part.options)
 
 
-def _rule(shards: Shards, directory: int, step: int, own: int, batch_size: int, options: dict[str, Any]) -> Rule:
+def _rule(shards: Shards, directory: int, step: int, own: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
     """Return the rule of a step, which is the `own`-th of its phase, for the rows of a directory, the `directory`-th."""
     if shards.masking == "static" or shards.objective == "causal":
         what = "have no masks" if shards.objective == "causal" else "have one mask, which they were stored with"
@@ -69,4 +69,4 @@ def _rule(shards: Shards, directory: int, step: int, own: int, batch_size: int, 
         masked[rows >= count] = ids[rows >= count]
         return masked, positions, labels
 
-    return Rule(told, mask)
+    return MaskRule(told, mask)

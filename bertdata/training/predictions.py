@@ -20,7 +20,7 @@ from ..labels import IGNORED
 from ..pieces import ROLES
 from ..report.metrics import PREDICTIONS
 from .loader import Batches
-from .recipe import Part
+from .recipe import PhaseRows
 from .trial import Score
 
 __all__ = ["write_predictions"]
@@ -29,7 +29,7 @@ _ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are told of: ro
 
 
 def write_predictions(
-    output: Path, step: int, model: torch.nn.Module, score: Score, part: Part, batch: dict[str, Tensor]
+    output: Path, step: int, model: torch.nn.Module, score: Score, part: PhaseRows, batch: dict[str, Tensor]
 ) -> None:
     """Write predictions.json: of the first rows of the validation split, or of the batch that was learnt from last."""
     held_out = part.validation is not None

@@ -19,7 +19,7 @@ from ...report.page import write_beside
 from ...rows.masking import max_predictions_of
 from ...tally import Tally
 from ...tokens import vocab
-from ..documents import Reader
+from ..documents import DocumentReader
 from .bucket import TOKENS_OF, Output
 
 __all__ = ["PairsCommit", "describe"]
@@ -31,7 +31,7 @@ class PairsCommit:
 
     vocabulary: Handed
     outputs: list[Output]
-    source: Reader
+    source: DocumentReader
     documents: int
 
     def roots(self) -> list[Path]:

@@ -30,7 +30,7 @@ from .. import manifest
 from ..form import VOCABULARIES
 from ..staging import steady
 from .views import DIFFER, REMAKE
-from .windows import File, Held, Window
+from .windows import Held, ShardFile, Window
 
 __all__ = ["Shards", "padded"]
 
@@ -256,7 +256,7 @@ def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: in
     return Shards(paths, split=split, weights=weights, cache_bytes=cache_bytes, _directory=directory)
 
 
-def _files(index: int, data: _Data, split: str) -> list[File]:
+def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
     """Return the shards of a directory, the index-th."""
     config, told = data.manifest["config"], data.manifest["splits"][split]
     here = is_local(data.path) and config["format"] != "parquet"
@@ -265,7 +265,7 @@ def _files(index: int, data: _Data, split: str) -> list[File]:
     count, paths = len(data.shards), [data.path / shard["name"] for shard in data.shards]
     size = len(data.pieces)
     entries = enumerate(zip(paths, data.shards, strict=True))
-    return [File(index, (n + 0.5) / count, path, here, shard, config, told, size) for n, (path, shard) in entries]
+    return [ShardFile(index, (n + 0.5) / count, path, here, shard, config, told, size) for n, (path, shard) in entries]
 
 
 def _read(path: Path, split: str) -> _Data:

@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 from ...errors import UsageError, VerificationError
 from ...io.files import digest
-from .cache import Cache, Remote
-from .views import DIFFER, REMAKE, Column, View, columns_of, map_rows
+from .cache import Cache, RemoteShard
+from .views import DIFFER, REMAKE, ColumnView, View, columns_of, map_rows
 
-__all__ = ["File", "Held", "Window", "windows"]
+__all__ = ["ShardFile", "Held", "Window", "windows"]
 
 Array = npt.NDArray[Any]
 _PARTS = 3  # of the cache: the window that rows come from, the next one, and that before, which a slower process may still read
 _TEXT = 64  # bytes that are reckoned for each text of a row of Parquet: an id of a document
 
 
-class File(NamedTuple):
+class ShardFile(NamedTuple):
     """A shard: where it lies, its entry in the manifest, and the manifest's configuration and statistics of its split.
 
     position: where it stands in its directory, from 0 to 1.  is_here: whether it can be mapped where it lies.
@@ -51,9 +51,9 @@ class File(NamedTuple):
         return int(self.entry["rows"] * a_row) + 1024
 
     @property
-    def remote(self) -> Remote:
+    def remote(self) -> RemoteShard:
         """What a cache needs to fetch it."""
-        return Remote(self.path, self.entry["rows"], self.entry["bytes"], self.entry["sha256"], self.config["format"])
+        return RemoteShard(self.path, self.entry["rows"], self.entry["bytes"], self.entry["sha256"], self.config["format"])
 
 
 def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
@@ -98,7 +98,7 @@ class Window:
 
     def __init__(self, files: Sequence[tuple[int, list[View]]], longest: int, where: str) -> None:
         self.views = [view for _, views in files for view in views]
-        self.batches: list[dict[str, Column]] = [view.columns for view in self.views]
+        self.batches: list[dict[str, ColumnView]] = [view.columns for view in self.views]
         self._longest, self._where = longest, where
         sizes = [view.batch.num_rows for view in self.views]
         self._firsts = np.cumsum([0, *sizes])  # where a batch's rows begin in this window
@@ -147,7 +147,7 @@ class Held:
     files: the shards.  firsts: the number of each one's first row, and of all rows [S + 1].  windows: the shards of each.
     """
 
-    def __init__(self, files: list[File], longest: int, cache_bytes: int | None, directory: str = "") -> None:
+    def __init__(self, files: list[ShardFile], longest: int, cache_bytes: int | None, directory: str = "") -> None:
         self.files, self._longest = files, longest
         self.firsts = np.cumsum([0] + [file.entry["rows"] for file in files])
         self.windows = windows([file.bytes for file in files], [file.position for file in files], cache_bytes)
@@ -227,7 +227,7 @@ class Held:
             if number not in self._mapped:
                 self._mapped[number] = self._map(self.files[number], self._cache.path(number) if self._cache and far else None)
 
-    def _map(self, file: File, fetched: Path | None) -> list[View]:
+    def _map(self, file: ShardFile, fetched: Path | None) -> list[View]:
         """Map a shard where it lies, or was fetched to; raise VerificationError where it has other columns than the others."""
         format = "arrow-stream" if file.config["format"] == "parquet" else file.config["format"]
         path = file.path if file.is_here or fetched is None else fetched

@@ -10,7 +10,7 @@ from ..words import size
 from .charts import by_doubling, histogram
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
-from .sample import Documents, entries, read_documents
+from .sample import DocumentSample, entries, read_documents
 from .section import Made, Section, figures
 
 __all__ = ["key_figures", "sections", "sources_and_languages"]
@@ -72,7 +72,7 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
     return join(table("By source", columns, rows), table("By language", heads, told), tag("p", note, class_="faint"))
 
 
-def _lengths(sample: Documents, manifest: dict[str, Any]) -> Html:
+def _lengths(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
     read = len(sample.per_document)
     what = "all documents" if read == manifest["rows"] else f"{read:,} of {manifest['rows']:,} documents, spread over the shards"
     pictures = (
@@ -118,7 +118,7 @@ def _lost(made: Made) -> Html:
     return join(*parts)
 
 
-def _varied(sample: Documents) -> list[dict[str, Any]]:
+def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
     """Choose documents to show: of each source and language one, and others spread evenly."""
     table = sample.table
     first: dict[tuple[str, str], int] = {}

@@ -12,16 +12,16 @@ from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
-from ..masking import Rule, of_epoch
-from .sample import Rows
+from ..masking import MaskRule, of_epoch
+from .sample import RowSample
 
-__all__ = ["Masks", "Pairs", "auc", "masks_of", "padding_by_width", "pairs_of"]
+__all__ = ["Masks", "PairSample", "auc", "masks_of", "padding_by_width", "pairs_of"]
 
 _MASKED = 2_048  # rows that are masked to see how
 Array = npt.NDArray[Any]
 
 
-class Pairs(NamedTuple):
+class PairSample(NamedTuple):
     """Pairs that were read, parts of packed rows each by itself: labels, lengths of A and B, positions in the shard, all [P]."""
 
     labels: Array
@@ -59,7 +59,7 @@ def auc(values: Array, labels: Array) -> tuple[float, float]:
     return float(area), float(np.sqrt((ones + zeros + 1) / (12 * ones * zeros)))
 
 
-def pairs_of(rows: Rows, config: PairsConfig) -> Pairs | None:
+def pairs_of(rows: RowSample, config: PairsConfig) -> PairSample | None:
     """Return the pairs in rows; None where rows are none."""
     if config.objective not in LABEL_1:
         return None
@@ -74,7 +74,7 @@ def pairs_of(rows: Rows, config: PairsConfig) -> Pairs | None:
     edges = np.append(begins, ends[-1]).astype(np.int64)
     ones = np.concatenate([[0], np.cumsum(types == 1)])
     b = ones[edges[1:]] - ones[edges[:-1]]
-    return Pairs(labels, np.diff(edges) - b, b, positions)
+    return PairSample(labels, np.diff(edges) - b, b, positions)
 
 
 def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[int, float, float]]:
@@ -93,7 +93,7 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     return shares
 
 
-def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, rule: Rule | None = None) -> Masks | None:
+def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: MaskRule | None = None) -> Masks | None:
     """Return the masks of rows: those they were stored with, or those of a rule, epoch 0's if not given.
 
     None for an objective without any.

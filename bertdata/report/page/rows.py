@@ -15,7 +15,7 @@ from .documents import sources_and_languages
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, percent, table, tag
 from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
-from .sample import Rows, read_rows
+from .sample import RowSample, read_rows
 from .section import Made, Section, counted, figures
 from .tokens import row_article
 
@@ -60,7 +60,7 @@ def sections(made: Made) -> Iterator[Section]:
     yield Section("samples", "Rows", _samples(sample, masks, config, known))
 
 
-def _lengths(sample: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     most = config.max_seq_length
     lengths = np.diff(sample.flat("input_ids")[1])
     what = "all rows" if len(lengths) == manifest["rows"] else f"{len(lengths):,} of {manifest['rows']:,} rows"
@@ -77,7 +77,7 @@ def _lengths(sample: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Htm
     return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", told), padding)
 
 
-def _labels(sample: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     """Return the balance of labels, and what could tell them without the text."""
     names, told = OBJECTIVES[config.objective], manifest["statistics"]
     ones = told[LABEL_1[config.objective]]
@@ -125,7 +125,7 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     return join(tag("p", told), table("", columns, rows))
 
 
-def _tokens(sample: Rows, known: AnyVocabulary) -> Html:
+def _tokens(sample: RowSample, known: AnyVocabulary) -> Html:
     pieces, special = known.pieces, known.special
     mark = special.mark
     ids = sample.flat("input_ids")[0]
@@ -144,7 +144,7 @@ def _tokens(sample: Rows, known: AnyVocabulary) -> Html:
     return join(tag("p", text), tag("div", *tables, class_="pair"))
 
 
-def _samples(sample: Rows, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
+def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
     rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     count = min(_SHOWN, rows)
     chosen = sorted({index * rows // count for index in range(count)})

@@ -22,7 +22,7 @@ from ...dataset import shards
 from ...dataset.shards.write import raise_for
 from ...io.files import is_local, open_file
 
-__all__ = ["Documents", "Rows", "entries", "read_documents", "read_rows"]
+__all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
 
 _SHARDS = 12
 _ROWS, _TOKENS, _RUN = 16_384, 4_000_000, 64  # rows that are looked at, tokens of them, and rows that stand together
@@ -31,7 +31,7 @@ _LIST = 1 << 18  # bytes of a list that are read
 Array = npt.NDArray[Any]
 
 
-class Documents(NamedTuple):
+class DocumentSample(NamedTuple):
     """Documents that were read: their table, and characters of their sentences [S], sentences and characters of each [D]."""
 
     table: pa.Table
@@ -40,7 +40,7 @@ class Documents(NamedTuple):
     characters: Array
 
 
-class Rows(NamedTuple):
+class RowSample(NamedTuple):
     """Rows that were read: their table, each one's number in the data set [N], and its position in its shard, 0 to 1 [N]."""
 
     table: pa.Table
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
         return column.flatten().to_numpy(zero_copy_only=False), ends.astype(np.int64)
 
 
-def read_documents(directory: Path, manifest: dict[str, Any]) -> Documents | None:
+def read_documents(directory: Path, manifest: dict[str, Any]) -> DocumentSample | None:
     """Read documents; None where there are none, or where they lie in a store in record batches that are too large."""
     tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
     if not tables:
@@ -65,10 +65,10 @@ def read_documents(directory: Path, manifest: dict[str, Any]) -> Documents | Non
     counts = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     ends = np.cumsum(counts)
     sums = np.concatenate([[0], np.cumsum(lengths)])
-    return Documents(whole, lengths, counts, sums[ends] - sums[ends - counts])
+    return DocumentSample(whole, lengths, counts, sums[ends] - sums[ends - counts])
 
 
-def read_rows(directory: Path, manifest: dict[str, Any]) -> Rows | None:
+def read_rows(directory: Path, manifest: dict[str, Any]) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
     most = max(_RUN, min(_ROWS, _TOKENS // manifest["config"]["max_seq_length"]))
     chosen = min(_SHARDS, sum(shard["rows"] > 0 for shard in manifest["shards"])) or 1
@@ -82,7 +82,7 @@ def read_rows(directory: Path, manifest: dict[str, Any]) -> Rows | None:
             positions.append(at / rows)
     if not tables:
         return None
-    return Rows(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(positions))
+    return RowSample(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(positions))
 
 
 def _runs(rows: int, wanted: int) -> list[int]:

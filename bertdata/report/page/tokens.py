@@ -12,14 +12,16 @@ from ...tokens.vocab import AnyVocabulary
 from ..examples import texts
 from .markup import Html, foreign, join, tag, text
 from .measure import Masks
-from .sample import Rows
+from .sample import RowSample
 
 __all__ = ["marked", "row_article"]
 
 _MOST = 256  # tokens of a row that are shown
 
 
-def row_article(sample: Rows, masks: Masks | None, index: int, config: PairsConfig, known: AnyVocabulary, when: str = "") -> Html:
+def row_article(
+    sample: RowSample, masks: Masks | None, index: int, config: PairsConfig, known: AnyVocabulary, when: str = ""
+) -> Html:
     """Return a row with its label, its parts and its masks; `when` says when it is masked so."""
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}

@@ -13,12 +13,12 @@ from ...dataset import manifest
 from ...io.files import write_text
 from ...pieces import shown
 from ...tokens.read import read_any
-from ..masking import Rule
+from ..masking import MaskRule
 from ..trace import Trace
 from .frame import frame, section_of
 from .markup import Html, foreign, join, short, tag
 from .measure import masks_of
-from .sample import Rows
+from .sample import RowSample
 from .section import Section, counted
 from .tokens import row_article
 
@@ -27,7 +27,7 @@ __all__ = ["write_trace"]
 _CHANGES, _CHARACTERS, _SENTENCES = 200, 2_000, 1_000
 
 
-def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: Rule | None = None) -> None:
+def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: MaskRule | None = None) -> None:
     """Write the page of a trace; its rows are of `pairs`, and have the masks of this rule, those of epoch 0 if not given."""
     sections = [section for section in _sections(traced, pairs, rule) if section.body]
     links = [(section.name, section.title) for section in sections]
@@ -35,7 +35,7 @@ def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: Ru
     write_text(output, frame(title, traced.id, Html(""), links, [section_of(section) for section in sections]))
 
 
-def _sections(traced: Trace, pairs: Path | None, rule: Rule | None) -> Iterator[Section]:
+def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Iterator[Section]:
     yield Section("fate", "What became of it", join(*(tag("p", foreign(line)) for line in traced.fate)))
     if traced.steps:
         yield Section("steps", "What was removed", _steps(traced))
@@ -80,10 +80,10 @@ def _sentences(traced: Trace) -> Html:
     return join(*parts, more)
 
 
-def _rows(traced: Trace, pairs: Path, rule: Rule | None) -> Html:
+def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
     config, known = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), read_any(pairs)
     table = pa.Table.from_pylist([row.columns for row in traced.rows])
-    rows = Rows(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
+    rows = RowSample(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
     masks = masks_of(rows, config, known, rule)
     told = [rule.told(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
     return join(*(row_article(rows, masks, index, config, known, when) for index, when in enumerate(told)))

@@ -16,11 +16,11 @@ from ...dataset.run import claimed
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
-from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, Window, describe, read_metrics
+from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, read_metrics
 from ...report.page import REPORT, write_report
 from ..loader import batches
 from ..predictions import write_predictions
-from ..recipe import Part, Recipe, prepare
+from ..recipe import PhaseRows, Recipe, prepare
 from ..trial import estimate
 from ..words import Words
 from .checkpoint import checkpoints, restore, save
@@ -83,7 +83,7 @@ class _Run:
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
         if self.metrics:
             self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
-        self.window = Window(state["window"])
+        self.window = RunningSums(state["window"])
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break
@@ -93,7 +93,7 @@ class _Run:
             write_report(self.output)
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last)
 
-    def _train(self, part: Part, number: int) -> bool:
+    def _train(self, part: PhaseRows, number: int) -> bool:
         """Train to the end of a phase; return False if it was stopped before."""
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
@@ -127,7 +127,7 @@ class _Run:
         told = self.window.close(self.config.total_steps - self.step)
         self._tell("train", **told, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
 
-    def _evaluate(self, part: Part, rows: Shards) -> None:
+    def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split: the same rows and masks each time."""
         size, parts = self.config.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
