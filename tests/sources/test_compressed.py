@@ -279,10 +279,10 @@ def test_gzip_with_zeros_behind_it(tmp_path: Path) -> None:
 
 MEASURE = """
 import resource, sys
-from bertdata.sources.compressed import Block, block_starts, blocks
+from bertdata.sources.compressed import DecompressedBlock, block_starts, blocks
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 block_starts(sys.argv[1], 1)
-total = sum(len(b.data) for b in blocks(sys.argv[1]) if isinstance(b, Block))
+total = sum(len(b.data) for b in blocks(sys.argv[1]) if isinstance(b, DecompressedBlock))
 print(total, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
