@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, unquote
 
-__all__ = ["cause", "conceal", "hand_over", "hide", "hide_in_url", "is_signed", "is_used", "keep", "login", "reveal"]
+__all__ = ["cause", "conceal", "hand_over", "hide", "hide_in_url", "is_signed", "is_used", "login", "mask_secret", "reveal"]
 
 _VARIABLE = "BERTDATA_CREDENTIALS"  # of the environment in which a worker finds, once, what its driver knows
 _MASK = "***"
@@ -53,7 +53,7 @@ class _Known:
             self.queries[_canonical(public)] = query
         self.masked.update(_forms(login, query))
 
-    def take(self) -> _Known:
+    def receive(self) -> _Known:
         """Learn what the driver of this worker has handed over, the first time."""
         if handed := os.environ.pop(_VARIABLE, ""):
             logins, queries = json.loads(handed)
@@ -75,15 +75,15 @@ _known = _Known()
 
 
 def conceal(url: str) -> str:
-    """Return a URL without login and, of http, without query; both are kept for `reveal`.  What is no URL stays as it is."""
+    """Return a URL without login and, of http, without query, which `reveal` knows then.  What is no URL is returned as it is."""
     public, login, query = _parts(url)
     if login or query:
-        _known.take().add(public, login, query)
+        _known.receive().add(public, login, query)
     return public
 
 
 def reveal(url: str) -> str:
-    """Return the URL that is to be asked for in place of one that `conceal` returned, or of one below it."""
+    """Return the URL that is to be asked for instead of one that `conceal` returned, or of one below it."""
     scheme, mark, rest = url.partition("://")
     user = login(url)
     return f"{scheme}{mark}{user}{'@' if user else ''}{rest}{_known.queries.get(_canonical(url), '')}"
@@ -91,19 +91,19 @@ def reveal(url: str) -> str:
 
 def login(url: str) -> str:
     """Return the login, ``user:password``, that was given for a URL or for a folder above it; nothing where there is none."""
-    logins = _known.take().logins
+    logins = _known.receive().logins
     above = [folder for folder in logins if f"{_canonical(url)}/".startswith(folder)]
     return logins[max(above, key=len)] if above else ""
 
 
 def is_signed(url: object) -> bool:
     """Tell whether a query was taken out of a URL, which then stands for one file, and for nothing beside it."""
-    return _canonical(str(url)) in _known.take().queries
+    return _canonical(str(url)) in _known.receive().queries
 
 
 def is_used() -> bool:
     """Tell whether a URL was given with a secret in it."""
-    return bool(_known.take().logins or _known.queries)
+    return bool(_known.receive().logins or _known.queries)
 
 
 def hand_over() -> dict[str, str]:
@@ -111,7 +111,7 @@ def hand_over() -> dict[str, str]:
     return {_VARIABLE: json.dumps([_known.logins, _known.queries])} if is_used() else {}
 
 
-def keep(text: str) -> None:
+def mask_secret(text: str) -> None:
     """Mask from now on a secret, or those in the URL that an argument of a command ends with."""
     url = _URL.search(text)
     _, login, query = _parts(text[url.start() :]) if url else ("", text, "")
@@ -126,7 +126,7 @@ def hide(text: str) -> str:
     >>> hide("abfs://container@account/a, hf://datasets/a/b@main, http://[::1]:80/@a")
     'abfs://container@account/a, hf://datasets/a/b@main, http://[::1]:80/@a'
     """
-    if (secrets := _known.take().pattern()) is not None:
+    if (secrets := _known.receive().pattern()) is not None:
         text = secrets.sub(_MASK, text)
     return hide_in_url(text)
 

@@ -108,5 +108,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     names = {name.lower(): name for name in known}
     begun = [name for name in names if len(word) > 1 and name.startswith(word.lower())]
-    found = [names[name] for name in begun or get_close_matches(word.lower(), names, 3)]
-    return f": did you mean {' or '.join(map(repr, found[:3]))}?" if found else ""
+    similar = [names[name] for name in begun or get_close_matches(word.lower(), names, 3)]
+    return f": did you mean {' or '.join(map(repr, similar[:3]))}?" if similar else ""

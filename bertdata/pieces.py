@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 __all__ = [
     "BEGINS",
+    "OF_BERT",
     "ROLES",
     "Special",
     "bare",
@@ -28,9 +29,11 @@ __all__ = [
     "of_tokenizer",
     "piece_bytes",
     "shown",
+    "tokens_by_role",
 ]
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
+OF_BERT = {role: f"[{role.upper()}]" for role in ROLES}  # the special tokens of a BERT, which a manifest of rows does not name
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it continues one
 _UNSPACED = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
@@ -66,9 +69,19 @@ def of_bert(pieces: Sequence[str]) -> Special:
     >>> of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "tea"])
     Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(5,), mark='##')
     """
-    found = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
-    named = {role: found.pop(f"[{role.upper()}]", -1) for role in ROLES}
-    return Special(**named, others=tuple(found.values()), mark="##")
+    bracketed = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
+    named = {role: bracketed.pop(token, -1) for role, token in OF_BERT.items()}
+    return Special(**named, others=tuple(bracketed.values()), mark="##")
+
+
+def tokens_by_role(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return the special tokens of rows by role, as their manifest names them; those of a BERT where it names none.
+
+    >>> tokens_by_role({})["cls"], tokens_by_role({"special_tokens": {"cls": "<s>"}})
+    ('[CLS]', {'cls': '<s>'})
+    """
+    named: dict[str, str] = manifest.get("special_tokens", OF_BERT)
+    return named
 
 
 def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list[str], Special]:
@@ -120,8 +133,8 @@ def piece_bytes(piece: str, mark: str) -> bytes:
     """
     if mark == "Ġ" and all(character in _BYTES for character in piece):
         return bytes(_BYTES[character] for character in piece)
-    if found := _BYTE.fullmatch(piece):
-        return bytes([int(found[1], 16)])
+    if match := _BYTE.fullmatch(piece):
+        return bytes([int(match[1], 16)])
     return piece.replace("▁", " ").encode("utf-8", "replace")
 
 

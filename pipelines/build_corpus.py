@@ -73,15 +73,15 @@ class Round(Step):
 
     def expand(self, tasks: Steps) -> Steps:
         root, name, two = self._root, self._rule.name, self._levels.are_two
-        found = self._step(tasks, "Write claims", self._write)
+        steps = self._step(tasks, "Write claims", self._write)
         if two:
-            found = self._step(found | "By group" >> GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
+            steps = self._step(steps | "By group" >> GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
         decide = Decide(root, self._rule, self._levels)
-        found = self._step(found | "By bucket" >> GroupByKey(), "Decide", decide)
+        steps = self._step(steps | "By bucket" >> GroupByKey(), "Decide", decide)
         if two:
-            found = self._step(found | "By block" >> GroupByKey(), "Split losses", SplitLosses(root, name))
+            steps = self._step(steps | "By block" >> GroupByKey(), "Split losses", SplitLosses(root, name))
         merge = Writing(MergeLosses(root, name, "split" if two else "lost"), to_path(root))
-        return found | "By task" >> GroupByKey() | "Merge losses" >> Map(merge)
+        return steps | "By task" >> GroupByKey() | "Merge losses" >> Map(merge)
 
     def _step(self, elements: Steps, label: str, function: Callable[[Any], Any]) -> Steps:
         return elements | label >> FlatMap(Writing(function, to_path(self._root)))

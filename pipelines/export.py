@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bertdata.config import ExportConfig
-from bertdata.exports.base import Source
+from bertdata.exports.base import ExportSource
 from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.records import Task
 from bertdata.tokens.vocab import Vocabulary
@@ -20,7 +20,7 @@ class Export(Chain):
     """Tasks -> files of each shard -> one manifest."""
 
     def __init__(
-        self, tasks: list[Task], source: Source, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
+        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
         told = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)

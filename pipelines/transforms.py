@@ -172,10 +172,10 @@ class Gather(Step):
         self._commit, self._count = commit, count
         self._runs = Runs(*commit.roots())
 
-    def expand(self, found: Steps) -> Steps:
+    def expand(self, reports: Steps) -> Steps:
         roots = self._commit.roots()
         return (
-            found
+            reports
             | "Together" >> Map(_together)
             | "By sum" >> GroupByKey()
             | "Add up" >> Map(Writing(AddUp(self._commit, self._count), *roots))
@@ -198,9 +198,9 @@ class AddUp:
         self._commit, self._count = commit, count
 
     def __call__(self, group: tuple[int, Iterable[tuple[int, str, int]]]) -> Sum:
-        number, found = group
+        number, received = group
         wanted, roots = range(number * TOGETHER, min((number + 1) * TOGETHER, self._count)), self._commit.roots()
-        references = (Report(*reference) for reference in _in_order(found, wanted))
+        references = (Report(*reference) for reference in _in_order(received, wanted))
         total, entries = self._commit.add_up(reports.read(roots, references))
         added, kept = (self._left(f"{name}-{number:05d}", values) for name, values in (("sum", [total]), ("kept", entries)))
         return number, added.length, added.digest, kept.length, kept.digest
@@ -223,9 +223,9 @@ class Values:
 
 
 @storage_errors()
-def _commit_once(found: list[Sum], commit: CommitStep, runs: Runs, count: int) -> None:
+def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int) -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
-    roots, files = commit.roots(), _in_order(found, range(-(-count // TOGETHER)))
+    roots, files = commit.roots(), _in_order(added, range(-(-count // TOGETHER)))
     sums = Values([Handed(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
     entries = Values([Handed(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
     with runs.entered(begun=False), contextlib.ExitStack() as stack:

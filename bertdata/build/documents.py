@@ -19,14 +19,14 @@ from ..io.progress import current
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
-__all__ = ["BATCHES", "Corpus", "Reader", "read", "refuse_to_replace"]
+__all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace"]
 
 _SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
 _NAMED = 1000  # inputs of a corpus that what is made from it names
 BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
 
-class Reader(NamedTuple):
+class DocumentReader(NamedTuple):
     """Read tasks of the corpus in this directory, whose manifest has this digest.
 
     A worker reads the shards' digests from the manifest.  So nothing in a job grows with the corpus but its tasks.
@@ -118,7 +118,7 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 @functools.lru_cache(maxsize=2)
-def _known(reader: Reader) -> tuple[str, dict[str, str]]:
+def _known(reader: DocumentReader) -> tuple[str, dict[str, str]]:
     """Return the format of a corpus' shards, and their digests by name."""
     made = reader.manifest()
     return made["config"]["format"], {shard["name"]: shard["sha256"] for shard in made["shards"]}
@@ -130,9 +130,9 @@ class Corpus(NamedTuple):
     manifest: dict[str, Any]
     tasks: list[Task]
     text_bytes: int
-    source: Reader
+    source: DocumentReader
 
-    def reader(self) -> Reader:
+    def reader(self) -> DocumentReader:
         """Return what a worker needs to read it."""
         return self.source
 
@@ -144,7 +144,7 @@ class Corpus(NamedTuple):
 def read(directory: Path) -> Corpus:
     """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
     made = manifest.read(directory, "documents")
-    source = Reader(str(directory.resolve()), digest(directory / manifest.NAME))
+    source = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
     tasks: list[Task] = []
     manifest.check_files(directory, made)
     for shard in made["shards"]:

@@ -19,17 +19,17 @@ def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), 
 
     `tables` are the user's, as `CorpusConfig.templates`; of each dump the first `pages` articles are read, all for 0.
     """
-    found: dict[str, Survey] = {}
+    surveys: dict[str, Survey] = {}
     for name, path in inputs.find(patterns, SUFFIXES["wikipedia"], "DUMP"):
         site = dumps.read_site(path)
         table = load_templates(site.language, dict(tables))
-        own = found.setdefault(site.language, Survey())
+        own = surveys.setdefault(site.language, Survey())
         whole = FileRange(name, path, 0, files.size(path))
         records = dumps.read_pages(whole, site, CorpusConfig().max_page_bytes)
         articles = (each for each in records if isinstance(each, Page) and _is_article(each, site.language))
         for page in islice(articles, pages or None):
             survey(page.text, table, own)
-    return found
+    return surveys
 
 
 def _is_article(page: Page, language: str) -> bool:

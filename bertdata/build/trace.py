@@ -20,7 +20,7 @@ from ..io import files
 from ..records import FileRange, Page
 from ..report.explain import explain, named_rows
 from ..report.rows_with import rows_with
-from ..report.trace import Change, Row, Step, Trace
+from ..report.trace import Change, Trace, TracedRow, TracedStep
 from ..sources import SUFFIXES, dumps, inputs
 from ..sources.dumps import multistream
 from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
@@ -80,7 +80,7 @@ def trace(
         except UsageError:
             if page is None:
                 raise
-    steps, lost = _steps(page, config) if page else ([], [])
+    steps, lost = _steps(*page, config) if page else ([], [])
     known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
     paragraphs = _paragraphs(document) if document else []
     pieces, rows, mark = _tokens(document, vocab, pairs)
@@ -93,8 +93,8 @@ def _document(directory: Path, made: dict[str, Any], name: str) -> dict[str, Any
     for shard in made["shards"]:
         for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
             for at in named_rows(batch, name):
-                found: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
-                return found
+                document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+                return document
     return None
 
 
@@ -124,9 +124,8 @@ def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str) -> 
     raise UsageError(f"{id}: the dumps that were given hold no such page: give those that the corpus was made from")
 
 
-def _steps(found: tuple[Page, dumps.Site], config: CorpusConfig) -> tuple[list[Step], list[tuple[str, int]]]:
+def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return what each step of extraction did to a page, and the templates that gave no words."""
-    page, site = found
     table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
     about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
     about |= {"variant": config.variant, "templates": table}
@@ -135,7 +134,7 @@ def _steps(found: tuple[Page, dumps.Site], config: CorpusConfig) -> tuple[list[S
     paragraphs = extract_paragraphs(page.text, **about, **options)
     texts = [("", page.text), *resolution_steps(page.text, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
     steps = [
-        Step(name, len(before) - len(after), list(_changes(before, after)))
+        TracedStep(name, len(before) - len(after), list(_changes(before, after)))
         for (_, before), (name, after) in zip(texts, texts[1:], strict=False)
     ]
     return steps, sorted(lost.items(), key=lambda item: (-item[1], item[0]))
@@ -172,7 +171,7 @@ def _focused(before: str, after: str) -> Change:
 
 def _tokens(
     document: dict[str, Any] | None, vocabulary: str | Path | None, pairs: str | Path | None
-) -> tuple[list[list[str]], list[Row], str]:
+) -> tuple[list[list[str]], list[TracedRow], str]:
     """Return the pieces of sentences, the rows in which one of them stands, and the mark of the pieces."""
     where = vocabulary if vocabulary is not None else pairs
     if where is None or document is None:
@@ -193,7 +192,7 @@ def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, li
     return known, np.split(ids, ends[:-1])
 
 
-def _rows(directory: Path, sentences: list[Any]) -> Iterator[Row]:
+def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     """Yield the rows that hold a sentence's pieces one behind the other, in masked rows what stood there."""
     probes = {own.tobytes() for own in sentences[:_SENTENCES] if len(own) >= _PROBE}
     made = manifest.read(directory, "pairs")
@@ -201,7 +200,7 @@ def _rows(directory: Path, sentences: list[Any]) -> Iterator[Row]:
     for shard in made["shards"]:
         for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
             for row in rows_with(batch, probes):
-                yield Row(before + row, batch.slice(row, 1).to_pylist()[0])
+                yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])
                 told += 1
                 if told == _ROWS:
                     return

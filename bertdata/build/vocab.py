@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from ..tally import Tally
 from ..text.language import among
 from ..tokens import train, vocab
 from ..tokens.encoder import count_parts, parts_to_words
-from .documents import Reader
+from .documents import DocumentReader
 
 __all__ = ["CountWords", "Train"]
 
@@ -50,7 +51,7 @@ class CountWords:
     config: VocabConfig
     own: float
     whole: bool
-    reader: Reader
+    reader: DocumentReader
 
     def __call__(self, task: Task) -> dict[str, Any]:
         parts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -100,7 +101,7 @@ class Train:
     root: str
     config: VocabConfig
     share: float
-    source: Reader
+    source: DocumentReader
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""
@@ -108,8 +109,8 @@ class Train:
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[str]]:
         """Return the counts of all reports, and the file of words of each."""
-        found = [report for (report,) in reports]  # of a kB each
-        return _add_up(found), [report["files"][0]["name"] for report in found]
+        held = [report for (report,) in reports]  # of a kB each
+        return _add_up(held), [report["files"][0]["name"] for report in held]
 
     def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[str]) -> None:
         root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
@@ -152,10 +153,10 @@ def _of_all(made: dict[str, Any], tally: Tally, languages: Counter[str]) -> tupl
         tally.entered += unread
         tally.dropped["not in the sample"] += unread
         told = [own.get("languages", {}) for own in made["sources"].values()]
-        found = Counter[str]()
+        documents = Counter[str]()
         for each in told:
-            found.update({language: counts["documents"] for language, counts in each.items()})
-        languages = found if found.total() == made["rows"] else languages
+            documents.update({language: counts["documents"] for language, counts in each.items()})
+        languages = documents if documents.total() == made["rows"] else languages
     return tally, languages
 
 
@@ -206,16 +207,16 @@ def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocab
     """Cut all counted words with the vocabulary; a language's counts are sums over files, so they are added file by file."""
     encode = _word_encoder(vocabulary)
     unknown = vocabulary.special.unk
-    found: dict[str, Coverage] = defaultdict(Coverage)
+    coverages: dict[str, Coverage] = defaultdict(Coverage)
     for language, own in _read_words(files, config):
         words, counts = list(own), np.array([*own.values()], np.int64)
         ids, ends = encode(words)
-        found[language].add(words, counts, np.diff(ends, prepend=0), ids[ends - 1] == unknown)
+        coverages[language].add(words, counts, np.diff(ends, prepend=0), ids[ends - 1] == unknown)
 
     def cut(word: str) -> str:
         return " ".join(vocabulary.pieces[i] for i in encode([word])[0])
 
-    return {language: found[language].result(cut) for language in sorted(found)}
+    return {language: coverages[language].result(cut) for language in sorted(coverages)}
 
 
 def _word_encoder(vocabulary: vocab.AnyVocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
@@ -225,7 +226,7 @@ def _word_encoder(vocabulary: vocab.AnyVocabulary) -> Callable[[list[str]], tupl
     model = vocabulary.tokenizer().model
 
     def encode(words: list[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        found = [[token.id for token in model.tokenize(word)] for word in words]
-        return np.array([i for ids in found for i in ids], np.int64), np.cumsum([len(ids) for ids in found], dtype=np.int64)
+        ids = [[token.id for token in model.tokenize(word)] for word in words]
+        return np.array(list(chain.from_iterable(ids)), np.int64), np.cumsum(list(map(len, ids)), dtype=np.int64)
 
     return encode

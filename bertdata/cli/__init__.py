@@ -81,7 +81,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a name that the locale can't write must not end a run
     for argument in sys.argv[1:]:
         if "://" in argument:
-            credentials.keep(argument)  # of whatever option, and whatever becomes of it
+            credentials.mask_secret(argument)  # of whatever option, and whatever becomes of it
     guard()
     try:
         with signals(answer), storage_errors():

@@ -125,14 +125,14 @@ def _facts(told: Progress) -> list[tuple[int, str]]:
     return facts
 
 
-def _fitting(facts: list[tuple[int, str]], room: int) -> str:
+def _fitting(facts: list[tuple[int, str]], width: int) -> str:
     """Put together as many facts as there is room for.
 
     >>> _fitting([(0, "42.0%"), (2, "3.1 MB/s"), (1, "left 0:01:20")], 20)
     '42.0%  left 0:01:20'
     """
     kept = list(facts)
-    while len(kept) > 1 and len("  ".join(text for _, text in kept)) > room:
+    while len(kept) > 1 and len("  ".join(text for _, text in kept)) > width:
         kept.remove(max(kept))
     return "  ".join(text for _, text in kept)
 

@@ -62,10 +62,10 @@ def command(offline: bool) -> None:
     A line that begins with ! says what is missing or little, and what to do; nothing is changed.  The exit code is 0 in any case.
     """
     findings = [*_versions(), *_machine(), *_limits(), *_extras(), *_engines(), *(() if offline else _hosts())]
-    for found in findings:
-        advice = f": {found.advice}" if found.advice else ""
-        echo(f"{'!' if found.advice else ' '} {found.name:22} {found.told}{advice}")
-    lacking = sum(bool(found.advice) for found in findings)
+    for finding in findings:
+        advice = f": {finding.advice}" if finding.advice else ""
+        echo(f"{'!' if finding.advice else ' '} {finding.name:22} {finding.told}{advice}")
+    lacking = sum(bool(finding.advice) for finding in findings)
     echo(f"{count(lacking, 'line')} with ! to look at" if lacking else "all that a local run needs is here")
 
 

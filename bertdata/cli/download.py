@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from ..sources.download.client import Client
-    from ..sources.download.transfer import Progress, Remote
+    from ..sources.download.transfer import Progress, RemoteFile
 
 __all__ = ["command"]
 
@@ -111,7 +111,7 @@ def _note(text: str) -> None:
     echo(text, err=True)
 
 
-def _say(what: str, files: Sequence[Remote], output: Path, dry_run: bool) -> None:
+def _say(what: str, files: Sequence[RemoteFile], output: Path, dry_run: bool) -> None:
     """Say what is to be fetched; in a dry run each file, and what is missing of it all."""
     from ..sources.download.transfer import missing_bytes
 
@@ -122,7 +122,9 @@ def _say(what: str, files: Sequence[Remote], output: Path, dry_run: bool) -> Non
     echo(f"{what}: {count(len(files), 'file')}, {size(total)}{rest} -> {output}", err=not dry_run)
 
 
-def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None) -> None:
+def _fetch(
+    files: Sequence[RemoteFile], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None
+) -> None:
     """Fetch files, and write the file of their checksums, name and text, beside them where they have one."""
     from ..io.files import write_text
     from ..sources.download.transfer import fetch_all, missing_bytes
@@ -138,7 +140,7 @@ def _fetch(files: Sequence[Remote], output: Path, client: Client, connections: i
 
 
 @contextlib.contextmanager
-def _progress(files: Sequence[Remote]) -> Iterator[Progress]:
+def _progress(files: Sequence[RemoteFile]) -> Iterator[Progress]:
     """Draw a bar for all bytes and one for each file under way, with rate and time left; nothing where no one looks."""
     with of_bytes() as bars:
         if bars is None:
@@ -149,7 +151,7 @@ def _progress(files: Sequence[Remote]) -> Iterator[Progress]:
         drawn: dict[str, TaskID] = {}
         mutex = threading.Lock()
 
-        def show(file: Remote, at: int) -> None:
+        def show(file: RemoteFile, at: int) -> None:
             with mutex:
                 here[file.name] = at
                 bars.update(everything, completed=sum(here.values()))

@@ -22,7 +22,7 @@ from .paths import to_path
 from .run import echo
 
 if TYPE_CHECKING:
-    from ..report.masking import Rule
+    from ..report.masking import MaskRule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -77,11 +77,11 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
     made = read(directory)
     check_files(directory, made)
-    found = list(islice(select(directory, made, wanted), count))
-    for number in found:
+    numbers = list(islice(select(directory, made, wanted), count))
+    for number in numbers:
         show_row(directory, number, epoch)
         echo()
-    if not found:
+    if not numbers:
         asked = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
         raise UsageError(f"{directory} holds nothing with {asked}{_meant(directory, made, wanted)}")
 
@@ -103,7 +103,7 @@ def _meant(directory: Path, made: dict[str, Any], wanted: dict[str, str]) -> str
     return ""
 
 
-def show_row(directory: Path, number: int, epoch: int = 0, rule: Rule | None = None) -> None:
+def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None) -> None:
     """Print a document or a row, its masks in colour: those of a rule, or of an epoch."""
     from ..report import examples, masking
     from ..tokens.read import read_any

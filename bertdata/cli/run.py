@@ -175,18 +175,20 @@ def foretell(planned: PlannedRun, options: Options) -> None:
             echo(f"  {directory}: an earlier run did {told}, which are kept")
     if planned.estimate is None or (all(done) and not options.overwrite):
         return
-    found = planned.estimate(options.workers)
-    workers, sampled = count(found.workers, "worker"), f"{size(found.sampled)} in {found.sample_seconds:.1f} s"
-    echo(f"  time: about {output.duration(found.seconds)} on this machine with {workers}, from samples of the input ({sampled})")
-    echo(f"  memory: about {size(found.worker_memory)} a worker, {size(found.memory)} in all")
-    disk = f"  disk: about {size(found.output)} of output, and {size(found.work)} of work files until the end"
+    estimate = planned.estimate(options.workers)
+    workers, sampled = count(estimate.workers, "worker"), f"{size(estimate.sampled)} in {estimate.sample_seconds:.1f} s"
+    seconds = output.duration(estimate.seconds)
+    echo(f"  time: about {seconds} on this machine with {workers}, from samples of the input ({sampled})")
+    echo(f"  memory: about {size(estimate.worker_memory)} a worker, {size(estimate.memory)} in all")
+    disk = f"  disk: about {size(estimate.output)} of output, and {size(estimate.work)} of work files until the end"
     free = free_space(planned.directories[0]) if is_local(planned.directories[0]) else None
     echo(disk if free is None else f"{disk}; {size(free)} are free")
-    if found.gets or found.puts:
-        cost = found.gets / 1e6 * _GET + found.puts / 1e6 * _PUT
-        echo(f"  requests to stores: about {found.gets:,} GET and HEAD, {found.puts:,} PUT and LIST; ${cost:,.2f} at list prices")
-    counts = {key: value for key, value in found._asdict().items() if key not in ("seconds", "sample_seconds")}
-    output.event("estimate", counts=counts, estimated_seconds=round(found.seconds, 1), free=free)
+    if estimate.gets or estimate.puts:
+        cost = estimate.gets / 1e6 * _GET + estimate.puts / 1e6 * _PUT
+        requests = f"{estimate.gets:,} GET and HEAD, {estimate.puts:,} PUT and LIST"
+        echo(f"  requests to stores: about {requests}; ${cost:,.2f} at list prices")
+    counts = {key: value for key, value in estimate._asdict().items() if key not in ("seconds", "sample_seconds")}
+    output.event("estimate", counts=counts, estimated_seconds=round(estimate.seconds, 1), free=free)
 
 
 def _whereabouts(directory: Path) -> str:

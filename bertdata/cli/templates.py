@@ -27,9 +27,9 @@ def command(dumps: tuple[str, ...], templates: tuple[Path, ...], pages: int, mos
     from ..build.templates import survey_dumps
     from ..commands.build_corpus import tables
 
-    for language, found in sorted(survey_dumps(list(dumps), tables(templates), pages).items()):
-        share = 100 * found.unknown.total() / max(1, found.calls)
-        names = count(len(found.unknown), "unknown template")
-        echo(f"{language}: {share:.1f} % of {count(found.calls, 'call')} in prose are of {names}")
-        for name, calls in sorted(found.unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:most]:
-            echo(f"{calls:7d}  {name}\n         {found.examples[name]}")
+    for language, survey in sorted(survey_dumps(list(dumps), tables(templates), pages).items()):
+        share = 100 * survey.unknown.total() / max(1, survey.calls)
+        names = count(len(survey.unknown), "unknown template")
+        echo(f"{language}: {share:.1f} % of {count(survey.calls, 'call')} in prose are of {names}")
+        for name, calls in sorted(survey.unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:most]:
+            echo(f"{calls:7d}  {name}\n         {survey.examples[name]}")

@@ -15,7 +15,7 @@ from ..dataset import manifest
 from ..errors import UsageError
 from ..io.terminal import clean
 from ..pieces import shown
-from ..report.masking import Rule, of_epoch
+from ..report.masking import MaskRule, of_epoch
 from ..report.trace import Trace
 from ..report.words import count
 from ..tokens.read import read_any
@@ -65,30 +65,30 @@ def command(
     from ..build.trace import trace
 
     rule = _rule(pairs, epoch, **step)
-    found = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
+    traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     if html is not None:
         from ..report.page.trace import write_trace
 
-        write_trace(found, html, pairs, rule)
+        write_trace(traced, html, pairs, rule)
         echo(f"{html}")
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
-    for style, line in _lines(found):
+    for style, line in _lines(traced):
         console.print(Text(clean(line), style=style))
     if pairs is not None:
         from .inspect import show_row
 
-        for row in found.rows[:_ROWS]:
+        for row in traced.rows[:_ROWS]:
             echo()
             show_row(pairs, row.number, rule=rule)
 
 
 def _rule(
     pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
-) -> Rule | None:
+) -> MaskRule | None:
     """Return how rows are masked: at a step of a run or of batches, or as BERT's defaults do it in an epoch."""
     given = click.get_current_context().get_parameter_source
     used = [name for name in ("epoch", "run", *_OF_BATCHES) if given(name) is click.core.ParameterSource.COMMANDLINE]
@@ -106,7 +106,7 @@ def _rule(
     return at_step.of_batches(pairs, step, batch_size, seed=seed, masks=MaskConfig(**masks))
 
 
-def _of_epoch(pairs: Path, epoch: int) -> Rule | None:
+def _of_epoch(pairs: Path, epoch: int) -> MaskRule | None:
     made = manifest.read(pairs, "pairs")
     if epoch and made["config"]["masking"] == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {pairs} have one mask, which they were stored with")
@@ -118,11 +118,11 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _lines(found: Trace) -> Iterator[tuple[str, str]]:
+def _lines(traced: Trace) -> Iterator[tuple[str, str]]:
     """Yield (style, line) of all but the rows."""
-    yield "bold", f"{found.id}  {found.title}  {found.language}"
-    yield from (("", line) for line in found.fate)
-    for step in found.steps:
+    yield "bold", f"{traced.id}  {traced.title}  {traced.language}"
+    yield from (("", line) for line in traced.fate)
+    for step in traced.steps:
         yield "bold", f"{step.name}: {count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
         for change in step.changes[:_CHANGES]:
             for style, sign, text in (("red", "-", change.before), ("green", "+", change.after)):
@@ -130,20 +130,20 @@ def _lines(found: Trace) -> Iterator[tuple[str, str]]:
                     yield style, f"  {sign} {_short(text)}"
         if len(step.changes) > _CHANGES:
             yield "", f"  … {len(step.changes) - _CHANGES} more; --html FILE has them"
-    if found.lost:
-        yield "yellow", f"templates without words: {', '.join(f'{name} {times}' for name, times in found.lost)}"
+    if traced.lost:
+        yield "yellow", f"templates without words: {', '.join(f'{name} {times}' for name, times in traced.lost)}"
     number = 0
-    for paragraph in found.paragraphs:
-        for place, sentence in enumerate(paragraph):
+    for paragraph in traced.paragraphs:
+        for index, sentence in enumerate(paragraph):
             if number < _SENTENCES:
-                yield "", f"{'¶ ' if not place else '  '}{number:3d}  {sentence}"
-                if found.pieces:
-                    yield "dim", f"       {' '.join(shown(piece, found.mark) for piece in found.pieces[number])}"
+                yield "", f"{'¶ ' if not index else '  '}{number:3d}  {sentence}"
+                if traced.pieces:
+                    yield "dim", f"       {' '.join(shown(piece, traced.mark) for piece in traced.pieces[number])}"
             number += 1
     if number > _SENTENCES:
         yield "", f"  … {number - _SENTENCES} more sentences"
-    if found.rows:
-        yield "bold", f"in {count(len(found.rows), 'row')}: {', '.join(str(row.number) for row in found.rows)}"
+    if traced.rows:
+        yield "bold", f"in {count(len(traced.rows), 'row')}: {', '.join(str(row.number) for row in traced.rows)}"
 
 
 def _short(text: str) -> str:

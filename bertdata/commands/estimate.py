@@ -91,23 +91,23 @@ def estimate(
     held: bytes of text that a worker holds at a time.  most: documents at the most; 0 for all.
     """
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
-        found = sample(Path(directory))
-    if most and found.documents:
-        total = min(total, math.ceil(found.bytes * most / found.documents))
-    ratio = total / max(1, found.bytes)
+        measured = sample(Path(directory))
+    if most and measured.documents:
+        total = min(total, math.ceil(measured.bytes * most / measured.documents))
+    ratio = total / max(1, measured.bytes)
     count = max(1, min(workers or cores(), tasks))
     own = peak_memory() + _BEAM + round(held * _BUCKET)
     gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
     remote = not all(map(is_local, writes))
     return Estimate(
-        seconds=_START + found.seconds * ratio / count,
+        seconds=_START + measured.seconds * ratio / count,
         workers=count,
         worker_memory=own,
         memory=own * count + (_DRIVER if count > 1 else 0),
-        output=round(found.output * ratio),
-        work=round(found.work * ratio),
-        sampled=found.bytes,
-        sample_seconds=found.seconds,
+        output=round(measured.output * ratio),
+        work=round(measured.work * ratio),
+        sampled=measured.bytes,
+        sample_seconds=measured.seconds,
         gets=gets + (_GETS * tasks + 4 * references) * remote,
         puts=_PUTS * tasks * remote,
     )
@@ -202,21 +202,21 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
     from ..build.rows.buckets import Layout, Tokenize
 
     def sample(root: Path) -> Measured:
-        clock, read, found = _Clock(), 0, []
+        clock, read, documents = _Clock(), 0, []
         layout = Layout(configs[0].seed, 1, 0.0)
         given = handed(root, vocabulary)
         tokenize = Tokenize(str(root), given, corpus.reader(), layout, configs[0].chinese_words)
         for task in _first_batches(corpus.tasks):
             if not clock.is_over:
                 with clock.running() as work:
-                    found += [document for _, document in tokenize.documents(task) if document.row >= 0]
+                    documents += [document for _, document in tokenize.documents(task) if document.row >= 0]
                     read += work.bytes
-        work_files = sum(len(each.tokens) + len(each.ends) + len(each.continues) + len(each.id) + 24 for each in found)
+        work_files = sum(len(each.tokens) + len(each.ends) + len(each.continues) + len(each.id) + 24 for each in documents)
         outputs = [Output(str(root / str(number)), config) for number, config in enumerate(configs)]
         written = 0
         with clock.running(), contextlib.suppress(EmptyResultError):
-            written = sum(BuildBucket(given, outputs, layout).sample(found))
-        return Measured(read, clock.seconds, written, work_files, len(found))
+            written = sum(BuildBucket(given, outputs, layout).sample(documents))
+        return Measured(read, clock.seconds, written, work_files, len(documents))
 
     return sample
 

@@ -16,7 +16,7 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
-from ..exports.base import Source, read
+from ..exports.base import ExportSource, read
 from ..io.files import size, to_path
 from ..records import Task, unpack
 from ..report.words import count
@@ -118,7 +118,7 @@ def plan_export(
 
 
 def _estimate(
-    source: Source,
+    source: ExportSource,
     vocabulary: AnyVocabulary | None,
     config: ExportConfig,
     tasks: list[Task],
@@ -139,7 +139,7 @@ def _bytes(tasks: list[Task]) -> int:
     return sum(size(part.path) for task in tasks for part in unpack(task.parts))
 
 
-def _vocabulary(directory: Path, source: Source, to: str, vocab: str | Path | None) -> AnyVocabulary | None:
+def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> AnyVocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, made = FORMATS[to], source.manifest()
     if made["kind"] != format.of:

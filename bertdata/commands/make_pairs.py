@@ -15,7 +15,7 @@ from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
 from ..dataset.run import recorded
-from ..dataset.spilled import place
+from ..dataset.spilled import spill_path
 from ..errors import StorageError, TransferError, UsageError
 from ..io.files import is_local, to_path
 from ..io.storage import storage_errors
@@ -197,7 +197,7 @@ def _shuffle(asked: str, beam_args: Sequence[str], directory: Path, identity: di
     if asked == "auto":
         with storage_errors(f"cannot read {directory}"):
             asked = recorded(directory, identity, "shuffle") or ("engine" if is_far and not is_here else "files")
-    return asked, place(directory, identity) if asked == "files" and is_here and is_far else None
+    return asked, spill_path(directory, identity) if asked == "files" and is_here and is_far else None
 
 
 def _chain(

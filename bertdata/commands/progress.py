@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..dataset.run import STATE, count_done
 from ..io.files import is_local
-from ..io.progress import Line, Reader
+from ..io.progress import ProgressReader, TaskProgress
 
 __all__ = ["Progress", "Step", "watched"]
 
@@ -89,7 +89,7 @@ class _Watch:
 
     def __init__(self, roots: Sequence[Path], steps: Sequence[Step]) -> None:
         self._roots, self._steps = roots, steps
-        self._reader = Reader(roots[0] / STATE)  # in a store workers say nothing
+        self._reader = ProgressReader(roots[0] / STATE)  # in a store workers say nothing
         self._begun: dict[str, tuple[float, int]] = {}  # when a step was first seen at work, and how many bytes it had by then
         self._last: dict[str, Progress] = {}
         for step in steps:
@@ -102,7 +102,7 @@ class _Watch:
     def look(self) -> Iterator[Progress]:
         """Yield how far each step is that has begun and is not finished, and what else is at work."""
         running = self._reader.look()
-        by_step: dict[str, list[Line]] = {}
+        by_step: dict[str, list[TaskProgress]] = {}
         for line in [*self._reader.done.values(), *running]:
             by_step.setdefault(line.step, []).append(line)
         for step in self._steps:
@@ -121,7 +121,7 @@ class _Watch:
         last = self._last[step.name]
         return last.done == last.total and not last.workers
 
-    def _progress(self, step: Step, done: int, lines: list[Line]) -> Progress:
+    def _progress(self, step: Step, done: int, lines: list[TaskProgress]) -> Progress:
         known = sum(line.bytes for line in lines)
         read = min(known, step.bytes) if known else step.bytes * done // max(1, step.total)
         workers = sum(not line.done for line in lines)

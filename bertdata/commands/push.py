@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import PushConfig
-from ..credentials import cause, keep
+from ..credentials import cause, mask_secret
 from ..dataset import manifest, shards
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..io.files import digest, is_local, open_file, read_json, to_path
@@ -99,7 +99,7 @@ def _api() -> HfApi:
     token = get_token()
     if not token:
         raise UsageError("there is no token for the Hub: set HF_TOKEN to one that may write, or run `hf auth login`")
-    keep(token)
+    mask_secret(token)
     return HfApi(token=token, library_name="bertdata")
 
 
@@ -158,7 +158,7 @@ class _Push:
             done += entry["bytes"]
             if self.progress:
                 self.progress(done, total)
-        self._finish([found for entry, found in entries if entry in self.made["shards"]] if convert else [])
+        self._finish([sent for entry, sent in entries if entry in self.made["shards"]] if convert else [])
         self._check()
         return Pushed(f"{self.api.endpoint}/datasets/{self.name}", self.commit, self.sent, len(self.expected) - self.sent)
 
@@ -254,9 +254,9 @@ class _Push:
 
     def _check(self) -> None:
         """Raise TransferError for a file that the Hub has not as it was sent."""
-        found = self._list()
+        listed = self._list()
         for name, own in self.expected.items():
-            if not _is(found.get(name), own):
+            if not _is(listed.get(name), own):
                 raise TransferError(f"{self.name} has not {name} as it was sent: {_AGAIN}")
 
 
@@ -277,8 +277,8 @@ def _sent(path: Path) -> _Sent:
     return _Sent(size, plain.hexdigest(), git.hexdigest())
 
 
-def _is(found: Any, own: _Sent) -> bool:
+def _is(entry: Any, own: _Sent) -> bool:
     """Tell whether a file of the Hub is this one."""
-    if found is None or found.size != own.bytes:
+    if entry is None or entry.size != own.bytes:
         return False
-    return bool(found.lfs.sha256 == own.sha256 if found.lfs else found.blob_id == own.git)
+    return bool(entry.lfs.sha256 == own.sha256 if entry.lfs else entry.blob_id == own.git)

@@ -56,5 +56,5 @@ def problem_of(code: str) -> str:
 def _like(name: str) -> str:
     """Return the code of the language whose name is most like a word; nothing where none is."""
     codes = {word: each.partition(":")[0].strip() for each in _MEANT.split(";") for word in each.partition(":")[2].split()}
-    found = difflib.get_close_matches(name, [word for word in codes if len(word) > 3], 1)
-    return f"{codes[found[0]]} for {found[0].capitalize()}, if that is meant" if found else ""
+    names = difflib.get_close_matches(name, [word for word in codes if len(word) > 3], 1)
+    return f"{codes[names[0]]} for {names[0].capitalize()}, if that is meant" if names else ""

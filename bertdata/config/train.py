@@ -44,7 +44,7 @@ _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 class ModelConfig(Config):
     """BERT-Base, under the names of its bert_config.json; `vocab_size` 0 stands for the shards'.
 
-    `position_embedding_type` is ``absolute``: a vector is learnt for each place; or ``rotary``, as in RoFormer.
+    `position_embedding_type` is ``absolute``: a vector is learnt for each position; or ``rotary``, as in RoFormer.
     """
 
     vocab_size: int = 0
@@ -85,8 +85,8 @@ class ModelConfig(Config):
         """The number of parameters; what the decoder shares with the embeddings counts once."""
         h, i = self.hidden_size, self.intermediate_size
         layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
-        places = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
-        rows = self.vocab_size + places + self.type_vocab_size
+        positions = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
+        rows = self.vocab_size + positions + self.type_vocab_size
         heads = h * (h + 1) + (h * (h + 1) + 2 * h + self.vocab_size) + 2 * (h + 1)
         return rows * h + 2 * h + self.num_hidden_layers * layer + heads
 
@@ -204,10 +204,10 @@ def milestones(told: str) -> dict[str, int]:
     """
     if told == "babylm":
         return {f"chck_{words // 10**6}M": words for words in _BABYLM}
-    found = [_WORDS.fullmatch(each.strip()) for each in told.split(",")] if told else []
-    if not all(found):
+    matches = [_WORDS.fullmatch(each.strip()) for each in told.split(",")] if told else []
+    if not all(matches):
         raise UsageError(f"checkpoint_words {told!r}: give babylm, or numbers of words such as 1M,2M,500K")
-    numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in found if each}
+    numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in matches if each}
     return dict(sorted(numbers.items(), key=lambda item: item[1]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..pieces import OF_BERT
 from .base import Config, option
 
 __all__ = ["VocabConfig"]
@@ -84,11 +85,9 @@ class VocabConfig(Config):
                 self.model != "wordpiece" or framed,
                 f"`extra_tokens`: write [{token}] in square brackets, as other special pieces",
             )
-        taken = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
-        own = [t for t in self.extra_tokens if t in taken or t.startswith("[unused")]
-        self._require(
-            len(set(self.extra_tokens)) == len(self.extra_tokens) and not own, "`extra_tokens`: name each once, and no [unusedN]"
-        )
+        taken = any(token in OF_BERT.values() or token.startswith("[unused") for token in self.extra_tokens)
+        repeated = len(set(self.extra_tokens)) < len(self.extra_tokens)
+        self._require(not (taken or repeated), "`extra_tokens`: name each once, and no [unusedN]")
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; what only other models than wordpiece have, where it is given."""

@@ -55,11 +55,11 @@ def _task(line: bytes) -> Task:
 
 def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
     """Return the ranges of the file that `write_tasks` writes: never more than `_RANGES`, however many tasks there are."""
-    found: list[TaskRange] = []
+    blocks: list[TaskRange] = []
     for block in _blocks(tasks):
-        start = found[-1].start + found[-1].length if found else 0
-        found.append(TaskRange(start, len(block), piece_digest(block)))
-    return found
+        start = blocks[-1].start + blocks[-1].length if blocks else 0
+        blocks.append(TaskRange(start, len(block), piece_digest(block)))
+    return blocks
 
 
 def write_tasks(root: Path, tasks: Sequence[Task]) -> None:

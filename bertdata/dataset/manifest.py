@@ -197,9 +197,9 @@ def check_inside(directory: Path, name: str) -> None:
 def versions(optional: Sequence[str] = ()) -> dict[str, str]:
     """Return the versions that the bytes of a data set can depend on, those of `optional` packages too."""
     packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers", *optional)
-    found = {name: _version(name) for name in packages}
+    installed = {name: _version(name) for name in packages}
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **found}
+    return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **installed}
 
 
 def _version(name: str) -> str:
@@ -207,7 +207,7 @@ def _version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        if found := metadata.packages_distributions().get(name.partition(".")[0]):
-            return metadata.version(found[0])
+        if distributions := metadata.packages_distributions().get(name.partition(".")[0]):
+            return metadata.version(distributions[0])
         spec = importlib.util.find_spec(name)
         return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"

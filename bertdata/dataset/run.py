@@ -224,15 +224,15 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) ->
     Yield whether an earlier run has left files there, which are removed with `overwrite`.  Raise OutputExistsError for others.
     """
     with storage_errors(f"cannot use {directory}"):
-        found = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
-    ours_found = [name for name in found if ours(name)]
-    if strange := [name for name in found if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
+        names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    our_names = [name for name in names if ours(name)]
+    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
         raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)
-        for name in ours_found if overwrite else ():
+        for name in our_names if overwrite else ():
             remove(directory / name)
-        yield bool(ours_found) and not overwrite
+        yield bool(our_names) and not overwrite
 
 
 def tidy(directory: Path) -> None:

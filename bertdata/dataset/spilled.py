@@ -19,10 +19,10 @@ from ..io.files import PRIVATE, write_json
 from ..io.storage import storage_errors
 from .staging import STATE, check_own, discard
 
-__all__ = ["place", "spilling"]
+__all__ = ["spill_path", "spilling"]
 
 
-def place(directory: Path, identity: dict[str, Any]) -> Path:
+def spill_path(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the directory on a local disk for a run that builds this in a store."""
     told = json.dumps([str(directory), {**identity, "given": "", "shuffle": ""}], sort_keys=True)
     return Path(tempfile.gettempdir(), f"bertdata-{os.geteuid()}-{hashlib.sha256(told.encode()).hexdigest()[:16]}")

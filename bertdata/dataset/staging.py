@@ -94,8 +94,8 @@ def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
 def builds(directory: Path) -> dict[Path, Any]:
     """Return the builds of a directory, and the identity of each: None where it tells none."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        found = sorted(path for path in (directory / STATE).iterdir() if path.name.startswith(_BUILD))
-        return {path: read_json(path / STATE / _RUN) for path in found}
+        paths = sorted(path for path in (directory / STATE).iterdir() if path.name.startswith(_BUILD))
+        return {path: read_json(path / STATE / _RUN) for path in paths}
     return {}
 
 
@@ -276,12 +276,12 @@ def steady(*directories: Path) -> Iterator[None]:
     """Raise VerificationError where a data set is replaced while the block opens its files: it would see some of each."""
 
     def look() -> list[Any]:
-        found = []
+        stats = []
         for path in (directory / MANIFEST for directory in directories if is_local(directory)):
             with contextlib.suppress(OSError):
                 about = path.stat()
-                found.append((str(path), about.st_ino, about.st_mtime_ns, about.st_size))
-        return found
+                stats.append((str(path), about.st_ino, about.st_mtime_ns, about.st_size))
+        return stats
 
     for directory in directories:
         settle(directory, reading=True)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import StorageError
 from ..io.files import read_json, write_json
-from ..io.progress import Line, Reader, current
+from ..io.progress import ProgressReader, TaskProgress, current
 from .staging import STATE, TIMINGS
 
 _TICK = 0.01  # seconds
@@ -30,7 +30,7 @@ __all__ = ["read", "summary", "write"]
 def write(root: Path) -> None:
     """Write what the run that builds here took so far; it is no error where that cannot be written."""
     current().tell()
-    reader = Reader(root / STATE, all=True)
+    reader = ProgressReader(root / STATE, all=True)
     if lines := [*reader.look(), *reader.done.values()]:
         with contextlib.suppress(StorageError, OSError):
             write_json(root / STATE / TIMINGS, summary(lines))
@@ -38,20 +38,20 @@ def write(root: Path) -> None:
 
 def read(directory: Path) -> dict[str, Any]:
     """Return what the run took that made a data set; nothing where that is not known."""
-    found = read_json(directory / STATE / TIMINGS)
-    return found if isinstance(found, dict) else {}
+    timings = read_json(directory / STATE / TIMINGS)
+    return timings if isinstance(timings, dict) else {}
 
 
-def summary(lines: Iterable[Line]) -> dict[str, Any]:
+def summary(lines: Iterable[TaskProgress]) -> dict[str, Any]:
     """Add up what tasks took, stage by stage in order of their beginnings.
 
-    >>> line = Line("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
+    >>> line = TaskProgress("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
     >>> told = summary([line, line._replace(task=1, began=1.0), line._replace(step="commit", began=5.0)])
     >>> told["stages"], told["workers"], told["started"]
     ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
     """
     ordered = sorted(lines, key=lambda line: line.began)
-    stages: dict[str, list[Line]] = {}
+    stages: dict[str, list[TaskProgress]] = {}
     for line in ordered:
         stages.setdefault(line.step, []).append(line)
     started = datetime.fromtimestamp(ordered[0].began, timezone.utc)
@@ -66,7 +66,7 @@ def summary(lines: Iterable[Line]) -> dict[str, Any]:
     }
 
 
-def _covered(lines: list[Line]) -> float:
+def _covered(lines: list[TaskProgress]) -> float:
     """Return the seconds in which at least one of these tasks was at work; they are in order of their beginnings."""
     covered, end = 0.0, 0.0
     for line in lines:
@@ -75,7 +75,7 @@ def _covered(lines: list[Line]) -> float:
     return covered
 
 
-def _at_a_time(lines: list[Line]) -> int:
+def _at_a_time(lines: list[TaskProgress]) -> int:
     """Return the most tasks that were at work at a time, but for what the clock's steps make of one after the other."""
     changes = sorted([(line.began + line.wall - _TICK, -1) for line in lines] + [(line.began, 1) for line in lines])
     now, most = 0, 1

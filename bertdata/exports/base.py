@@ -21,12 +21,12 @@ from ..records import FileRange, Task, pack, unpack
 from ..tally import Tally
 from ..tokens.vocab import AnyVocabulary
 
-__all__ = ["Column", "Format", "Shard", "Source", "column", "nothing_more", "read", "write_file"]
+__all__ = ["ListColumn", "Format", "Shard", "ExportSource", "column", "nothing_more", "read", "write_file"]
 
 Array = npt.NDArray[Any]
 
 
-class Source(NamedTuple):
+class ExportSource(NamedTuple):
     """A data set that is exported: its directory, and its manifest's digest, by which a worker knows that it is the same."""
 
     directory: str
@@ -51,14 +51,14 @@ class Source(NamedTuple):
 
 
 @functools.lru_cache(maxsize=2)
-def _manifest(source: Source) -> dict[str, Any]:
+def _manifest(source: ExportSource) -> dict[str, Any]:
     path = to_path(source.directory) / manifest.NAME
     if digest(path) != source.sha256:
         raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
     return manifest.read(to_path(source.directory))
 
 
-def read(directory: Path, split: str) -> tuple[Source, list[Task]]:
+def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     """Return a data set and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
     made = manifest.read(directory)
     if made["kind"] not in ("documents", "pairs"):
@@ -70,7 +70,7 @@ def read(directory: Path, split: str) -> tuple[Source, list[Task]]:
     paths = [str((directory / shard["name"]).resolve()) for shard in own]
     parts = [FileRange(shard["name"], path, 0, shard["batches"]) for shard, path in zip(own, paths, strict=True)]
     tasks = [Task(number, made["kind"], pack([part])) for number, part in enumerate(parts)]
-    return Source(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
+    return ExportSource(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Format(NamedTuple):
     packages: tuple[str, ...] = ()
 
 
-class Column(NamedTuple):
+class ListColumn(NamedTuple):
     """A column of lists: their values end to end, and where the lists begin and end [N + 1]."""
 
     values: Array
@@ -135,11 +135,11 @@ class Column(NamedTuple):
         return (self.values[start:end] for start, end in zip(ends, ends[1:], strict=False))
 
 
-def column(batch: pa.RecordBatch, name: str) -> Column:
+def column(batch: pa.RecordBatch, name: str) -> ListColumn:
     """Return a column of lists of a record batch as NumPy arrays."""
     lists = batch.column(name)
     offsets = lists.offsets.to_numpy()
-    return Column(lists.flatten().to_numpy(zero_copy_only=False), (offsets - offsets[0]).astype(np.int64))
+    return ListColumn(lists.flatten().to_numpy(zero_copy_only=False), (offsets - offsets[0]).astype(np.int64))
 
 
 def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> dict[str, Any]:

@@ -43,15 +43,15 @@ def ndarray(values: np.ndarray[Any, Any]) -> bytes:
 
 def _encodings(schema: pa.Schema) -> dict[str, str]:
     """Return how each column of rows is encoded, and of the two that are added, in order of name."""
-    found = {"id": "str", "len": "int"}
+    encodings = {"id": "str", "len": "int"}
     for field in schema:
         kind = field.type.value_type if pa.types.is_list(field.type) else field.type
         if pa.types.is_string(kind):
-            found[field.name] = "str"
+            encodings[field.name] = "str"
         else:
             own = "uint8" if pa.types.is_boolean(kind) else str(kind)
-            found[field.name] = f"ndarray:{own}" if pa.types.is_list(field.type) else own
-    return dict(sorted(found.items()))
+            encodings[field.name] = f"ndarray:{own}" if pa.types.is_list(field.type) else own
+    return dict(sorted(encodings.items()))
 
 
 def _values(batch: pa.RecordBatch, name: str, encoding: str) -> Iterable[bytes]:

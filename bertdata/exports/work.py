@@ -15,7 +15,7 @@ from ..io.files import file_entry, to_path
 from ..records import Task, unpack
 from ..tally import Tally
 from ..tokens import vocab
-from .base import Shard, Source
+from .base import ExportSource, Shard
 from .formats import FORMATS
 
 __all__ = ["ExportCommit", "ExportShard"]
@@ -29,12 +29,12 @@ def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
 
 def _laws(source: dict[str, Any], vocabulary: vocab.AnyVocabulary | None) -> dict[str, Any]:
     """Return what `verify` needs in order to tell whether rows and ids can be right."""
-    found: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
+    laws: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
     if vocabulary:
-        found["vocab_size"] = len(vocabulary.pieces)
+        laws["vocab_size"] = len(vocabulary.pieces)
         if not isinstance(vocabulary, vocab.Vocabulary):
-            found |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
-    return found
+            laws |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
+    return laws
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ExportShard:
     """Write a shard in the format asked for, and report its files, rows and counts."""
 
     root: str
-    source: Source
+    source: ExportSource
     config: ExportConfig
     vocabulary: Handed | None
 
@@ -65,7 +65,7 @@ class ExportCommit:
     """Add up the counts, write what tells of all files, the vocabulary and, last, the manifest."""
 
     root: str
-    source: Source
+    source: ExportSource
     config: ExportConfig
     vocabulary: Handed | None
 

@@ -29,18 +29,18 @@ def memory() -> tuple[int, int]:
 
 def cgroup_limits() -> dict[str, float]:
     """Return what the control group of this process grants, where it bounds it: ``memory`` in bytes, ``cores``."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for folder in _cgroups():
         try:
             most = (folder / "memory.max").read_text().strip()
             if most.isdigit():
-                found["memory"] = min(found.get("memory", float("inf")), int(most))
+                limits["memory"] = min(limits.get("memory", float("inf")), int(most))
             quota, period = (folder / "cpu.max").read_text().split()
             if quota.isdigit():
-                found["cores"] = min(found.get("cores", float("inf")), int(quota) / int(period))
+                limits["cores"] = min(limits.get("cores", float("inf")), int(quota) / int(period))
         except (OSError, ValueError):
             continue
-    return found
+    return limits
 
 
 def _cgroups() -> list[Path]:
@@ -71,10 +71,10 @@ def missing(modules: tuple[str, ...]) -> list[str]:
     lost = []
     for module in modules:
         try:
-            found = importlib.util.find_spec(module) is not None
+            is_there = importlib.util.find_spec(module) is not None
         except (ImportError, ValueError):
-            found = False
-        if not found:
+            is_there = False
+        if not is_there:
             lost.append(module)
     return lost
 

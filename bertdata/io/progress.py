@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ..records import FileRange
 
-__all__ = ["FOLDER", "Line", "Reader", "Work", "current", "peak_memory", "working"]
+__all__ = ["FOLDER", "ProgressReader", "TaskProgress", "Work", "current", "peak_memory", "working"]
 
 FOLDER = "progress"  # in the state of a run; it goes with the records of tasks
 _LINE = 256  # bytes
@@ -30,7 +30,7 @@ _EVERY = 0.5  # seconds between two lines of a task
 _here = threading.local()
 
 
-class Line(NamedTuple):
+class TaskProgress(NamedTuple):
     """What a worker says of a task.
 
     bytes: of the input, that are read.  documents, rejects: that were counted.  began: seconds since 1970.  wall, cpu: seconds
@@ -129,12 +129,13 @@ def _file(state: Path, depth: int) -> tuple[Path | None, int]:
     return path, end if last is None or last.done else end - _LINE
 
 
-def _parse(data: bytes) -> Line | None:
+def _parse(data: bytes) -> TaskProgress | None:
     """Read a line; None for one that is not whole."""
     try:
         step, task, done, *rest = json.loads(data)
-        counts, took = [int(each) for each in rest[:3]], [float(each) for each in rest[3:6]]
-        return Line(str(step), int(task), bool(done), counts[0], counts[1], counts[2], took[0], took[1], took[2], int(rest[6]))
+        size, documents, rejects = map(int, rest[:3])
+        began, wall, cpu = map(float, rest[3:6])
+        return TaskProgress(str(step), int(task), bool(done), size, documents, rejects, began, wall, cpu, int(rest[6]))
     except (ValueError, TypeError, IndexError):
         return None
 
@@ -144,8 +145,8 @@ _NOBODY = Work(None, "", -1)
 
 def current() -> Work:
     """Return the task at work in this thread; one of which nothing is told where there is none."""
-    found: Work = getattr(_here, "work", _NOBODY)
-    return found
+    work: Work = getattr(_here, "work", _NOBODY)
+    return work
 
 
 @contextlib.contextmanager
@@ -166,24 +167,24 @@ def working(state: Path | None, step: str, task: int) -> Iterator[Work]:
             _here.work = outer
 
 
-class Reader:
+class ProgressReader:
     """Read what the workers of a run say: `done` holds the lines of finished tasks, by step and number."""
 
     def __init__(self, state: Path, *, all: bool = False) -> None:
         """Begin with what is there; with `all` the lines of tasks that were at work before count as well."""
         self._folder = state / FOLDER
-        self.done: dict[tuple[str, int], Line] = {}
+        self.done: dict[tuple[str, int], TaskProgress] = {}
         self._ends: dict[str, int] = {}
         known = dict(self._last())
         self._old = {} if all else known  # of workers that were killed before
 
-    def look(self) -> list[Line]:
+    def look(self) -> list[TaskProgress]:
         """Read what is new; return the lines of the tasks that are at work."""
         last = dict(self._last())
         running = {(line.step, line.task): line for name, line in last.items() if not line.done and line != self._old.get(name)}
         return [line for key, line in running.items() if key not in self.done]
 
-    def _last(self) -> Iterator[tuple[str, Line]]:
+    def _last(self) -> Iterator[tuple[str, TaskProgress]]:
         """Yield the new lines of each file, the last one last, and take note of those of finished tasks."""
         names: list[str] = []
         if isinstance(self._folder, Path):  # not in a store

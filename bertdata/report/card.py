@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ..config import OBJECTIVES
-from ..pieces import ROLES, word_rule
+from ..pieces import OF_BERT, ROLES, tokens_by_role, word_rule
 from . import licences
 from .reading import snippets
 from .words import apparatus, cell, count
@@ -113,16 +113,16 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
 
 
 def _roles(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return the special tokens of rows by role; those of a BERT where the manifest names none."""
-    own = manifest.get("special_tokens") or {role: f"[{role.upper()}]" for role in ROLES}
+    """Return the special tokens of rows by role, as they can stand between backticks."""
+    own = tokens_by_role(manifest)
     return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in own.items()}
 
 
 def _in_tokens(told: str, manifest: dict[str, Any]) -> str:
-    """Write the vocabulary's own special tokens in place of BERT's."""
+    """Write the vocabulary's own special tokens instead of BERT's."""
     own = _roles(manifest)
     for role in ("cls", "sep"):
-        told = told.replace(f"[{role.upper()}]", own.get(role, f"[{role.upper()}]"))
+        told = told.replace(OF_BERT[role], own.get(role, OF_BERT[role]))
     return told
 
 

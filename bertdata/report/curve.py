@@ -35,14 +35,14 @@ def picture(records: Sequence[Record], name: str) -> str:
 
 def panels(records: Sequence[Record]) -> list[Panel]:
     """Return the panels of a run: the loss of words and, where there are pairs, how many are told right."""
-    found = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
+    drawn = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
     entropies = [record["unigram_entropy"] for record in records if record.get("unigram_entropy")]
     if entropies:
-        found[0] = found[0]._replace(across=("entropy of the words by frequency alone", entropies[-1]))
+        drawn[0] = drawn[0]._replace(across=("entropy of the words by frequency alone", entropies[-1]))
     if any("nsp_accuracy" in record for record in records):
         pairs = _panel(records, "nsp_accuracy", "Pairs told right")
-        found.append(pairs._replace(across=("chance", 0.5), percent=True))
-    return found
+        drawn.append(pairs._replace(across=("chance", 0.5), percent=True))
+    return drawn
 
 
 def _panel(records: Sequence[Record], field: str, title: str) -> Panel:

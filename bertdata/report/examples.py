@@ -18,7 +18,7 @@ from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
-from .masking import Rule
+from .masking import MaskRule
 
 __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
 
@@ -70,7 +70,7 @@ def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[i
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, objective: str, rule: Rule
+    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, objective: str, rule: MaskRule
 ) -> Iterator[tuple[int, str]]:
     """Yield (indent, line): label, lengths, A and B, segment ids, and the row's masks: those stored in it, or those of `rule`."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
@@ -165,11 +165,11 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
         decoder, beside = codecs.getincrementaldecoder("utf-8")("replace"), [*map(set(special).__contains__, pieces), False]
         told = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
         return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(told)]
-    found = list(pieces[:1])
+    words = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
         joined = continues_word(piece, mark) or is_close(before, piece)
-        found.append(bare(piece, mark) if joined else f" {piece}")
-    return found
+        words.append(bare(piece, mark) if joined else f" {piece}")
+    return words
 
 
 def is_close(before: str, piece: str) -> bool:

@@ -63,5 +63,6 @@ def _dumps(inputs: list[dict[str, Any]]) -> list[str]:
     >>> _dumps([{"name": "enwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia"}])
     ['enwiki 2026-11-01']
     """
-    found = (match for entry in inputs if entry["source"] == "wikipedia" and (match := _DUMP.match(entry["name"].split("/")[-1])))
-    return list(dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in found))
+    names = (entry["name"].split("/")[-1] for entry in inputs if entry["source"] == "wikipedia")
+    matches = filter(None, map(_DUMP.match, names))
+    return list(dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches))

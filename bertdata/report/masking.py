@@ -12,12 +12,12 @@ from ..config import PairsConfig
 from ..rows import masking
 from ..tokens.vocab import AnyVocabulary
 
-__all__ = ["Rule", "of_epoch"]
+__all__ = ["MaskRule", "of_epoch"]
 
 Array = npt.NDArray[Any]
 
 
-class Rule(NamedTuple):
+class MaskRule(NamedTuple):
     """How rows are masked that were stored without masks.
 
     told: says of the row of this number when it is masked so.  mask: of ids [B, L], padded, the rows' numbers [B] and which
@@ -28,7 +28,7 @@ class Rule(NamedTuple):
     mask: Callable[[Array, Array, Array | None], tuple[Array, Array, Array]]
 
 
-def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> Rule:
+def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskRule:
     """Return BERT's masks of an epoch, by the seed that the rows were made with."""
     vocabulary = masking.mask_vocabulary(known.pieces, known.special)
 
@@ -37,4 +37,4 @@ def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> Rule:
         about: dict[str, Any] = {"seed": config.seed, "epoch": epoch, "rows": rows, "continues": continues}
         return masking.mask(ids.astype(np.int64), vocabulary, **about, max_predictions=most)
 
-    return Rule(lambda _: f"epoch {epoch}", mask)
+    return MaskRule(lambda _: f"epoch {epoch}", mask)

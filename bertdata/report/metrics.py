@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import UsageError
 from ..io.files import write_text
 
-__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "Window", "describe", "read_metrics"]
+__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "describe", "read_metrics"]
 
 NAME = "metrics.jsonl"
 PREDICTIONS = "predictions.json"  # what the last saved model predicts of a few rows
@@ -39,7 +39,7 @@ def describe(sums: Sequence[float]) -> Record:
     return told | {"padding_share": 1 - named["tokens"] / max(named["places"], 1)}
 
 
-class Window:
+class RunningSums:
     """The sums of the steps since the last line, of which a resumed run's may be in part of an earlier process; and rates."""
 
     def __init__(self, sums: Sequence[float] | None = None) -> None:

@@ -15,15 +15,15 @@ def rows_with(batch: Any, probes: Iterable[bytes]) -> list[int]:
     column = batch.column("input_ids")
     ids, ends = column.flatten().to_numpy().copy(), column.offsets.to_numpy()
     if "masked_lm_positions" in batch.schema.names:
-        places, labels = batch.column("masked_lm_positions"), batch.column("masked_lm_labels")
-        starts = np.repeat(ends[:-1] - ends[0], np.diff(places.offsets.to_numpy()))
-        ids[starts + places.flatten().to_numpy()] = labels.flatten().to_numpy()
+        positions, labels = batch.column("masked_lm_positions"), batch.column("masked_lm_labels")
+        starts = np.repeat(ends[:-1] - ends[0], np.diff(positions.offsets.to_numpy()))
+        ids[starts + positions.flatten().to_numpy()] = labels.flatten().to_numpy()
     data, width = ids.tobytes(), ids.dtype.itemsize
-    found: set[int] = set()
+    rows: set[int] = set()
     for probe in probes:
         at = data.find(probe)
         while at >= 0:
             if at % width == 0:
-                found.add(int(np.searchsorted(ends - ends[0], at // width, "right")) - 1)
+                rows.add(int(np.searchsorted(ends - ends[0], at // width, "right")) - 1)
             at = data.find(probe, at + 1)
-    return sorted(found)
+    return sorted(rows)

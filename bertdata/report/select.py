@@ -62,23 +62,25 @@ def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
             keep = pc.and_(keep, pc.equal(batch.column(column), asked[name]))
     if "title" in asked:
         keep = pc.and_(keep, pc.match_substring(batch.column("title"), asked["title"], ignore_case=True))
-    found = np.flatnonzero(keep.to_numpy(zero_copy_only=False))
+    matches = np.flatnonzero(keep.to_numpy(zero_copy_only=False))
     if "search" in asked:
         sentences = batch.column("sentences")
         hits = np.flatnonzero(
             pc.match_substring(sentences.flatten(), asked["search"], ignore_case=True).to_numpy(zero_copy_only=False)
         )
         ends = sentences.offsets.to_numpy()
-        found = np.intersect1d(found, np.searchsorted(ends - ends[0], hits, "right") - 1)
-    rows: list[int] = found.tolist()
+        matches = np.intersect1d(matches, np.searchsorted(ends - ends[0], hits, "right") - 1)
+    rows: list[int] = matches.tolist()
     return rows
 
 
 def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
-    found = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
+    matches = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
     if "document" in asked:
-        found &= {row for row in found for side in ("a", "b") if _names(batch.column(f"{side}_document")[row], asked["document"])}
-    return sorted(found)
+        matches &= {
+            row for row in matches for side in ("a", "b") if _names(batch.column(f"{side}_document")[row], asked["document"])
+        }
+    return sorted(matches)
 
 
 def _names(value: pa.Scalar, id: str) -> bool:

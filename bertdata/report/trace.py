@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Change", "Row", "Step", "Trace"]
+__all__ = ["Change", "TracedRow", "TracedStep", "Trace"]
 
 
 class Change(NamedTuple):
@@ -14,7 +14,7 @@ class Change(NamedTuple):
     after: str
 
 
-class Step(NamedTuple):
+class TracedStep(NamedTuple):
     """What a step did to a page: its name, the characters it took away, and the lines it changed."""
 
     name: str
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     changes: list[Change]
 
 
-class Row(NamedTuple):
+class TracedRow(NamedTuple):
     """A row that holds a sentence of the document: its number in the data set, and its columns."""
 
     number: int
@@ -42,9 +42,9 @@ class Trace(NamedTuple):
     language: str
     fate: list[str]
     wikitext: str
-    steps: list[Step]
+    steps: list[TracedStep]
     lost: list[tuple[str, int]]
     paragraphs: list[list[str]]
     pieces: list[list[str]]
-    rows: list[Row]
+    rows: list[TracedRow]
     mark: str = "##"

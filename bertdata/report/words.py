@@ -69,10 +69,10 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
         names = ", ".join(f"{name} {count:,}" for name, count in templates["most_frequent"][:5])
         lines.append(f"  templates without words that are known: {templates['calls']:,} calls ({names}, …)")
     formulas = manifest.get("formulas", {})
-    if found := sum(formulas.get("found", {}).values()):
+    if total := sum(formulas.get("found", {}).values()):
         written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
         sentences = count(formulas["dropped_sentences"], "sentence")
-        lines.append(f"  formulas: {found:,} found, {written:,} written, {left_out:,} in what is no prose; {sentences} dropped")
+        lines.append(f"  formulas: {total:,} found, {written:,} written, {left_out:,} in what is no prose; {sentences} dropped")
     for kind, folder in (("rejects", "rejects"), ("drops", "dropped")):
         if files := manifest.get(kind):
             more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""
@@ -86,10 +86,10 @@ def apparatus(sources: dict[str, Any]) -> str:
     >>> apparatus({"books": {"apparatus": {"characters": 90, "kept": 80, "dropped": {"index": 3, "contents": 7}}}})
     'characters of books, without white space: 90 read, 80 kept; contents 7, index 3'
     """
-    found = [source["apparatus"] for source in sources.values() if "apparatus" in source]
-    if not found:
+    accounts = [source["apparatus"] for source in sources.values() if "apparatus" in source]
+    if not accounts:
         return ""
-    (own,) = found
+    (own,) = accounts
     dropped = sorted(own["dropped"].items(), key=lambda item: (-item[1], item[0]))
     names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
     return f"characters of books, without white space: {own['characters']:,} read, {own['kept']:,} kept{names}"

@@ -84,10 +84,10 @@ def cut_whole(
         own, wanted = edges[low : high + 1], targets[low:high]
         if back:
             own, wanted = [-edge for edge in own[::-1]], wanted[::-1]
-        found = list(_whole(own, wanted, max_tokens))
+        whole = list(_whole(own, wanted, max_tokens))
         if pack:
-            found = _fuller(found, own, wanted, max_tokens)
-        spans += [(-end, -start) for start, end in found[::-1]] if back else found
+            whole = _fuller(whole, own, wanted, max_tokens)
+        spans += [(-end, -start) for start, end in whole[::-1]] if back else whole
     return _chunks(bucket, spans, draws, 1)
 
 
@@ -198,19 +198,19 @@ def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tu
 def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], max_tokens: int) -> list[tuple[int, int]]:
     """Cut anew what lies between those spans of a document that are made shorter by chance, so that packed rows are full."""
     short = {edge for edge, target in zip(edges, targets, strict=False) if target < max_tokens}  # where they begin
-    found: list[tuple[int, int]] = []
+    fuller: list[tuple[int, int]] = []
     low = 0
     while low < len(spans):
         high = low + 1
         if spans[low][0] in short:
-            found.append(spans[low])
+            fuller.append(spans[low])
         else:
             while high < len(spans) and spans[high][0] == spans[high - 1][1] and spans[high][0] not in short:
                 high += 1
             first, last = bisect_left(edges, spans[low][0]), bisect_left(edges, spans[high - 1][1])
-            found += cut_to_pack(edges[first : last + 1], max_tokens, 2)
+            fuller += cut_to_pack(edges[first : last + 1], max_tokens, 2)
         low = high
-    return found
+    return fuller
 
 
 def ending(bucket: Bucket, chunks: Chunks) -> Ints:

@@ -1,6 +1,6 @@
 """Rows of one document each: its text, cut where it is longer than a row.
 
-    document:  s1 s2 s3 s4      a row has room for s1 and s2, and s4 is longer than a row
+    document:  s1 s2 s3 s4      s1 and s2 fit in a row, and s4 is longer than a row
 
     documents          [CLS] s1 s2 [SEP]     [CLS] s3 [SEP]     [CLS] words of s4 [SEP]     [CLS] rest of s4 [SEP]
     causal, packed     s1 s2 s3 s4 [SEP], cut every `max_seq_length` tokens, wherever that is
@@ -30,8 +30,8 @@ __all__ = ["build", "cut"]
 def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     """Build a bucket's rows; all segment ids are 0, and there are no labels."""
     framed = config.objective != "causal"  # [CLS] and [SEP] around each row; else [SEP] at the end of each document
-    room = config.max_seq_length - 2 * framed
-    spans = [_spans(bucket, config, number, room, sentences=framed) for number in range(config.dupe_factor)]
+    capacity = config.max_seq_length - 2 * framed
+    spans = [_spans(bucket, config, number, capacity, sentences=framed) for number in range(config.dupe_factor)]
     start, end, last = np.concatenate(spans).T
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", config.max_seq_length), len(start)), kind="stable")
     start, size = start[order], (end - start)[order]
@@ -50,41 +50,41 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, ends, None, None, None, tallies)
 
 
-def _spans(bucket: Bucket, config: PairsConfig, number: int, room: int, *, sentences: bool) -> Ints:
+def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, sentences: bool) -> Ints:
     """Cut the documents of a copy, in order of their keys: where each row begins and ends, and whether its document ends [N, 3].
 
     Without `sentences` the position of a document's [SEP] counts as well, and a last row may have nothing else.
     """
     doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
-    first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], room) if number else np.full(len(doc_keys), room)
+    first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], capacity) if number else np.full(len(doc_keys), capacity)
     inside, edges = bucket.continues.tobytes() + b"\0", bucket.edges.tolist()
-    found: list[tuple[int, int, bool]] = []
+    rows: list[tuple[int, int, bool]] = []
     for d in np.argsort(doc_keys, kind="stable").tolist():
         low, high = int(bucket.first[d]), int(bucket.first[d + 1])
         if low == high:
             continue
         begin, end, target = edges[low], edges[high], int(first[d])
-        if end - begin + (not sentences) <= room:
-            found.append((begin, end, True))
+        if end - begin + (not sentences) <= capacity:
+            rows.append((begin, end, True))
         elif sentences:
-            spans = list(cut(edges[low : high + 1], inside, room, target))
+            spans = list(cut(edges[low : high + 1], inside, capacity, target))
             if config.pack:
-                kept = spans[: target < room]  # of a further copy, the first
+                kept = spans[: target < capacity]  # of a further copy, the first
                 own = [kept[-1][1]] if kept else [begin]
-                ends = _within_reach([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, room)
-                spans = [*kept, *cut_to_pack(ends, room)]
-            found += ((*span, span[1] == end) for span in spans)
+                ends = _within_reach([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, capacity)
+                spans = [*kept, *cut_to_pack(ends, capacity)]
+            rows += ((*span, span[1] == end) for span in spans)
         else:
-            starts = [begin, *range(begin + target, end + 1, room)]
-            found += ((s, min(e, end), e > end) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
-    return np.array(found, np.int64).reshape(-1, 3)
+            starts = [begin, *range(begin + target, end + 1, capacity)]
+            rows += ((s, min(e, end), e > end) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
+    return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def cut(edges: list[int], inside: bytes, room: int, first: int) -> Iterator[tuple[int, int]]:
-    """Cut a document, whose sentences begin at `edges` and end with the last of them, into spans of `room` tokens at most.
+def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[tuple[int, int]]:
+    """Cut a document, whose sentences begin at `edges` and end with the last of them, into spans of `capacity` tokens at most.
 
-    A span ends with a sentence; inside one, between words, where it has room for no whole one; and inside a word that is longer
-    than `room`.  The first span has `first` tokens at most, unless its first word is longer.  `inside` tells of each token
+    A span ends with a sentence; inside one, between words, where no whole one fits in it; and inside a word that is longer
+    than `capacity`.  The first span has `first` tokens at most, unless its first word is longer.  `inside` tells of each token
     whether it continues a word.
 
     >>> list(cut([0, 4, 9, 12, 30], bytes(31), 10, 10))
@@ -98,19 +98,19 @@ def cut(edges: list[int], inside: bytes, room: int, first: int) -> Iterator[tupl
             while inside[end]:
                 end -= 1
             if end <= start:
-                if target < room:
-                    target = room
+                if target < capacity:
+                    target = capacity
                     continue
-                end = start + room
+                end = start + capacity
         yield start, end
-        start, target = end, room
+        start, target = end, capacity
 
 
-def _within_reach(edges: list[int], inside: bytes, room: int) -> list[int]:
-    """Put cuts between words, or inside one longer than `room`, where the next end of a sentence is out of reach."""
-    found = edges[:1]
+def _within_reach(edges: list[int], inside: bytes, capacity: int) -> list[int]:
+    """Put cuts between words, or inside one longer than `capacity`, where the next end of a sentence is out of reach."""
+    reachable = edges[:1]
     for edge in edges[1:]:
-        while edge - found[-1] > room:
-            found.append(next(cut([found[-1], edge], inside, room, room))[1])
-        found.append(edge)
-    return found
+        while edge - reachable[-1] > capacity:
+            reachable.append(next(cut([reachable[-1], edge], inside, capacity, capacity))[1])
+        reachable.append(edge)
+    return reachable

@@ -2,7 +2,7 @@
 
     of at most 20 tokens, rows of 12, 9, 8, 7 and 3      12 + 8, 9 + 7 + 3
 
-Best fit, the longest first: each goes where it leaves the least room, or begins a packed row where it fits in none (Johnson 1973,
+Best fit, the longest first: each goes where it leaves the least space, or begins a packed row if it fits in none (Johnson 1973,
 "Near-optimal bin packing algorithms": at most 11/9 of the fewest rows, and some more).  So no two rows of a bucket fit in one.
 What was a row is a *part* of a packed one.
 
@@ -68,30 +68,30 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
     [0, 1, 0, 1, 1]
     """
     row_of, count = [0] * len(sizes), 0
-    open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the room that is left in them
-    rooms = 0  # of which there is a row: bit r is set where `open_rows[r]` is not empty
+    open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the space that is left in them
+    spaces = 0  # of which there is a row: bit r is set where `open_rows[r]` is not empty
     for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
         size = sizes[part]
-        if fitting := rooms >> size:
-            room = size + (fitting & -fitting).bit_length() - 1
-            row = open_rows[room].pop()
-            if not open_rows[room]:
-                rooms ^= 1 << room
+        if fitting := spaces >> size:
+            space = size + (fitting & -fitting).bit_length() - 1
+            row = open_rows[space].pop()
+            if not open_rows[space]:
+                spaces ^= 1 << space
         else:
-            room, row, count = most, count, count + 1
+            space, row, count = most, count, count + 1
         row_of[part] = row
-        if left := room - size:
+        if left := space - size:
             open_rows[left].append(row)
-            rooms |= 1 << left
+            spaces |= 1 << left
     return row_of
 
 
-def cut_to_pack(ends: list[int], room: int, least: int = 1) -> list[tuple[int, int]]:
+def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[int, int]]:
     """Cut a text whose sentences begin and end at `ends` into spans most of which fill a row and the others at most half of one.
 
-    A span of `room` - n tokens costs n; one of at most half of `room`, which is packed with others of its kind, costs a 32nd of
-    `room` at most.  Of all ways to cut this is one of the least cost.  Each span has `least` sentences or more, and `room` tokens
-    at most: there must be a way to cut so; with `least` over 1 it may cost more than the least.
+    A row holds `capacity` tokens.  A span of `capacity` - n costs n; one of half a row at most, packed with others of its kind,
+    costs a 32nd of a row at most.  Of all ways to cut this is one of the least cost.  Each span has `least` sentences or
+    more, and `capacity` tokens at most: there must be a way to cut so; with `least` over 1 it may cost more than the least.
 
     >>> cut_to_pack([0, 60, 110, 188, 250], 128)
     [(0, 60), (60, 188), (188, 250)]
@@ -107,15 +107,15 @@ def cut_to_pack(ends: list[int], room: int, least: int = 1) -> list[tuple[int, i
             while short and cost[short[-1]] > cost[new]:
                 short.pop()
             short.append(new)
-        while position - ends[first] > room:
+        while position - ends[first] > capacity:
             first += 1
-        while short and position - ends[short[0]] > room // 2:
+        while short and position - ends[short[0]] > capacity // 2:
             short.popleft()
-        best = (cost[short[0]] + room // _SHORT, short[0]) if short else (math.inf, first)
+        best = (cost[short[0]] + capacity // _SHORT, short[0]) if short else (math.inf, first)
         for start in range(first, here - least + 1):
-            empty = room - position + ends[start]
+            empty = capacity - position + ends[start]
             best = min(best, (cost[start] + empty, start))
-            if empty > room // _SHORT and best[0] < math.inf:
+            if empty > capacity // _SHORT and best[0] < math.inf:
                 break
         cost.append(best[0])
         came.append(best[1])

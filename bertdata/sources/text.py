@@ -218,9 +218,9 @@ def drop_marks(text: str, counts: Counter[str]) -> str:
     for line in unify_newlines(text).split("\n"):
         rest = line
         for name, mark in MARKS.items():
-            rest, found = mark.subn(" ", rest)
-            if found:
-                counts[name] += found
+            rest, times = mark.subn(" ", rest)
+            if times:
+                counts[name] += times
                 rest = rest.strip()
         if rest or rest == line:
             left.append(rest)

@@ -12,7 +12,7 @@ from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
-from ..report.masking import Rule
+from ..report.masking import MaskRule
 from .masks import MaskConfig, Masker
 from .recipe import prepare
 from .windows import plan_of
@@ -22,7 +22,7 @@ __all__ = ["of_batches", "of_run"]
 Array = npt.NDArray[Any]
 
 
-def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> Rule:
+def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> MaskRule:
     """Return how rows of `pairs` are masked at a step of `batches`; arguments as there.
 
     A row that the step does not have is masked as in any step of its epoch with this share of masks.
@@ -30,7 +30,7 @@ def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 123
     return _rule(Shards(pairs), 0, step, step, batch_size, {"seed": seed, "masks": masks})
 
 
-def of_run(pairs: str | Path, step: int, config: TrainConfig) -> Rule:
+def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
     """Return how rows of `pairs` are masked at a step of a training run, of all its phases; the first step is 0.
 
     Raise UsageError for a step that the run has not, or in which it reads other rows.
@@ -42,19 +42,19 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> Rule:
     if Path(pairs).resolve() not in told:
         others = ", ".join(map(str, part.shards.paths))
         raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}")
-    place = told.index(Path(pairs).resolve())
-    return _rule(part.shards, place, step, step - part.first, config.batch_size, part.options)
+    directory = told.index(Path(pairs).resolve())
+    return _rule(part.shards, directory, step, step - part.first, config.batch_size, part.options)
 
 
-def _rule(shards: Shards, place: int, step: int, own: int, batch_size: int, options: dict[str, Any]) -> Rule:
-    """Return the rule of a step, which is the `own`-th of its phase, for the rows of a directory, the `place`-th."""
+def _rule(shards: Shards, directory: int, step: int, own: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
+    """Return the rule of a step, which is the `own`-th of its phase, for the rows of a directory, the `directory`-th."""
     if shards.masking == "static" or shards.objective == "causal":
         what = "have no masks" if shards.objective == "causal" else "have one mask, which they were stored with"
-        raise UsageError(f"`step` {step:,}: the rows of {shards.paths[place]} {what}")
+        raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}")
     masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
     planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
     batch, masker = planned[own], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
-    first, count = sum(shards.rows[:place]), shards.rows[place]
+    first, count = sum(shards.rows[:directory]), shards.rows[directory]
     served = dict(sorted(zip((batch.rows - first).tolist(), batch.copies.tolist(), strict=True), reverse=True))  # the first copy
 
     def told(row: int) -> str:
@@ -69,4 +69,4 @@ def _rule(shards: Shards, place: int, step: int, own: int, batch_size: int, opti
         masked[rows >= count] = ids[rows >= count]
         return masked, positions, labels
 
-    return Rule(told, mask)
+    return MaskRule(told, mask)

@@ -4,7 +4,7 @@
     model(**attention.for_transformers(batch, model.config)).loss
 
 In `transformers` attention by SDPA or eager attention lets the parts of a row see each other even where `position_ids` begin
-anew; only a mask of each pair of places does not.  Such a mask of B rows of L places has B L² values: of 8,192 places, 67 million
+anew; only a mask of each pair of positions does not.  Such a mask of B rows of L positions has B L² values: of 8,192, 67 million
 for each row.  There `flex`, or unpadded batches and flash attention (`for_flash_attention`), is the way.
 """
 
@@ -45,16 +45,16 @@ class Parts(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """Sine and cosine, [B, 1, L, S / 2], of the angles by which each pair of a head's S values is turned at each place."""
+    """Sine and cosine, [B, 1, L, S / 2], of the angles by which each pair of a head's S values is turned at each position."""
 
     sine: Tensor
     cosine: Tensor
 
 
-def turn_of(ids: Tensor, places: Tensor | None, size: int) -> Turn:
-    """Return how heads of `size` are turned at `places` [B, L], or where these are None at those of `ids` from 0 on."""
-    places = torch.arange(ids.shape[1], device=ids.device)[None] if places is None else places
-    angles = places[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=places.device) / -size)
+def turn_of(ids: Tensor, positions: Tensor | None, size: int) -> Turn:
+    """Return how heads of `size` are turned at `positions` [B, L], or where these are None at those of `ids` from 0 on."""
+    positions = torch.arange(ids.shape[1], device=ids.device)[None] if positions is None else positions
+    angles = positions[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=positions.device) / -size)
     return Turn(angles.sin(), angles.cos())
 
 
@@ -65,7 +65,7 @@ def turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
-    """Return what each place takes from those it may see; all but `allowed` are [B, H, L, D / H].
+    """Return what each position takes from those it may see; all but `allowed` are [B, H, L, D / H].
 
     `allowed` is a mask of Booleans for SDPA; or a BlockMask, with which there can be no dropout, and which a GPU compiles; or
     the `Parts` of an unpadded batch, each of which sees itself.
@@ -86,8 +86,8 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     from torch.nn.attention.varlen import varlen_attn
 
     query, key, value = (values[0].transpose(0, 1).contiguous() for values in (query, key, value))
-    found: Any = varlen_attn(query, key, value, parts.starts, parts.starts, parts.longest, parts.longest)
-    return found.transpose(0, 1)[None]  # type: ignore[no-any-return]
+    output: Any = varlen_attn(query, key, value, parts.starts, parts.starts, parts.longest, parts.longest)
+    return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # it would be compiled for each number of parts
@@ -106,23 +106,23 @@ def _flex_attention(compiled: bool) -> Any:
 
 
 def block_mask(document_ids: Tensor, *, reach: int | None = None) -> Tensor:
-    """Return whether each place sees each other one, [B, 1, L, L]: those of one part, at most `reach` places away, if given.
+    """Return whether each position sees each other one, [B, 1, L, L]: those of one part, at most `reach` away, if that is given.
 
     Padding, of number 0, sees padding and nothing else, so that no row of the mask is empty.
     """
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     if reach is not None:
-        places = torch.arange(document_ids.shape[1], device=document_ids.device)
-        allowed &= (places[:, None] - places[None, :]).abs() <= reach
+        positions = torch.arange(document_ids.shape[1], device=document_ids.device)
+        allowed &= (positions[:, None] - positions[None, :]).abs() <= reach
     return allowed
 
 
 def flex(document_ids: Tensor) -> Any:
-    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no place sees."""
+    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no position sees."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    def sees(row: Tensor, head: Tensor, place: Tensor, other: Tensor) -> Tensor:
-        return document_ids[row, place] == document_ids[row, other]
+    def sees(row: Tensor, head: Tensor, position: Tensor, other: Tensor) -> Tensor:
+        return document_ids[row, position] == document_ids[row, other]
 
     rows, length = document_ids.shape
     return create_block_mask(sees, rows, None, length, length, device=str(document_ids.device))
@@ -140,30 +140,30 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
     Args:
         batch: Of the loader, padded, with ``masked_lm_positions``, packed or not.
         unpadded: Leave padding out: what is [B, L] is [1, T], and the logits are [1, B P, V] and, of pairs, [1, B D, 2].
-        dropout: Whether attention has dropout, with which packed rows get a mask of each pair of places on a GPU, too.
+        dropout: Whether attention has dropout, with which packed rows get a mask of each pair of positions on a GPU, too.
     """
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
-    found: dict[str, Any] = {own: batch[name] for own, name in names.items()}
-    found |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
+    arguments: dict[str, Any] = {own: batch[name] for own, name in names.items()}
+    arguments |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
     if unpadded:
-        return _flat(found, batch["attention_mask"].bool())
+        return _flat(arguments, batch["attention_mask"].bool())
     if (numbers := batch.get("document_ids")) is None:
-        return {**found, "attention": batch["attention_mask"]}
-    return {**found, "attention": flex(numbers) if numbers.is_cuda and not dropout else block_mask(numbers)}
+        return {**arguments, "attention": batch["attention_mask"]}
+    return {**arguments, "attention": flex(numbers) if numbers.is_cuda and not dropout else block_mask(numbers)}
 
 
-def _flat(found: dict[str, Any], seen: Tensor) -> dict[str, Any]:
+def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
     """Put what `for_bert` has found of padded rows end to end; `seen` [B, L] is True where a token is."""
     sizes, tokens = seen.sum(1), seen.flatten().nonzero()[:, 0]
     begins = (sizes.cumsum(0) - sizes)[:, None]  # of rows among the tokens
-    starts = found.get("document_starts", torch.zeros_like(begins))
+    starts = padded.get("document_starts", torch.zeros_like(begins))
     used = starts > 0
     used[:, 0] = True
-    places = found.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
+    positions = padded.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
     flat = {
-        name: (values + begins).view(1, -1) for name, values in (("positions", found["positions"]), ("document_starts", starts))
+        name: (values + begins).view(1, -1) for name, values in (("positions", padded["positions"]), ("document_starts", starts))
     }
-    for name, values in (("ids", found["ids"]), ("types", found["types"]), ("position_ids", places)):
+    for name, values in (("ids", padded["ids"]), ("types", padded["types"]), ("position_ids", positions)):
         flat[name] = values.flatten()[tokens][None]
     bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
     return {**flat, "attention": Parts(bounds, seen.shape[1])}
@@ -188,10 +188,10 @@ def for_transformers(batch: dict[str, Any], config: Any, dtype: torch.dtype = to
         return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, torch.finfo(dtype).min)
 
     names = ["input_ids", "position_ids", "labels", *(["token_type_ids"] if getattr(config, "type_vocab_size", 0) else [])]
-    found = {name: batch[name][None] if flat else batch[name] for name in names}
+    arguments = {name: batch[name][None] if flat else batch[name] for name in names}
     if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
-        return {**found, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
-    return {**found, "attention_mask": added(None)}
+        return {**arguments, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
+    return {**arguments, "attention_mask": added(None)}
 
 
 def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
 
     They are those of its DataCollatorWithFlattening: ``input_ids``, ``labels`` and ``position_ids`` [1, T], and where parts lie.
     """
-    found = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
+    arguments = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
     for side in ("q", "k"):
-        found |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
-    return found
+        arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
+    return arguments

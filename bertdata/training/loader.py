@@ -198,21 +198,21 @@ def _unpadded(arrays: Arrays) -> Arrays:
     row, part = _parts(arrays, len(ids))
     ends = np.append(0, np.cumsum(attention.sum(1)))
     starts = np.append(ends[row] + (arrays["document_starts"][row, part] if "document_starts" in arrays else 0), ends[-1])
-    found: Arrays = {"input_ids": ids[attention]}
+    flat: Arrays = {"input_ids": ids[attention]}
     if "token_type_ids" in arrays:
-        found["token_type_ids"] = arrays["token_type_ids"][attention]
+        flat["token_type_ids"] = arrays["token_type_ids"][attention]
     if "masked_lm_labels" in arrays:
-        labels = np.full(len(found["input_ids"]), IGNORED, np.int32)
+        labels = np.full(len(flat["input_ids"]), IGNORED, np.int32)
         used = arrays["masked_lm_labels"] != IGNORED
         labels[(ends[:-1, None] + arrays["masked_lm_positions"])[used]] = arrays["masked_lm_labels"][used]
     else:
-        labels = found["input_ids"].astype(np.int32)
+        labels = flat["input_ids"].astype(np.int32)
         labels[starts[:-1]] = IGNORED
-    found |= {"labels": labels, "cu_seqlens": starts.astype(np.int32)}
+    flat |= {"labels": labels, "cu_seqlens": starts.astype(np.int32)}
     if "next_sentence_label" in arrays:
         own = arrays["next_sentence_label"]
-        found["next_sentence_label"] = own if own.ndim == 1 else own[row, part]
-    return found
+        flat["next_sentence_label"] = own if own.ndim == 1 else own[row, part]
+    return flat
 
 
 def _parts(arrays: Arrays, rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

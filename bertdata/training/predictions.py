@@ -20,7 +20,7 @@ from ..labels import IGNORED
 from ..pieces import ROLES
 from ..report.metrics import PREDICTIONS
 from .loader import Batches
-from .recipe import Part
+from .recipe import PhaseRows
 from .trial import Score
 
 __all__ = ["write_predictions"]
@@ -29,7 +29,7 @@ _ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are told of: ro
 
 
 def write_predictions(
-    output: Path, step: int, model: torch.nn.Module, score: Score, part: Part, batch: dict[str, Tensor]
+    output: Path, step: int, model: torch.nn.Module, score: Score, part: PhaseRows, batch: dict[str, Tensor]
 ) -> None:
     """Write predictions.json: of the first rows of the validation split, or of the batch that was learnt from last."""
     held_out = part.validation is not None
@@ -49,17 +49,17 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     whole[row, batch["masked_lm_positions"][row, column]] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each word has a logit for each piece of the vocabulary
         batch[name] = batch[name][:, :_WORDS]
-    device, found = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
+    device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
 
     def forward(**arguments: Any) -> tuple[Tensor, Tensor]:
-        found.append(model(**arguments))
-        return found[0]
+        outputs.append(model(**arguments))
+        return outputs[0]
 
     model.eval()
     score(forward, {name: values.to(device) for name, values in batch.items()})
     model.train()
     count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective]
-    words, relations = (logits.float().cpu() for logits in found[0])
+    words, relations = (logits.float().cpu() for logits in outputs[0])
     shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_BEST, shards.vocab_size))
     pairs = relations.view(count, -1, 2).softmax(2)
     rows = []

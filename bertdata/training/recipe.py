@@ -16,12 +16,12 @@ from ..rows.masking import UNITS
 from .masks import MaskConfig, Schedule
 from .words import words_per_token
 
-__all__ = ["Part", "Recipe", "prepare"]
+__all__ = ["PhaseRows", "Recipe", "prepare"]
 
 _MASKS = ("masked_lm_prob", "masked_lm_prob_end", "max_predictions", "unit", "mask_shares")
 
 
-class Part(NamedTuple):
+class PhaseRows(NamedTuple):
     """A phase with its rows; of its steps, counted over the whole run, the first; validation is None where there is none."""
 
     phase: Phase
@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
 
     config: TrainConfig
     model: ModelConfig
-    parts: list[Part]
+    parts: list[PhaseRows]
     pairs: bool
     identity: dict[str, Any]
 
@@ -51,14 +51,14 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     """Open the shards of all phases; raise UsageError for what does not go together, or with the model."""
     if config.unit not in UNITS:
         raise UsageError(f"unit {config.unit!r}: use one of {', '.join(UNITS)}")
-    parts: list[Part] = []
+    parts: list[PhaseRows] = []
     for index, phase in enumerate(config.phases):
         shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
         if shards.masking == "none":
             options["masks"] = _masks(config, parts[-1].end if parts else 0, phase.steps)
         rate = words_per_token(phase.shards, phase.weights or [1.0] * len(phase.shards)) if config.checkpoint_words else 0.0
-        parts.append(Part(phase, parts[-1].end if parts else 0, shards, _validation(phase, config), options, rate))
+        parts.append(PhaseRows(phase, parts[-1].end if parts else 0, shards, _validation(phase, config), options, rate))
     for part in parts:
         _check(config, part, parts[0].shards, processes)
     first = parts[0].shards
@@ -91,7 +91,7 @@ def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
     return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
 
 
-def _check(config: TrainConfig, part: Part, first: Shards, processes: int) -> None:
+def _check(config: TrainConfig, part: PhaseRows, first: Shards, processes: int) -> None:
     shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
     if shards.objective == "causal":
         raise UsageError(f"{where} is of the objective causal, but BERT sees what follows: make pairs with another `objective`")

@@ -20,7 +20,7 @@ from .plan import widths as equal_widths
 __all__ = ["WindowPlan", "plan_of"]
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """Where a step is: epoch, window, number of its batch in the window, and the window that comes then."""
 
     epoch: int
@@ -51,14 +51,14 @@ class WindowPlan:
 
     def __getitem__(self, step: int) -> Batch:
         """Return the batch of a step, counted over all epochs; its window is mapped, and the next one is begun to be fetched."""
-        place = self._place(step)
-        window = self._shards.window(place.window, place.then)
-        if self._open is None or self._open[0] != place.window:
-            parts = list(zip(self._shards.rows_of(place.window), self._shards.weights, strict=True))
-            seed = keys.key(self.seed, "window", place.window)
+        position = self._position(step)
+        window = self._shards.window(position.window, position.then)
+        if self._open is None or self._open[0] != position.window:
+            parts = list(zip(self._shards.rows_of(position.window), self._shards.weights, strict=True))
+            seed = keys.key(self.seed, "window", position.window)
             plan = BatchPlan(window.lengths, self.batch_size, widths=self.widths, seed=seed, parts=parts, whole=self._whole)
-            self._open = place.window, plan
-        batch = self._open[1][place.epoch * int(self._counts[place.window]) + place.number]
+            self._open = position.window, plan
+        batch = self._open[1][position.epoch * int(self._counts[position.window]) + position.number]
         return batch._replace(step=step, rows=window.numbers(batch.rows))
 
     def _served(self, window: int) -> int:
@@ -66,13 +66,13 @@ class WindowPlan:
         shares = zip(self._shards.rows_of(window), self._shards.weights, strict=True)
         return sum(rows * int(weight) + round(rows * (weight - int(weight))) for rows, weight in shares)
 
-    def _place(self, step: int) -> _Place:
+    def _position(self, step: int) -> _Position:
         epoch, number = divmod(step, self.batches)
         order = self._order(epoch)
         ends = np.cumsum(self._counts[order])
-        place = int(np.searchsorted(ends, number, "right"))
-        then = order[place + 1] if place + 1 < len(order) else self._order(epoch + 1)[0]
-        return _Place(epoch, int(order[place]), number - int(ends[place - 1] if place else 0), int(then))
+        position = int(np.searchsorted(ends, number, "right"))
+        then = order[position + 1] if position + 1 < len(order) else self._order(epoch + 1)[0]
+        return _Position(epoch, int(order[position]), number - int(ends[position - 1] if position else 0), int(then))
 
     def _order(self, epoch: int) -> Ints:
         return shuffled(np.arange(len(self._counts)), len(self._counts), keys.key(self.seed, "windows", epoch))

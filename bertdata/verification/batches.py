@@ -70,15 +70,15 @@ def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.Re
                 raise CheckFailed(f"ends at byte {source.tell():,}, but goes on to {source.size():,}")
 
 
-def _check_schema(found: pa.Schema, wanted: pa.Schema) -> None:
+def _check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
     """Raise CheckFailed unless the columns, their types and what `datasets` is told of them are those that are written."""
-    if found.names != wanted.names:
-        names = ", ".join(ascii(name)[1:-1] for name in found.names)
+    if schema.names != wanted.names:
+        names = ", ".join(ascii(name)[1:-1] for name in schema.names)
         raise CheckFailed(f"has the columns {names}, not {', '.join(wanted.names)}")
-    for ours, theirs in zip(wanted, found, strict=True):
+    for ours, theirs in zip(wanted, schema, strict=True):
         if not ours.type.equals(theirs.type):
             raise CheckFailed(f"has a column {ours.name} of {theirs.type}, not {ours.type}")
-    if found.metadata != wanted.metadata:
+    if schema.metadata != wanted.metadata:
         raise CheckFailed("tells `datasets` of other columns than it has (the schema's key huggingface)")
 
 

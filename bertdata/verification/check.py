@@ -55,7 +55,7 @@ class _Task(NamedTuple):
 class _Checked(NamedTuple):
     task: _Task
     problem: str
-    found: Counter[str]
+    counts: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -123,20 +123,20 @@ class _Whole:
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in made.get(group, [])]
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]
         total, done = sum(task.entry["bytes"] for task in tasks), 0
-        found = []
+        checked_files = []
         for checked in _over_processes(job, tasks, _processes(self.directory, workers, len(tasks), total)):
-            found.append(checked)
+            checked_files.append(checked)
             done += checked.task.entry["bytes"]
             progress(done, total)
             if checked.problem:
                 self.problems[checked.task.entry["name"]] = checked.problem
         if not self.problems:
-            self._check_sums(found)
+            self._check_sums(checked_files)
         order = {entry["name"]: number for number, entry in enumerate(manifest.listed(made), 1)}
         problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
         others = [*made.get("files", []), *([made["card"]] if "card" in made else [])]
         size = done + sum(entry["bytes"] for entry in others)
-        return Result(made["kind"], 1 + len(found) + len(others), made["rows"], size, problems, self.notes)
+        return Result(made["kind"], 1 + len(checked_files) + len(others), made["rows"], size, problems, self.notes)
 
     def _check_text(self) -> None:
         """Check the bytes of the manifest and of the card."""
@@ -166,10 +166,10 @@ class _Whole:
 
     def _vocabulary(self) -> rows.SpecialPieces | None:
         """Check the files of the vocabulary; return what rows need of it, if it can be read."""
-        entries = {entry["name"]: entry for entry in self.made["files"]}
-        found, problems = vocabulary.check(self.directory, {n for n, entry in entries.items() if self._digest(entry)}, self.made)
+        whole = {entry["name"] for entry in self.made["files"] if self._digest(entry)}
+        special, problems = vocabulary.check(self.directory, whole, self.made)
         self.problems |= problems
-        return found
+        return special
 
     def _check_export(self) -> None:
         """Check the files that an export has beside its shards: digests, and those that tell of all shards."""
@@ -178,18 +178,18 @@ class _Whole:
         if lacking := exports.lacking(self.made):
             self.notes.append(f"{lacking} is not installed: of these files only digests were checked")
 
-    def _check_sums(self, found: list[_Checked]) -> None:
+    def _check_sums(self, checked_files: list[_Checked]) -> None:
         """Check what the manifest counts; a manifest of right digest may still not be one that a command writes."""
-        for problem in self._sums(found):
+        for problem in self._sums(checked_files):
             self.problems.setdefault(manifest.NAME, problem)
 
-    def _sums(self, found: list[_Checked]) -> Iterator[str]:
+    def _sums(self, checked_files: list[_Checked]) -> Iterator[str]:
         by_group: dict[str, Counter[str]] = {group: Counter() for group in ("shards", "rejects", "drops")}
         splits: dict[str, Counter[str]] = {split: Counter() for split in self.made.get("splits", ())}
-        for checked in found:
-            by_group[checked.task.group].update(checked.found)
+        for checked in checked_files:
+            by_group[checked.task.group].update(checked.counts)
             if splits and checked.task.group == "shards":
-                splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]].update(checked.found)
+                splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]].update(checked.counts)
         yield from sums.stages(self.made)
         if self.made["kind"] == "documents":
             yield from sums.documents(self.made, *by_group.values())

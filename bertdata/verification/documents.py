@@ -24,14 +24,14 @@ Array = npt.NDArray[Any]
 
 def check(path: Path, entry: dict[str, Any], config: dict[str, Any]) -> Counter[str]:
     """Check a shard of documents; return its documents and text, in all and by source."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for batch in batches.read(path, config["format"], DOCUMENT, entry):
         if batch.num_rows:
-            found.update(_batch(batch, found["documents"], config.get("language", "")))
+            counts.update(_batch(batch, counts["documents"], config.get("language", "")))
         del batch
-    if found["text_bytes"] != entry.get("text_bytes"):
-        raise CheckFailed(f"holds {found['text_bytes']:,} bytes of text, but {entry.get('text_bytes')} by the manifest")
-    return found
+    if counts["text_bytes"] != entry.get("text_bytes"):
+        raise CheckFailed(f"holds {counts['text_bytes']:,} bytes of text, but {entry.get('text_bytes')} by the manifest")
+    return counts
 
 
 def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:

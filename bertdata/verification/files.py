@@ -37,16 +37,16 @@ class CheckFailed(Exception):
 def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     """Compare names and sizes: what is wrong, by file, and notes on what does no harm."""
     with storage_errors(f"cannot read {directory}"):
-        found = dict(_walk(directory)) if is_local(directory) else _list(directory)
+        sizes = dict(_walk(directory)) if is_local(directory) else _list(directory)
     entries = [*listed(manifest), *([manifest["card"]] if "card" in manifest else [])]
     problems = {}
     for entry in entries:
-        if problem := _misplaced(directory, entry, found):
+        if problem := _misplaced(directory, entry, sizes):
             problems[entry["name"]] = problem
     known = {entry["name"] for entry in entries} | {NAME, CARD, REPORT, *names(split(manifest)[0])}
     notes: dict[str, None] = {}
-    for name in sorted(found.keys() - known):
-        if found[name] == _FOLDER:
+    for name in sorted(sizes.keys() - known):
+        if sizes[name] == _FOLDER:
             continue
         folder, *rest = name.split("/")
         left_over = any(part.startswith(TEMPORARY) for part in (folder, *rest))
@@ -55,13 +55,13 @@ def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], 
         elif left_over or (len(rest) > 1 and _UNFINISHED.fullmatch(rest[0])):
             path = directory / (name if left_over else f"{STATE}/{rest[0]}")
             notes[f"{path} is left over from a run that was killed: it may be removed"] = None
-        elif "/".join(rest) not in _KEPT or found[name] < 0:
+        elif "/".join(rest) not in _KEPT or sizes[name] < 0:
             problems[name] = "is no file of this data set"
     return problems, list(notes)
 
 
-def _misplaced(directory: Path, entry: dict[str, Any], found: dict[str, int]) -> str:
-    size = found.get(entry["name"])
+def _misplaced(directory: Path, entry: dict[str, Any], sizes: dict[str, int]) -> str:
+    size = sizes.get(entry["name"])
     try:
         check_inside(directory, entry["name"])
     except VerificationError:

@@ -16,7 +16,7 @@ _LONGEST = 64 << 20  # bytes of a line: an id and a name of a file are far short
 
 def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
     """Check a list, `kind` being ``rejects`` or ``drops``; return how many records it tells of, by reason."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     rows = 0
     with open(path, "rb") as file:
         while line := file.readline(_LONGEST):
@@ -27,11 +27,11 @@ def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
             count = record.get("pages", 1)  # one line tells of all the pages that a dump lacks
             if type(count) is not int or count < 1:
                 raise CheckFailed(f"line {rows + 1} tells of {ascii(count)} pages")
-            found[record["reason"]] += count
+            counts[record["reason"]] += count
             rows += 1
     if rows != entry["rows"]:
         raise CheckFailed(f"has {rows:,} lines, but {entry['rows']:,} by the manifest")
-    return found
+    return counts
 
 
 def json_line(line: bytes, number: int) -> dict[str, Any]:

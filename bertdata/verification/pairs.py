@@ -47,31 +47,31 @@ def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: Sp
 
 def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
     """Check a shard's rows, whatever file they were read from; return what `check` does."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     lengths: list[Array] = []
     for batch in read:
         for part in _parts(batch):
-            found.update(_part(part, found["rows"], config, vocabulary))
+            counts.update(_part(part, counts["rows"], config, vocabulary))
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
     if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
         raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
     if config.objective in LABEL_1:
-        _check_share(found, config)
-    elif vocabulary.tells and found["inside"] > found["one word"]:
+        _check_share(counts, config)
+    elif vocabulary.tells and counts["inside"] > counts["one word"]:
         raise CheckFailed(
-            f"has {found['inside']} rows that begin inside a word, but only {found['one word']} that a part of one word fills"
+            f"has {counts['inside']} rows that begin inside a word, but only {counts['one word']} that a part of one word fills"
         )
-    elif config.objective == "causal" and not config.pack and found["short"] > config.dupe_factor:
-        raise CheckFailed(f"has {found['short']} rows that are not full: of running text, only the last of a copy is short")
-    return found
+    elif config.objective == "causal" and not config.pack and counts["short"] > config.dupe_factor:
+        raise CheckFailed(f"has {counts['short']} rows that are not full: of running text, only the last of a copy is short")
+    return counts
 
 
-def _check_share(found: Counter[str], config: PairsConfig) -> None:
+def _check_share(counts: Counter[str], config: PairsConfig) -> None:
     """Raise CheckFailed unless half of the labels are 1: of each copy one more or less, as two chunks exchange, or half a one."""
     most = config.dupe_factor * (2 if config.objective == "nsp" else 1)
-    if abs(2 * found["ones"] - found["labels"]) > most:
-        raise CheckFailed(f"has {found['ones']:,} labels 1 in {found['labels']:,}, which is not half")
+    if abs(2 * counts["ones"] - counts["labels"]) > most:
+        raise CheckFailed(f"has {counts['ones']:,} labels 1 in {counts['labels']:,}, which is not half")
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -32,7 +32,7 @@ def stages(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"versions has none of {strange[0]}"
 
 
-def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[str], drops: Counter[str]) -> Iterator[str]:
+def documents(manifest: dict[str, Any], counted: Counter[str], rejects: Counter[str], drops: Counter[str]) -> Iterator[str]:
     """Check a corpus: documents and text by source, and the lists of rejects and drops against their counts."""
     names = [_SHARD.fullmatch(shard["name"]) for shard in manifest["shards"]]
     numbers = [(int(name[1]), int(name[2])) for name in names if name]
@@ -42,17 +42,19 @@ def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[st
     tallies = [Tally.from_json(stage) for stage in manifest["counts"]]
     yield from _same("counts, documents that came out", sum(tally.left for tally in tallies), manifest["rows"])
     sources = manifest["sources"]
-    yield from _same("sources", sorted(sources), sorted(set(sources) | {s for s in SOURCES if found[f"documents of {s}"]}))
+    yield from _same("sources", sorted(sources), sorted(set(sources) | {s for s in SOURCES if counted[f"documents of {s}"]}))
     for source, told in sources.items():
         for what in ("documents", "text_bytes"):
-            yield from _same(f"sources.{source}.{what}", told[what], found[f"{what} of {source}"])
+            yield from _same(f"sources.{source}.{what}", told[what], counted[f"{what} of {source}"])
         for what, own in ((what, told["languages"]) for what in ("words", "characters", "documents") if "languages" in told):
-            yield from _same(f"sources.{source}.{what}", told.get(what), found[f"{what} of {source}"])
+            yield from _same(f"sources.{source}.{what}", told.get(what), counted[f"{what} of {source}"])
             yield from _same(f"sources.{source}.languages, {what}", sum(each[what] for each in own.values()), told.get(what))
         if apparatus := told.get("apparatus"):
             gone = sum(apparatus["dropped"].values())
             yield from _same(f"sources.{source}.apparatus.characters", apparatus["characters"], apparatus["kept"] + gone)
-        yield from _near(f"sources.{source}.share", told["share"], found[f"text_bytes of {source}"] / max(1, found["text_bytes"]))
+        yield from _near(
+            f"sources.{source}.share", told["share"], counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
+        )
     formulas = manifest["formulas"]
     parts = ("written", "dropped", "left_out")
     for name in sorted({name for what in ("found", *parts) for name in formulas[what]}):
@@ -60,15 +62,15 @@ def documents(manifest: dict[str, Any], found: Counter[str], rejects: Counter[st
         yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), in_all)
     came = sorted(tally.left for tally in tallies if tally.left)
     yield from _same("counts, documents of each source", came, sorted(s["documents"] for s in sources.values() if s["documents"]))
-    counted: Counter[str] = sum((tally.rejected for tally in tallies), Counter())
-    for reason in sorted(counted | rejects):
-        yield from _same(f"counts, rejected as {reason}", counted[reason], rejects[reason])
+    rejected: Counter[str] = sum((tally.rejected for tally in tallies), Counter())
+    for reason in sorted(rejected | rejects):
+        yield from _same(f"counts, rejected as {reason}", rejected[reason], rejects[reason])
     dropped: Counter[str] = sum((tally.dropped for tally in tallies), Counter())
     for reason in sorted(drops):  # others are counted only
         yield from _same(f"counts, dropped as {reason}", dropped[reason], drops[reason])
 
 
-def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: PairsConfig) -> Iterator[str]:
+def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: PairsConfig) -> Iterator[str]:
     """Check pairs, `found` being what the shards of each split hold: statistics, splits, and what came out of each stage."""
     tallies = {stage["stage"]: Tally.from_json(stage) for stage in manifest["counts"]}
     wanted = [f"{_stage(split)}{what}" for split in manifest["splits"] for what in ("documents", "chunks", "tokens")]
@@ -77,10 +79,10 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
         return
     for split, told in manifest["splits"].items():
         stage = _stage(split)
-        yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, found[split][_chunks(config)])
-        yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, found[split]["text"])
+        yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, counted[split][_chunks(config)])
+        yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, counted[split]["text"])
         yield from _same(f"splits.{split}.documents", told["documents"], tallies[f"{stage}documents"].entered)
-        yield from _statistics(f"splits.{split}", told, found[split], config)
+        yield from _statistics(f"splits.{split}", told, counted[split], config)
     if sources := manifest.get("tokens"):
         in_all = sum(sum(own.values()) for own in sources.values())
         entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest["splits"])
@@ -89,7 +91,7 @@ def pairs(manifest: dict[str, Any], found: dict[str, Counter[str]], config: Pair
         given = {(source, code) for source, own in known.items() for code in own.get("languages", {})}
         if strange := sorted({(source, code) for source, own in sources.items() for code in own} - given):
             yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
-    total: Counter[str] = sum(found.values(), Counter())
+    total: Counter[str] = sum(counted.values(), Counter())
     yield from _statistics("statistics", manifest["statistics"], total, config)
     for name in ("documents", "repeated_ids"):
         values = [told[name] for told in manifest["splits"].values()]
@@ -110,16 +112,16 @@ def _stage(split: str) -> str:
     return "" if split == "train" else f"{split} "
 
 
-def _statistics(where: str, told: dict[str, Any], found: Counter[str], config: PairsConfig) -> Iterator[str]:
-    counts = {"rows": found["rows"], "tokens": found["tokens"]}
-    counts |= {"parts": found["parts"]} if config.pack else {}
-    rows = max(1, found["rows"])
-    shares = {"mean_length": found["tokens"] / rows, "padding_share": 1 - found["tokens"] / (rows * config.max_seq_length)}
+def _statistics(where: str, told: dict[str, Any], counted: Counter[str], config: PairsConfig) -> Iterator[str]:
+    counts = {"rows": counted["rows"], "tokens": counted["tokens"]}
+    counts |= {"parts": counted["parts"]} if config.pack else {}
+    rows = max(1, counted["rows"])
+    shares = {"mean_length": counted["tokens"] / rows, "padding_share": 1 - counted["tokens"] / (rows * config.max_seq_length)}
     if name := LABEL_1.get(config.objective):
-        counts[name], shares[f"{name}_share"] = found["ones"], found["ones"] / max(1, found[_chunks(config)])
+        counts[name], shares[f"{name}_share"] = counted["ones"], counted["ones"] / max(1, counted[_chunks(config)])
     if config.masking == "static":
-        counts |= {"masked": found["masked"], "max_predictions": max_predictions_of(config)}
-        shares["masked_share"] = found["masked"] / max(1, found["maskable"])
+        counts |= {"masked": counted["masked"], "max_predictions": max_predictions_of(config)}
+        shares["masked_share"] = counted["masked"] / max(1, counted["maskable"])
     for name, count in counts.items():
         yield from _same(f"{where}.{name}", told[name], count)
     for name, share in shares.items():
@@ -128,14 +130,14 @@ def _statistics(where: str, told: dict[str, Any], found: Counter[str], config: P
         yield f"{where} has an unknown_share or repeated_ids that can't be"
 
 
-def _same(what: str, told: Any, found: Any) -> Iterator[str]:
-    if told != found:
-        yield f"{what}: {_short(told)} by the manifest, {_short(found)} were found"
+def _same(what: str, told: Any, counted: Any) -> Iterator[str]:
+    if told != counted:
+        yield f"{what}: {_short(told)} by the manifest, {_short(counted)} were found"
 
 
-def _near(what: str, told: float, found: float) -> Iterator[str]:
-    if not math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12):
-        yield f"{what}: {told} by the manifest, {found} was found"
+def _near(what: str, told: float, counted: float) -> Iterator[str]:
+    if not math.isclose(told, counted, rel_tol=1e-9, abs_tol=1e-12):
+        yield f"{what}: {told} by the manifest, {counted} was found"
 
 
 def _short(value: Any) -> str:

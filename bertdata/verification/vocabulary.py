@@ -29,29 +29,29 @@ def check(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Speci
             return tokenizer.check(directory, made, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= whole else None, {}
         except CheckFailed as broken:
             return None, {TOKENIZER: str(broken)}
-    found, problems = _check_bert(directory, whole, made)
-    return special_pieces(found.pieces) if found else None, problems
+    known, problems = _check_bert(directory, whole, made)
+    return special_pieces(known.pieces) if known else None, problems
 
 
 def _check_bert(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
     """Check the three files of a BERT's vocabulary."""
     own, config = made["kind"] == "vocabulary", made["config"]
-    found, name = None, SETTINGS
+    known, name = None, SETTINGS
     try:
         if SETTINGS in whole:
             _check_settings(directory / name, *((config["lowercase"], config["strip_accents"]) if own else (None, None)))
         name = PIECES
         if {SETTINGS, PIECES} <= whole:
-            found = _read_pieces(directory, made["size" if own else "vocab_size"])
+            known = _read_pieces(directory, made["size" if own else "vocab_size"])
             if own:
                 of = config.get("pad_to_multiple_of") or 1
-                _check_layout(found, config["layout"], -(-config["size"] // of) * of)
+                _check_layout(known, config["layout"], -(-config["size"] // of) * of)
         name = TOKENIZER
-        if found and TOKENIZER in whole:
-            _check_tokenizer(directory / name, found)
+        if known and TOKENIZER in whole:
+            _check_tokenizer(directory / name, known)
     except CheckFailed as broken:
-        return found, {name: str(broken)}
-    return found, {}
+        return known, {name: str(broken)}
+    return known, {}
 
 
 def _read_pieces(directory: Path, count: int) -> Vocabulary:
@@ -81,27 +81,27 @@ def _check_layout(vocabulary: Vocabulary, layout: str, most: int) -> None:
 
 def _check_settings(path: Path, lowercase: bool | None, strip_accents: bool | None) -> None:
     """Raise CheckFailed unless tokenizer_config.json says what was asked for; None is not compared."""
-    found = _json(path)
+    settings = _json(path)
     for name, value in (("do_lower_case", lowercase), ("strip_accents", strip_accents)):
-        if type(found.get(name)) is not bool or found[name] != (found[name] if value is None else value):
-            raise CheckFailed(f"has {name} {found.get(name)!r}, which is not what the vocabulary was made with")
+        if type(settings.get(name)) is not bool or settings[name] != (settings[name] if value is None else value):
+            raise CheckFailed(f"has {name} {settings.get(name)!r}, which is not what the vocabulary was made with")
     for token in SPECIAL:
-        if found.get(f"{token[1:-1].lower()}_token") != token:
+        if settings.get(f"{token[1:-1].lower()}_token") != token:
             raise CheckFailed(f"does not name {token}")
 
 
 def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
     """Raise CheckFailed unless tokenizer.json has the pieces and ids of vocab.txt, and cuts text as BERT does."""
-    found = _json(path)
+    read = _json(path)
     ours: dict[str, Any] = json.loads(vocabulary.tokenizer().to_str())
-    model = found.get("model")
+    model = read.get("model")
     if not isinstance(model, dict) or model.get("vocab") != ours["model"]["vocab"]:
         raise CheckFailed("has other pieces or ids than vocab.txt")
     for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"):
-        if not _agree(found.get(part), ours[part]):
+        if not _agree(read.get(part), ours[part]):
             raise CheckFailed(f"has another {part} than the vocabulary's settings give")
     told = {entry["content"]: entry["id"] for entry in ours["added_tokens"]}
-    if _added(found.get("added_tokens")) != told:
+    if _added(read.get("added_tokens")) != told:
         raise CheckFailed("has other special tokens or ids than vocab.txt")
 
 
@@ -123,9 +123,9 @@ def _added(entries: Any) -> dict[Any, Any] | None:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_small(path, _MOST).decode("utf-8"))
+        value = json.loads(read_small(path, _MOST).decode("utf-8"))
     except (UsageError, ValueError, RecursionError) as error:
         raise CheckFailed(f"is no JSON: {' '.join(str(error).split())}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise CheckFailed("is no object of JSON")
-    return found
+    return value

@@ -15,7 +15,7 @@ from conftest import SAMPLE, Build
 
 from bertdata.build import documents as corpus
 from bertdata.build import sampling
-from bertdata.build.documents import Corpus, Reader
+from bertdata.build.documents import Corpus, DocumentReader
 from bertdata.build.sampling import Sample
 from bertdata.config import VocabConfig
 from bertdata.dataset import shards
@@ -28,7 +28,8 @@ def large(shard_count: int, batches: int = 8) -> Corpus:
     """A corpus of so many shards of 16 MB, none of which is there."""
     names = [f"data/train-{number:05d}.arrow" for number in range(shard_count)]
     tasks = [Task(n, "documents", pack([FileRange(name, f"/{name}", 0, batches)])) for n, name in enumerate(names)]
-    return Corpus({"shards": [{"name": name, "batches": batches} for name in names]}, tasks, shard_count << 24, Reader("/", ""))
+    manifest = {"shards": [{"name": name, "batches": batches} for name in names]}
+    return Corpus(manifest, tasks, shard_count << 24, DocumentReader("/", ""))
 
 
 @pytest.mark.parametrize("count", [200, 2000])

@@ -20,7 +20,7 @@ from bertdata.cli import cli
 from bertdata.errors import BertDataError, StorageError, TransferError, VerificationError
 from bertdata.sources.download import client, reach
 from bertdata.sources.download.client import Client
-from bertdata.sources.download.transfer import PARTS, Remote, fetch_all
+from bertdata.sources.download.transfer import PARTS, RemoteFile, fetch_all
 
 STATUS = "/enwiki/20260101/dumpstatus.json"
 PREFIX = "enwiki-20260101-"
@@ -140,7 +140,7 @@ def test_numbers_that_are_none(case: str, status: int, tmp_path: Path, monkeypat
         server.script["/a.bin"] = [
             Answer(status, {name: value.encode().decode("latin-1") for name, value in headers.items()}, body)
         ]
-        remote = Remote("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+        remote = RemoteFile("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
         fetch_all([remote], tmp_path, Client({}), connections=1)
     assert (tmp_path / "a.bin").read_bytes() == body
 
@@ -167,7 +167,7 @@ def test_states_of_unfinished_files_that_are_none(state: str, tmp_path: Path) ->
     (tmp_path / PARTS / "a.bin.part").write_bytes(body[:5])
     with serving() as server:
         server.files["/a.bin"] = body
-        remote = Remote("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+        remote = RemoteFile("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
         (tmp_path / PARTS / "a.bin.json").write_text(state.replace("CHECKSUM", remote.checksum).replace("URL", remote.url))
         fetch_all([remote], tmp_path, Client({}), connections=1)
     assert (tmp_path / "a.bin").read_bytes() == body
@@ -254,7 +254,7 @@ def test_what_is_planted_is_not_written_through(plant: str, name: str, tmp_path:
     PLANTS[plant](out / PARTS / name, victim)
     with serving() as server, contextlib.suppress(StorageError):
         server.files["/a.bin"] = body
-        remote = Remote("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+        remote = RemoteFile("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
         fetch_all([remote], out, Client({}), connections=1)
     assert name == "lock" or (out / "a.bin").read_bytes() == body
     assert not (out / "a.bin").is_symlink()
@@ -267,11 +267,11 @@ def test_folders_that_lead_elsewhere(folder: str, tmp_path: Path) -> None:
     (tmp_path / "out" / folder).parent.mkdir(parents=True)
     (tmp_path / "out" / folder).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageError, match="leads out of"):
-        fetch_all([Remote("data/a.bin", "http://127.0.0.1:9/a", 3, "sha1:0")], tmp_path / "out", Client({}), connections=1)
+        fetch_all([RemoteFile("data/a.bin", "http://127.0.0.1:9/a", 3, "sha1:0")], tmp_path / "out", Client({}), connections=1)
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
 @pytest.mark.parametrize("name", ["a\ud800", "a\u2028b", "b" * 300, "a/" * 2000 + "a"])
 def test_names_that_no_disk_takes(name: str, tmp_path: Path) -> None:
     with pytest.raises((VerificationError, StorageError)):
-        fetch_all([Remote(name, "http://127.0.0.1:9/a", 3, "sha1:0")], tmp_path / "out", Client({}), connections=1)
+        fetch_all([RemoteFile(name, "http://127.0.0.1:9/a", 3, "sha1:0")], tmp_path / "out", Client({}), connections=1)

@@ -38,7 +38,7 @@ def test_bytes_of_a_part_count_once_whoever_reads_them(state: Path, tmp_path: Pa
         digest(path)
         digest(path)
         assert work.bytes == 150_000
-    (line,) = progress.Reader(state, all=True).done.values()
+    (line,) = progress.ProgressReader(state, all=True).done.values()
     assert (line.step, line.task, line.bytes) == ("extract", 3, 150_000)
 
 
@@ -56,7 +56,7 @@ def test_what_is_unpacked_in_another_thread_counts(state: Path, tmp_path: Path) 
 
 
 def test_a_task_at_work_is_seen_and_one_that_is_done_stays(state: Path) -> None:
-    reader = progress.Reader(state)
+    reader = progress.ProgressReader(state)
     with progress.working(state, "extract", 0):
         pass
     with progress.working(state, "extract", 1) as work:
@@ -75,8 +75,8 @@ def test_a_task_that_failed_is_written_over_and_one_of_a_dead_worker_is_not_at_w
     with pytest.raises(ZeroDivisionError), progress.working(state, "extract", 0) as work:
         work.tell()
         raise ZeroDivisionError
-    assert progress.Reader(state).look() == [], "it was there before this reader came"
-    reader = progress.Reader(state)
+    assert progress.ProgressReader(state).look() == [], "it was there before this reader came"
+    reader = progress.ProgressReader(state)
     with progress.working(state, "extract", 5):
         assert [line.task for line in reader.look()] == [5]
     (file,) = (state / progress.FOLDER).iterdir()
@@ -98,7 +98,7 @@ def test_tasks_in_threads_of_one_process_have_lines_of_their_own(state: Path) ->
         thread.start()
     for thread in threads:
         thread.join()
-    done = progress.Reader(state, all=True).done
+    done = progress.ProgressReader(state, all=True).done
     assert {key: line.bytes for key, line in done.items()} == {("extract", 1): 1, ("extract", 2): 2}
     assert timings.summary(done.values())["workers"] == 2
 
@@ -125,12 +125,12 @@ def test_damaged_lines_are_left_out(state: Path) -> None:
     (state / progress.FOLDER).mkdir()
     for number, data in enumerate((b"", b"x" * 256, b"[1]".ljust(256), b'{"a": 1}'.ljust(255) + b"\n", os.urandom(600))):
         (state / progress.FOLDER / f"w{number}").write_bytes(data)
-    reader = progress.Reader(state, all=True)
+    reader = progress.ProgressReader(state, all=True)
     assert (reader.look(), reader.done) == ([], {})
 
 
 def test_a_pause_between_two_attempts_is_no_time_of_a_stage() -> None:
-    line = progress.Line("extract", 0, True, 1, 1, 0, began=100.0, wall=10.0, cpu=8.0, memory=5)
+    line = progress.TaskProgress("extract", 0, True, 1, 1, 0, began=100.0, wall=10.0, cpu=8.0, memory=5)
     told = timings.summary([line, line._replace(task=1, began=105.0), line._replace(task=2, began=90_000.0)])
     assert told["stages"] == [{"name": "extract", "wall_s": 25.0, "cpu_s": 24.0}]
     assert (told["workers"], told["peak_memory_bytes"]) == (2, 5)
@@ -142,6 +142,6 @@ def test_nothing_is_written_in_a_store_nor_looked_for_there() -> None:
     with progress.working(state, "extract", 0) as work:
         work.add(bytes=3)
     assert work.bytes == 3
-    reader = progress.Reader(state, all=True)
+    reader = progress.ProgressReader(state, all=True)
     assert (reader.look(), reader.done) == ([], {})
     assert not (state / progress.FOLDER).exists()

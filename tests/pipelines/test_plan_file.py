@@ -24,14 +24,14 @@ from bertdata.pipelines.transforms import Chain, Tasks
 from google.protobuf.json_format import MessageToJson
 
 from bertdata.build.corpus.plan import CorpusPlan
-from bertdata.build.documents import Corpus, Reader
+from bertdata.build.documents import Corpus, DocumentReader
 from bertdata.build.rows.bucket import Output
 from bertdata.build.rows.buckets import Tokens
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import handed
 from bertdata.dataset.handed import Handed
 from bertdata.errors import VerificationError
-from bertdata.exports.base import Source
+from bertdata.exports.base import ExportSource
 from bertdata.io.files import write_json
 from bertdata.records import FileRange, Report, Task, pack
 from bertdata.tokens.vocab import Vocabulary
@@ -56,7 +56,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     pieces = Vocabulary([f"{number * 7919 % 1_000_003:x}" for number in range(100_000)], True, True)
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1,text=2", sample_documents=9, max_words="text=9")
     shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", "batches": 500} for number in range(10_000)]
-    corpus, plan = Corpus({"rows": 9, "shards": shards}, tasks, 1 << 40, Reader("/corpus", "0" * 64)), CorpusPlan(tasks, inputs)
+    corpus = Corpus({"rows": 9, "shards": shards}, tasks, 1 << 40, DocumentReader("/corpus", "0" * 64))
+    plan = CorpusPlan(tasks, inputs)
     outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (64, 128, 256, 512)]
     chains = {
         "build-corpus": BuildCorpus(plan, CorpusConfig(), tmp_path),
@@ -64,7 +65,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "train-vocab": TrainVocab(corpus, VocabConfig(), tmp_path),
         "make-pairs": MakePairs(corpus, pieces, outputs, 9999),
         "make-pairs by engine": MakePairs(corpus, pieces, outputs, 9999, "engine"),
-        "export": Export(tasks, Source("/corpus", "0" * 64), ExportConfig(), pieces, tmp_path),
+        "export": Export(tasks, ExportSource("/corpus", "0" * 64), ExportConfig(), pieces, tmp_path),
     }
     made = {}
     for name, chain in chains.items():

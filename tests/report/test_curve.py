@@ -10,7 +10,7 @@ import pytest
 
 from bertdata.io.files import write_text
 from bertdata.report.curve import draw, picture
-from bertdata.report.metrics import Metrics, Window, read_metrics
+from bertdata.report.metrics import Metrics, RunningSums, read_metrics
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -86,7 +86,7 @@ def test_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rates are of this process' steps, and of the time that was spent on steps; means are of all steps since the last line."""
     now = [100.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
-    window = Window([6.0, 2, 0, 0, 0, 0, 8, 80, 100])
+    window = RunningSums([6.0, 2, 0, 0, 0, 0, 8, 80, 100])
     window.add([4.0, 2, 2, 1.0, 8, 8, 8, 60, 100])
     now[0] += 10
     window.pause(6)

@@ -132,7 +132,7 @@ def test_only_a_part_of_a_large_data_set_is_read(tmp_path: Path) -> None:
     assert rows is not None
     assert 10_000 < rows.table.num_rows <= 16_384 < made["rows"]
     assert len(set(rows.numbers.tolist())) == rows.table.num_rows
-    assert 0 <= rows.places.min() < 0.1 < 0.9 < rows.places.max() < 1
+    assert 0 <= rows.positions.min() < 0.1 < 0.9 < rows.positions.max() < 1
     assert read_documents(pairs.parent / "none", {**made, "shards": []}) is None
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bertdata.io import files
 from bertdata.sources.compressed import bzip2
-from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Block, Damage, block_starts, blocks
+from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Damage, DecompressedBlock, block_starts, blocks
 
 LAW = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = b"".join(b"%d %s\n" % (i, random.Random(i).randbytes(40).hex().encode()) for i in range(6000))  # five blocks of 100 kB
@@ -225,5 +225,5 @@ def test_what_is_not_named_is_right(tmp_path: Path, parts: list[bytes], flips: l
 def test_the_empty_block_comes_before_its_text(single: Path) -> None:
     with open(single, "rb") as file:
         first = next(iter(blocks(file)))
-        assert first == Block(0, b"")
+        assert first == DecompressedBlock(0, b"")
         assert file.tell() <= 2 * CHUNK

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.sources.compressed import CHUNK, Block, Damage, block_starts, blocks
+from bertdata.sources.compressed import CHUNK, Damage, DecompressedBlock, block_starts, blocks
 from bertdata.sources.compressed.bzip2 import MOST
 
 LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -26,8 +26,8 @@ STREAMS = st.lists(st.binary(min_size=1, max_size=200), min_size=1, max_size=6)
 
 def _read(path: Path, start: int = 0, end: int = 0) -> tuple[bytes, list[Damage]]:
     found = list(blocks(str(path), start, end))
-    assert all(len(block.data) <= MOST for block in found if isinstance(block, Block))
-    return b"".join(b.data for b in found if isinstance(b, Block)), [d for d in found if isinstance(d, Damage)]
+    assert all(len(block.data) <= MOST for block in found if isinstance(block, DecompressedBlock))
+    return b"".join(b.data for b in found if isinstance(b, DecompressedBlock)), [d for d in found if isinstance(d, Damage)]
 
 
 def _write(path: Path, data: bytes) -> Path:
@@ -72,7 +72,7 @@ def test_bzip2_from_any_stream_on(tmp_path: Path, parts: list[bytes], index: int
     path = _write(tmp_path / "a.bz2", b"".join(streams))
     starts = _starts(streams)
     assert _read(path, starts[index]) == (b"".join(parts[index:]), [])
-    assert sorted({block.at for block in blocks(str(path)) if isinstance(block, Block)}) == starts
+    assert sorted({block.at for block in blocks(str(path)) if isinstance(block, DecompressedBlock)}) == starts
 
 
 @LAW
@@ -115,7 +115,7 @@ def test_an_empty_stream_and_an_empty_file(tmp_path: Path) -> None:
 def test_a_plain_file_is_read_from_a_byte_and_no_block_lies_across_the_end(tmp_path: Path) -> None:
     data = _noise(2 * CHUNK + 100)
     path = _write(tmp_path / "a.xml", data)
-    found = [block for block in blocks(str(path), 50, CHUNK + 60) if isinstance(block, Block)]
+    found = [block for block in blocks(str(path), 50, CHUNK + 60) if isinstance(block, DecompressedBlock)]
     assert b"".join(block.data for block in found) == data[50:]
     assert [block.at for block in found] == [50, CHUNK + 50, CHUNK + 60, 2 * CHUNK + 60]
 
@@ -279,10 +279,10 @@ def test_gzip_with_zeros_behind_it(tmp_path: Path) -> None:
 
 MEASURE = """
 import resource, sys
-from bertdata.sources.compressed import Block, block_starts, blocks
+from bertdata.sources.compressed import DecompressedBlock, block_starts, blocks
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 block_starts(sys.argv[1], 1)
-total = sum(len(b.data) for b in blocks(sys.argv[1]) if isinstance(b, Block))
+total = sum(len(b.data) for b in blocks(sys.argv[1]) if isinstance(b, DecompressedBlock))
 print(total, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 

@@ -19,7 +19,7 @@ from bertdata.io.lock import lock
 from bertdata.sources.download import client as clients
 from bertdata.sources.download import transfer
 from bertdata.sources.download.client import Client, Missing, user_agent
-from bertdata.sources.download.transfer import PARTS, Remote, fetch_all, missing_bytes
+from bertdata.sources.download.transfer import PARTS, RemoteFile, fetch_all, missing_bytes
 
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)
@@ -38,11 +38,11 @@ def server() -> Iterator[Server]:
         yield found
 
 
-def remote(server: Server, name: str = "a.bin", body: bytes = BODY) -> Remote:
-    return Remote(name, f"{server.url}/{name}", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
+def remote(server: Server, name: str = "a.bin", body: bytes = BODY) -> RemoteFile:
+    return RemoteFile(name, f"{server.url}/{name}", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
 
 
-def fetch(server: Server, directory: Path, *files: Remote, connections: int = 2) -> list[str]:
+def fetch(server: Server, directory: Path, *files: RemoteFile, connections: int = 2) -> list[str]:
     notes: list[str] = []
     fetch_all(files or (remote(server),), directory, Client({}, notes.append), connections=connections)
     return notes
@@ -189,7 +189,7 @@ def test_redirects_are_followed_and_folders_made(server: Server, tmp_path: Path)
 
 def test_an_empty_file_and_a_git_blob(server: Server, tmp_path: Path) -> None:
     server.files |= {"/empty": b"", "/blob": b"what is up, doc?"}
-    blob = Remote("blob", f"{server.url}/blob", 16, "git:bd9dbf5aae1a3862dd1526723246b20206e5fc37")  # from the book "Pro Git"
+    blob = RemoteFile("blob", f"{server.url}/blob", 16, "git:bd9dbf5aae1a3862dd1526723246b20206e5fc37")  # from the book "Pro Git"
     fetch(server, tmp_path, remote(server, "empty", b""), blob)
     assert left(tmp_path) == ["blob", "empty"]
 

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
 from bertdata.records import FileRange, Page, Reject
-from bertdata.sources.compressed import Block, blocks
+from bertdata.sources.compressed import DecompressedBlock, blocks
 from bertdata.sources.dumps import Site, how_cut, read_pages, read_site, split
 from bertdata.sources.dumps import pages as pages_module
-from bertdata.sources.dumps.pages import Cut, PageCutter
+from bertdata.sources.dumps.pages import PageCutter, RawPage
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMESPACES = (
@@ -448,7 +448,7 @@ def texts_in_blocks(draw: st.DrawFn) -> tuple[bytes, list[int]]:
     return text, sorted(draw(st.lists(st.integers(0, len(text)), max_size=10)))
 
 
-def _cut(text: bytes, cuts: list[int], border: int = 1 << 30, at_start: bool = True) -> list[Cut]:
+def _cut(text: bytes, cuts: list[int], border: int = 1 << 30, at_start: bool = True) -> list[RawPage]:
     """Feed a text in blocks, as a part that ends at `border`, which is one of the cuts."""
     cutter, found = PageCutter(1 << 20, at_start), []
     for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
@@ -657,7 +657,7 @@ def test_a_damaged_block_of_a_single_stream_costs_its_pages(tmp_path: Path, numb
     """Those that it holds or breaks, and nothing else, at any size of tasks; and its bytes are counted once."""
     texts: dict[int, int] = {}
     for block in blocks(str(_single(tmp_path))):
-        assert isinstance(block, Block)
+        assert isinstance(block, DecompressedBlock)
         texts[block.at] = texts.get(block.at, 0) + len(block.data)
     start, end = [*texts, len(SINGLE)][number : number + 2]
     before = sum(size for at, size in texts.items() if at < start)

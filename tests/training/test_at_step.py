@@ -15,7 +15,7 @@ from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 from bertdata.labels import IGNORED
-from bertdata.report.masking import Rule
+from bertdata.report.masking import MaskRule
 from bertdata.training.at_step import of_batches, of_run
 from bertdata.training.masks import MaskConfig, Schedule
 
@@ -32,7 +32,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pairs(tmp_path_factory.mktemp("pairs"), {"train": [LENGTHS[:40], LENGTHS[40:]], "validation": [LENGTHS[:9]]})
 
 
-def compare(rule: Rule, loader: Any, step: int, shards: Shards, first: int = 0, count: int = 10**9) -> int:
+def compare(rule: MaskRule, loader: Any, step: int, shards: Shards, first: int = 0, count: int = 10**9) -> int:
     """Mask each row of a step that is of a directory by itself, as the rule does it; return how many there are."""
     (batch,), planned, seen = list(loader), loader.dataset.plan[step], 0
     rows = list(zip(planned.rows.tolist(), planned.copies.tolist(), strict=True))

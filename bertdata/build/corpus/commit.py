@@ -153,11 +153,11 @@ def _formulas(totals: list[dict[str, Any]]) -> dict[str, Any]:
     """
     counts = sums.counts(total["formulas"] for total in totals)
     sentences = counts.pop("sentences", 0)
-    found: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
+    formulas: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
     for key, count in sorted(counts.items()):
         what, _, name = key.replace("left out ", "left_out ").partition(" ")
-        found[what][name] = count
-    return {**found, "dropped_sentences": sentences}
+        formulas[what][name] = count
+    return {**formulas, "dropped_sentences": sentences}
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:
@@ -168,16 +168,16 @@ def _most(counters: Iterable[Counter[str]]) -> str:
 def _sources(totals: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what each source has given: documents and text, also by language, and what was taken out of it."""
     text_bytes = sum(total["given"]["text_bytes"] for total in totals)
-    found: dict[str, Any] = {}
+    sources: dict[str, Any] = {}
     for total in totals:
         own, languages = total["given"], total["amounts"]
         counts = {what: sum(each[what] for each in languages.values()) for what in ("words", "characters")}
-        found[total["kind"]] = {**own, **counts, "share": own["text_bytes"] / max(1, text_bytes), "languages": languages}
+        sources[total["kind"]] = {**own, **counts, "share": own["text_bytes"] / max(1, text_bytes), "languages": languages}
         if total["marks"]:
-            found[total["kind"]]["dropped_marks"] = dict(sorted(total["marks"].items()))
+            sources[total["kind"]]["dropped_marks"] = dict(sorted(total["marks"].items()))
         if total["apparatus"]:
-            found[total["kind"]]["apparatus"] = _apparatus(Counter(total["apparatus"]))
-    return found
+            sources[total["kind"]]["apparatus"] = _apparatus(Counter(total["apparatus"]))
+    return sources
 
 
 def _apparatus(counts: Counter[str]) -> dict[str, Any]:
@@ -189,15 +189,15 @@ def _apparatus(counts: Counter[str]) -> dict[str, Any]:
 
 def _check_published(entries: Iterable[dict[str, Any]]) -> None:
     """Raise VerificationError where a part was read whose bytes are not those whose published checksum was found right."""
-    found = {
+    published = {
         (part["name"], part["start"], part["end"]): (part["sha256"], part["path"], entry["checksum"].partition(":")[0])
         for entry in entries
         if entry["kind"] == CHECKSUM
         for part in entry["inputs"]
     }
-    for entry in entries if found else ():
+    for entry in entries if published else ():
         for part in entry["inputs"] if entry["kind"] == "wikipedia" else ():
-            sha256, path, algorithm = found.get((part["name"], part["start"], part["end"]), (part["sha256"], "", ""))
+            sha256, path, algorithm = published.get((part["name"], part["start"], part["end"]), (part["sha256"], "", ""))
             if sha256 != part["sha256"]:
                 raise VerificationError(
                     f"{path} has changed during this run: bytes {part['start']}-{part['end']} are not those whose {algorithm} "

@@ -26,7 +26,7 @@ from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
 from ...tokens.documents import DocumentEncoder
 from ...tokens.encoder import Encoder
-from ..documents import Reader
+from ..documents import DocumentReader
 
 __all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
 
@@ -100,7 +100,7 @@ class Tokenize:
 
     root: str
     vocabulary: Handed
-    reader: Reader
+    reader: DocumentReader
     layout: Layout
     chinese_words: str = "none"
     group: Callable[[int], int] = int  # of a bucket: what its documents are written under

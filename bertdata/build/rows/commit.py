@@ -19,7 +19,7 @@ from ...report.page import write_beside
 from ...rows.masking import max_predictions_of
 from ...tally import Tally
 from ...tokens import vocab
-from ..documents import Reader
+from ..documents import DocumentReader
 from .bucket import TOKENS_OF, Output
 
 __all__ = ["PairsCommit", "describe"]
@@ -31,7 +31,7 @@ class PairsCommit:
 
     vocabulary: Handed
     outputs: list[Output]
-    source: Reader
+    source: DocumentReader
     documents: int
 
     def roots(self) -> list[Path]:
@@ -40,8 +40,8 @@ class PairsCommit:
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
         """Return, for each output, the sum of the reports of each split; and the files of each bucket, by output."""
-        found = list(reports)  # of a kB each
-        return [_add_up(own) for own in zip(*found, strict=True)], [[output["files"] for output in report] for report in found]
+        held = list(reports)  # of a kB each
+        return [_add_up(own) for own in zip(*held, strict=True)], [[output["files"] for output in report] for report in held]
 
     def __call__(self, sums: Iterable[list[list[dict[str, Any]]]], entries: Iterable[list[list[dict[str, Any]]]]) -> None:
         for number, output in enumerate(self.outputs):
@@ -90,11 +90,11 @@ def _by_source(counts: Counter[str]) -> dict[str, dict[str, int]]:
     >>> _by_source(Counter({"rows": 3, "tokens of books en": 7, "tokens of books ": 2}))
     {'books': {'': 2, 'en': 7}}
     """
-    found: dict[str, dict[str, int]] = {}
+    tokens: dict[str, dict[str, int]] = {}
     for name in sorted(name for name in counts if name.startswith(TOKENS_OF)):
         source, _, language = name.removeprefix(TOKENS_OF).partition(" ")
-        found.setdefault(source, {})[language] = counts[name]
-    return found
+        tokens.setdefault(source, {})[language] = counts[name]
+    return tokens
 
 
 def _tokens(vocabulary: vocab.AnyVocabulary) -> dict[str, Any]:
@@ -134,14 +134,18 @@ def _why_empty(split: str, tallies: list[Tally]) -> str:
 def describe(counts: Counter[str], config: PairsConfig) -> dict[str, Any]:
     """Return what a manifest says of rows: their number, how many have label 1 under its name, and how full they are."""
     rows, tokens = counts["rows"], counts["tokens"]
-    found: dict[str, Any] = {name: counts[name] for name in ("rows", "documents", "repeated_ids", "tokens")}
+    statistics: dict[str, Any] = {name: counts[name] for name in ("rows", "documents", "repeated_ids", "tokens")}
     if config.pack:
-        found |= {"parts": counts["parts"]}
+        statistics |= {"parts": counts["parts"]}
     if name := LABEL_1.get(config.objective):
-        found |= {name: counts["ones"], f"{name}_share": counts["ones"] / counts["parts" if config.pack else "rows"]}
-    found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length)}
-    found["unknown_share"] = counts["unknown"] / counts["text_tokens"]  # [UNK] among the documents' tokens
+        statistics |= {name: counts["ones"], f"{name}_share": counts["ones"] / counts["parts" if config.pack else "rows"]}
+    statistics |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length)}
+    statistics["unknown_share"] = counts["unknown"] / counts["text_tokens"]  # [UNK] among the documents' tokens
     if config.masking == "static":
         masked = counts["masked"]
-        found |= {"masked": masked, "masked_share": masked / counts["maskable"], "max_predictions": max_predictions_of(config)}
-    return found
+        statistics |= {
+            "masked": masked,
+            "masked_share": masked / counts["maskable"],
+            "max_predictions": max_predictions_of(config),
+        }
+    return statistics

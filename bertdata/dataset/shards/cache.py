@@ -31,7 +31,7 @@ from ...io.storage import storage_errors
 from .views import REMAKE
 from .write import read_batches
 
-__all__ = ["Cache", "Remote"]
+__all__ = ["Cache", "RemoteShard"]
 
 _PREFIX, _LOCK = "bertdata-cache-", "lock"
 _AT_ONCE, _AHEAD = 4, 2  # shards that are fetched at a time: while rows wait for them, and ahead
@@ -40,7 +40,7 @@ _TRIES = 5  # in a row, of one request, before a store is given up
 _PAUSE = 0.5  # seconds before the second try, doubled for each further one
 
 
-class Remote(NamedTuple):
+class RemoteShard(NamedTuple):
     """A shard to fetch: its path, rows, bytes, digest and format."""
 
     path: Path
@@ -53,7 +53,7 @@ class Remote(NamedTuple):
 class Cache:
     """A directory of fetched shards, by number; made for this process unless it is another's, which is given."""
 
-    def __init__(self, remotes: dict[int, Remote], limit: int, directory: str = "") -> None:
+    def __init__(self, remotes: dict[int, RemoteShard], limit: int, directory: str = "") -> None:
         self.remotes, self.directory = remotes, Path(directory)
         if not directory or not self.directory.is_dir():
             with storage_errors("cannot make a cache"):
@@ -108,7 +108,7 @@ class Cache:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing does not, where a process was forked meanwhile
                 os.close(descriptor)
 
-    def _get(self, remote: Remote, target: Path) -> None:
+    def _get(self, remote: RemoteShard, target: Path) -> None:
         fetched = target.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
         made = fetched.with_name(f"{fetched.name}.arrow-stream")
         try:
@@ -134,7 +134,7 @@ def _locked(descriptor: int, wait: bool) -> bool:
     return True
 
 
-def _download(remote: Remote, target: Path) -> None:
+def _download(remote: RemoteShard, target: Path) -> None:
     """Copy a shard of a store; raise VerificationError unless it is what the manifest says."""
     hashed, size = hashlib.sha256(usedforsecurity=False), 0
     with open(target, "xb") as file:
@@ -145,7 +145,7 @@ def _download(remote: Remote, target: Path) -> None:
         raise VerificationError(f"{remote.path} is not the file its manifest tells of (SHA-256): {REMAKE}")
 
 
-def _blocks(remote: Remote) -> Iterator[bytes]:
+def _blocks(remote: RemoteShard) -> Iterator[bytes]:
     """Yield a file of a store, range by range; a range that does not come is asked for again: connections are dropped."""
     path: Any = remote.path
     path = type(path)(str(path), **path.storage_options)  # of this process: what reaches a store does not survive a fork
@@ -171,7 +171,7 @@ def _blocks(remote: Remote) -> Iterator[bytes]:
         yield block
 
 
-def _write_stream(remote: Remote, source: Path, target: Path) -> None:
+def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
     """Write a shard of Parquet as an Arrow stream, a row group at a time; raise VerificationError for a damaged one."""
     if is_local(remote.path) and digest(source) != remote.sha256:
         raise VerificationError(f"{remote.path} is not the file its manifest tells of (SHA-256): {REMAKE}")

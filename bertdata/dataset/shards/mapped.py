@@ -25,12 +25,12 @@ from ...errors import UsageError, VerificationError
 from ...io.files import is_local, to_path
 from ...io.storage import storage_errors
 from ...labels import IGNORED
-from ...pieces import ROLES, Special, of_bert, of_tokenizer
+from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
 from .. import manifest
 from ..form import VOCABULARIES
 from ..staging import steady
 from .views import DIFFER, REMAKE
-from .windows import File, Held, Window
+from .windows import Held, ShardFile, Window
 
 __all__ = ["Shards", "padded"]
 
@@ -132,12 +132,12 @@ class Shards:
 
     def __getitem__(self, number: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(number, slice):
-            return [self[place] for place in range(*number.indices(len(self)))]
-        place = operator.index(number)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"row {place}: there are {len(self)}")
-        (shard,) = self._held.shards_of(np.array([place % len(self)]))
-        inside = place % len(self) - int(self._held.firsts[shard])
+            return [self[row] for row in range(*number.indices(len(self)))]
+        row = operator.index(number)
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row}: there are {len(self)}")
+        (shard,) = self._held.shards_of(np.array([row % len(self)]))
+        inside = row % len(self) - int(self._held.firsts[shard])
         for view in self._held.views([shard]):
             if inside < view.batch.num_rows:
                 return view.row(inside)
@@ -164,11 +164,11 @@ class Shards:
         """The number of tokens of each row [N]; raise VerificationError where it can't be.  Of a store, this reads all rows."""
         if len(self.windows) == 1:
             return self.window(0).lengths
-        found = np.zeros(len(self), np.uint16 if self.max_seq_length < 1 << 16 else np.uint32)
+        lengths = np.zeros(len(self), np.uint16 if self.max_seq_length < 1 << 16 else np.uint32)
         for number in range(len(self.windows)):
             window = self.window(number)
-            found[window.numbers(np.arange(len(window)))] = window.lengths
-        return found
+            lengths[window.numbers(np.arange(len(window)))] = window.lengths
+        return lengths
 
     @cached_property
     def most_parts(self) -> int:
@@ -193,9 +193,9 @@ class Shards:
 
         ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are told, ``continues_word`` [B, width];
         ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
-        [B, `max_predictions`], -100 being the label of a place not used.  Of packed rows ``document_starts`` [B, D], 0 after the
-        last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise ValueError for
-        a row longer than `width`.
+        [B, `max_predictions`], -100 being the label of a position that is not used.  Of packed rows ``document_starts`` [B, D],
+        0 after the last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise
+        ValueError for a row longer than `width`.
         """
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
@@ -206,13 +206,13 @@ class Shards:
         if lengths.max(initial=0) > width:
             raise ValueError(f"row {rows[lengths.argmax()]} has {lengths.max()} tokens, more than a width of {width}")
         addresses = list(zip(batches.tolist(), inside.tolist(), strict=True))
-        found = {"attention_mask": np.arange(width) < lengths[:, None]}
+        arrays = {"attention_mask": np.arange(width) < lengths[:, None]}
         pad = max(self.special.pad, 0)
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                found[name] = np.array([window.batches[batch][name].values[row] for batch, row in addresses], np.int8)
+                arrays[name] = np.array([window.batches[batch][name].values[row] for batch, row in addresses], np.int8)
             elif name == "masked_lm_labels":
-                found[name] = self._lists(window, name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
+                arrays[name] = self._lists(window, name, addresses, self.max_predictions, IGNORED, np.dtype(np.int32))
             else:
                 parts = window.most_parts if self.packed else 1
                 most = {
@@ -220,11 +220,11 @@ class Shards:
                     **dict.fromkeys(("document_starts", "next_sentence_label"), parts),
                 }.get(name, width)
                 fill = {"input_ids": pad, "next_sentence_label": IGNORED}.get(name, 0)
-                found[name] = self._lists(window, name, addresses, most, fill)
-        if self.packed and (found["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
+                arrays[name] = self._lists(window, name, addresses, most, fill)
+        if self.packed and (arrays["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             where = ", ".join(map(str, self.paths))
             raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
-        return found
+        return arrays
 
     def _lists(
         self,
@@ -236,9 +236,9 @@ class Shards:
         kind: np.dtype[Any] | None = None,
     ) -> Array:
         """Gather a column of lists, addresses being (record batch, row in it): [B, width], filled up with `fill`."""
-        found = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
+        gathered = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
         bits = name == "continues_word"  # Arrow has eight flags in a byte
-        for row, (batch, number) in zip(found, addresses, strict=True):
+        for row, (batch, number) in zip(gathered, addresses, strict=True):
             values, ends = window.batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
             if bits:
@@ -249,14 +249,14 @@ class Shards:
             except ValueError as error:
                 where = f"{', '.join(map(str, self.paths))}: {name} of a row can't be ({error})"
                 raise VerificationError(f"{where}: Shards(…, verify=True) names the damaged file") from error
-        return found.view(bool) if bits else found
+        return gathered.view(bool) if bits else gathered
 
 
 def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: int | None, directory: str) -> Shards:
     return Shards(paths, split=split, weights=weights, cache_bytes=cache_bytes, _directory=directory)
 
 
-def _files(index: int, data: _Data, split: str) -> list[File]:
+def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
     """Return the shards of a directory, the index-th."""
     config, told = data.manifest["config"], data.manifest["splits"][split]
     here = is_local(data.path) and config["format"] != "parquet"
@@ -265,7 +265,7 @@ def _files(index: int, data: _Data, split: str) -> list[File]:
     count, paths = len(data.shards), [data.path / shard["name"] for shard in data.shards]
     size = len(data.pieces)
     entries = enumerate(zip(paths, data.shards, strict=True))
-    return [File(index, (n + 0.5) / count, path, here, shard, config, told, size) for n, (path, shard) in entries]
+    return [ShardFile(index, (n + 0.5) / count, path, here, shard, config, told, size) for n, (path, shard) in entries]
 
 
 def _read(path: Path, split: str) -> _Data:
@@ -310,7 +310,7 @@ def _read_pieces(path: Path, made: dict[str, Any]) -> list[str]:
         raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
     if len(pieces) != made["vocab_size"]:
         raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
-    if missing := [f"[{role.upper()}]" for role in ROLES if f"[{role.upper()}]" not in pieces]:
+    if missing := [token for token in OF_BERT.values() if token not in pieces]:
         raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")
     return pieces
 

@@ -14,7 +14,7 @@ from ...errors import VerificationError
 from .schema import pair_schema
 from .write import check_end, raise_for
 
-__all__ = ["DIFFER", "REMAKE", "Column", "View", "columns_of", "map_rows"]
+__all__ = ["DIFFER", "REMAKE", "ColumnView", "View", "columns_of", "map_rows"]
 
 READ = (
     *("input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word"),
@@ -25,7 +25,7 @@ DIFFER = "differ in their {}: read them apart, or make them alike"
 Array = npt.NDArray[Any]
 
 
-class Column(NamedTuple):
+class ColumnView(NamedTuple):
     """A column of a record batch, as views of the mapped file: values, and of lists where their rows end [N + 1]."""
 
     values: Array
@@ -36,12 +36,12 @@ class View(NamedTuple):
     """A record batch of rows, and those of its columns that models read."""
 
     batch: pa.RecordBatch
-    columns: dict[str, Column]
+    columns: dict[str, ColumnView]
 
     def row(self, number: int) -> dict[str, Any]:
         """Return a row: lists of numbers as arrays, other values as Python has them."""
-        found = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
-        return {name: _value(value) for name, value in found.items()}
+        values = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
+        return {name: _value(value) for name, value in values.items()}
 
 
 def _value(value: pa.Scalar) -> Any:
@@ -92,17 +92,17 @@ def _check_columns(path: Path, schema: pa.Schema, config: dict[str, Any], vocab_
     """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
     needed, packed = _needed(config), config.get("pack", False)
     for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
-        found = [own.type for own in schema if own.name == field.name]
-        if (found or field.name in needed) and found != [field.type]:
-            told = f"has no one column {field.name}" if len(found) != 1 else f"has a column {field.name} of {found[0]}"
+        types = [own.type for own in schema if own.name == field.name]
+        if (types or field.name in needed) and types != [field.type]:
+            told = f"has no one column {field.name}" if len(types) != 1 else f"has a column {field.name} of {types[0]}"
             raise VerificationError(f"{path} {told}, not of {field.type}: {REMAKE}")
 
 
-def _column(column: pa.Array) -> Column:
+def _column(column: pa.Array) -> ColumnView:
     """View a column without a copy."""
     if not pa.types.is_list(column.type):
-        return Column(column.to_numpy(), np.zeros(0, np.int32))
+        return ColumnView(column.to_numpy(), np.zeros(0, np.int32))
     ends = column.offsets.to_numpy()
     if pa.types.is_boolean(column.type.value_type):
-        return Column(np.frombuffer(column.values.buffers()[1] or b"", np.uint8), ends)
-    return Column(column.values.to_numpy(), ends)
+        return ColumnView(np.frombuffer(column.values.buffers()[1] or b"", np.uint8), ends)
+    return ColumnView(column.values.to_numpy(), ends)

@@ -1,6 +1,6 @@
 """Windows of shards: what is mapped at a time of data that a bounded cache does not hold whole.
 
-windows([5, 5, 5, 5], places, 30)      # a third of 30 bytes at a time: [(0, 1), (2, 3)]
+windows([5, 5, 5, 5], positions, 30)      # a third of 30 bytes at a time: [(0, 1), (2, 3)]
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy.typing as npt
 
 from ...errors import UsageError, VerificationError
 from ...io.files import digest
-from .cache import Cache, Remote
-from .views import DIFFER, REMAKE, Column, View, columns_of, map_rows
+from .cache import Cache, RemoteShard
+from .views import DIFFER, REMAKE, ColumnView, View, columns_of, map_rows
 
-__all__ = ["File", "Held", "Window", "windows"]
+__all__ = ["ShardFile", "Held", "Window", "windows"]
 
 Array = npt.NDArray[Any]
 _PARTS = 3  # of the cache: the window that rows come from, the next one, and that before, which a slower process may still read
 _TEXT = 64  # bytes that are reckoned for each text of a row of Parquet: an id of a document
 
 
-class File(NamedTuple):
+class ShardFile(NamedTuple):
     """A shard: where it lies, its entry in the manifest, and the manifest's configuration and statistics of its split.
 
-    place: where it stands in its directory, from 0 to 1.  is_here: whether it can be mapped where it lies.
+    position: where it stands in its directory, from 0 to 1.  is_here: whether it can be mapped where it lies.
     """
 
     directory: int
-    place: float
+    position: float
     path: Path
     is_here: bool
     entry: dict[str, Any]
@@ -51,16 +51,16 @@ class File(NamedTuple):
         return int(self.entry["rows"] * a_row) + 1024
 
     @property
-    def remote(self) -> Remote:
+    def remote(self) -> RemoteShard:
         """What a cache needs to fetch it."""
-        return Remote(self.path, self.entry["rows"], self.entry["bytes"], self.entry["sha256"], self.config["format"])
+        return RemoteShard(self.path, self.entry["rows"], self.entry["bytes"], self.entry["sha256"], self.config["format"])
 
 
-def windows(sizes: Sequence[int], places: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
+def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
     """Return which shards an epoch goes through together: all, where the limit holds them, else windows of a third of it.
 
-    sizes: bytes of each shard.  places: where each stands in its directory, from 0 to 1, so that each window has as much of every
-    directory.  Windows are as equal as their number allows.  Raise UsageError for a shard of more than a third.
+    sizes: bytes of each shard.  positions: where each is in its directory, from 0 to 1, so that each window has an equal share of
+    every directory.  Windows are as equal as their number allows.  Raise UsageError for a shard of more than a third.
     """
     if limit is None or sum(sizes) <= limit:
         return [tuple(range(len(sizes)))]
@@ -68,7 +68,7 @@ def windows(sizes: Sequence[int], places: Sequence[float], limit: int | None) ->
     if low > most:
         told = f"a shard has {low:,} bytes: give {_PARTS * low:,} or more, or make rows with more `shards`"
         raise UsageError(f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {told}")
-    order = sorted(range(len(sizes)), key=lambda number: (places[number], number))
+    order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
     while low < most:  # the least that gives as many windows makes them equal
         middle = (low + most) // 2
@@ -78,15 +78,15 @@ def windows(sizes: Sequence[int], places: Sequence[float], limit: int | None) ->
 
 def _filled(sizes: Sequence[int], order: Sequence[int], most: int) -> list[list[int]]:
     """Fill windows with shards in order, each up to `most` bytes."""
-    found: list[list[int]] = []
+    windows: list[list[int]] = []
     filled = most
     for number in order:
         if filled + sizes[number] > most:
-            found.append([])
+            windows.append([])
             filled = 0
-        found[-1].append(number)
+        windows[-1].append(number)
         filled += sizes[number]
-    return found
+    return windows
 
 
 class Window:
@@ -98,7 +98,7 @@ class Window:
 
     def __init__(self, files: Sequence[tuple[int, list[View]]], longest: int, where: str) -> None:
         self.views = [view for _, views in files for view in views]
-        self.batches: list[dict[str, Column]] = [view.columns for view in self.views]
+        self.batches: list[dict[str, ColumnView]] = [view.columns for view in self.views]
         self._longest, self._where = longest, where
         sizes = [view.batch.num_rows for view in self.views]
         self._firsts = np.cumsum([0, *sizes])  # where a batch's rows begin in this window
@@ -112,24 +112,24 @@ class Window:
     def lengths(self) -> Array:
         """The number of tokens of each row [N]; raise VerificationError where it can't be."""
         kind = np.uint16 if self._longest < 1 << 16 else np.uint32
-        found = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
-        if len(found) and (longest := int(found.max())) > self._longest:  # a damaged length below 0 is a large one here
+        lengths = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
+        if len(lengths) and (longest := int(lengths.max())) > self._longest:  # a damaged length below 0 is a large one here
             told = f"tokens, but {self._longest} are the most by the manifest"
             raise VerificationError(f"{self._where}: a row has {longest} {told}: Shards(…, verify=True) names the damaged file")
-        return found
+        return lengths
 
     @cached_property
     def most_parts(self) -> int:
         """The most parts that a row has, where rows are packed."""
-        found = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self.batches))
-        if not 0 < found <= self._longest:
-            raise VerificationError(f"{self._where}: a row has {found} parts: Shards(…, verify=True) names the damaged file")
-        return found
+        most = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self.batches))
+        if not 0 < most <= self._longest:
+            raise VerificationError(f"{self._where}: a row has {most} parts: Shards(…, verify=True) names the damaged file")
+        return most
 
-    def numbers(self, places: Array) -> Array:
-        """Return the numbers of the rows at these places of the window."""
-        batches = np.searchsorted(self._firsts, places, "right") - 1
-        return np.asarray(self.starts[batches] + places - self._firsts[batches])
+    def numbers(self, positions: Array) -> Array:
+        """Return the numbers of the rows at these positions in the window."""
+        batches = np.searchsorted(self._firsts, positions, "right") - 1
+        return np.asarray(self.starts[batches] + positions - self._firsts[batches])
 
     def batches_of(self, rows: Array) -> tuple[Array, Array]:
         """Return the record batch of each of these rows, and which row of it each is."""
@@ -147,10 +147,10 @@ class Held:
     files: the shards.  firsts: the number of each one's first row, and of all rows [S + 1].  windows: the shards of each.
     """
 
-    def __init__(self, files: list[File], longest: int, cache_bytes: int | None, directory: str = "") -> None:
+    def __init__(self, files: list[ShardFile], longest: int, cache_bytes: int | None, directory: str = "") -> None:
         self.files, self._longest = files, longest
         self.firsts = np.cumsum([0] + [file.entry["rows"] for file in files])
-        self.windows = windows([file.bytes for file in files], [file.place for file in files], cache_bytes)
+        self.windows = windows([file.bytes for file in files], [file.position for file in files], cache_bytes)
         self._window_of = np.zeros(len(files), np.int64)
         for number, window in enumerate(self.windows):
             self._window_of[list(window)] = number
@@ -227,7 +227,7 @@ class Held:
             if number not in self._mapped:
                 self._mapped[number] = self._map(self.files[number], self._cache.path(number) if self._cache and far else None)
 
-    def _map(self, file: File, fetched: Path | None) -> list[View]:
+    def _map(self, file: ShardFile, fetched: Path | None) -> list[View]:
         """Map a shard where it lies, or was fetched to; raise VerificationError where it has other columns than the others."""
         format = "arrow-stream" if file.config["format"] == "parquet" else file.config["format"]
         path = file.path if file.is_here or fetched is None else fetched

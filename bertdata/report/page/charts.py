@@ -66,13 +66,13 @@ def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, 
     parts = _scale(high, bottom, percent_of=True)
     step = across / (len(edges) - 1)
     wide = step * 0.86 / max(1, len(series))
-    for place, share in enumerate(shares):
+    for nth, share in enumerate(shares):
         for at, value in enumerate(share.tolist()):
             if value:
                 tall = max(0.8, (bottom - _TOP) * value / high[-1])
-                x = _LEFT + step * at + step * 0.07 + wide * place
+                x = _LEFT + step * at + step * 0.07 + wide * nth
                 size = {"x": f"{x:.1f}", "y": f"{bottom - tall:.1f}", "width": f"{wide:.1f}", "height": f"{tall:.1f}"}
-                parts.append(tag("rect", **size, class_=f"s{place}"))
+                parts.append(tag("rect", **size, class_=f"s{nth}"))
     every = -(-len(edges) // _MOST_LABELS)
     for at in range(0, len(edges), every):
         anchor = "end" if at == len(edges) - 1 else "middle"
@@ -118,7 +118,7 @@ def lines(panel: Panel, axis: str) -> Html:
     last = max(x for line in panel.lines for x, _ in line.points)
     bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
 
-    def place(points: Points) -> list[tuple[float, float]]:
+    def screen(points: Points) -> list[tuple[float, float]]:
         rise = (bottom - _TOP) / (high[-1] - high[0])
         return [(_LEFT + across * x / max(last, 1e-9), bottom - rise * (y - high[0])) for x, y in points]
 
@@ -127,11 +127,11 @@ def lines(panel: Panel, axis: str) -> Html:
         anchor = "end" if value > 0.95 * last else "middle"
         parts.append(label(_LEFT + across * value / max(last, 1e-9), bottom + 18, _brief(int(value)), kind="f", anchor=anchor))
     if panel.across:
-        parts.append(_line(place([(0, panel.across[1]), (last, panel.across[1])]), "l2"))
+        parts.append(_line(screen([(0, panel.across[1]), (last, panel.across[1])]), "l2"))
     for at, line in enumerate(panel.lines):
-        parts.append(_line(place(line.points), f"l{min(at, 1)}"))
+        parts.append(_line(screen(line.points), f"l{min(at, 1)}"))
         if line.marked:
-            parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{min(at, 1)}") for x, y in place(line.points)]
+            parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{min(at, 1)}") for x, y in screen(line.points)]
     parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
     ends = [f"{line.name} ends at {_end(line.points[-1][1], panel)}" for line in panel.lines if line.points]
     ends += [f"{panel.across[0]} {_end(panel.across[1], panel)}"] if panel.across else []

@@ -10,7 +10,7 @@ from ..words import size
 from .charts import by_doubling, histogram
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
-from .sample import Documents, entries, read_documents
+from .sample import DocumentSample, entries, read_documents
 from .section import Made, Section, figures
 
 __all__ = ["key_figures", "sections", "sources_and_languages"]
@@ -37,13 +37,13 @@ def sections(made: Made) -> Iterator[Section]:
     yield Section("flow", "What became of it", flow(stages_of("", manifest["counts"])))
     if manifest["sources"]:
         yield Section("sources", "Sources and languages", sources_and_languages(manifest["sources"]))
-    found = read_documents(made.directory, manifest)
-    if found is not None and len(found.per_document):
-        yield Section("lengths", "Lengths", _lengths(found, manifest))
+    sample = read_documents(made.directory, manifest)
+    if sample is not None and len(sample.per_document):
+        yield Section("lengths", "Lengths", _lengths(sample, manifest))
     if body := _lost(made):
         yield Section("lost", "What was lost", body)
-    if found is not None and len(found.per_document):
-        yield Section("samples", "Documents", join(*map(_document, _varied(found))))
+    if sample is not None and len(sample.per_document):
+        yield Section("samples", "Documents", join(*map(_document, _varied(sample))))
 
 
 def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, int]] | None = None) -> Html:
@@ -72,13 +72,13 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
     return join(table("By source", columns, rows), table("By language", heads, told), tag("p", note, class_="faint"))
 
 
-def _lengths(found: Documents, manifest: dict[str, Any]) -> Html:
-    read = len(found.per_document)
+def _lengths(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
+    read = len(sample.per_document)
     what = "all documents" if read == manifest["rows"] else f"{read:,} of {manifest['rows']:,} documents, spread over the shards"
     pictures = (
-        histogram("Sentences in a document", "sentences", by_doubling([found.per_document]), [("", found.per_document)]),
-        histogram("Characters in a document", "characters", by_doubling([found.characters]), [("", found.characters)]),
-        histogram("Characters in a sentence", "characters", by_doubling([found.sentences]), [("", found.sentences)]),
+        histogram("Sentences in a document", "sentences", by_doubling([sample.per_document]), [("", sample.per_document)]),
+        histogram("Characters in a document", "characters", by_doubling([sample.characters]), [("", sample.characters)]),
+        histogram("Characters in a sentence", "characters", by_doubling([sample.sentences]), [("", sample.sentences)]),
     )
     return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"))
 
@@ -96,9 +96,9 @@ def _lost(made: Made) -> Html:
         calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
         parts += [tag("h3", "Templates"), tag("p", told), table("", columns, calls)]
     formulas = manifest["formulas"]
-    if found := sum(formulas["found"].values()):
+    if total_formulas := sum(formulas["found"].values()):
         written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
-        told = f"{found:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
+        told = f"{total_formulas:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
         told += f"{formulas['dropped_sentences']:,} sentences went with the others."
         parts += [tag("h3", "Formulas"), tag("p", told)]
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
@@ -118,16 +118,16 @@ def _lost(made: Made) -> Html:
     return join(*parts)
 
 
-def _varied(found: Documents) -> list[dict[str, Any]]:
+def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
     """Choose documents to show: of each source and language one, and others spread evenly."""
-    table = found.table
+    table = sample.table
     first: dict[tuple[str, str], int] = {}
     kinds = zip(table.column("source").to_pylist(), table.column("language").to_pylist(), strict=True)
-    for place, kind in enumerate(kinds):
-        first.setdefault(kind, place)
-    spread = [place * table.num_rows // _SHOWN for place in range(_SHOWN)]
+    for index, kind in enumerate(kinds):
+        first.setdefault(kind, index)
+    spread = [index * table.num_rows // _SHOWN for index in range(_SHOWN)]
     chosen = list(dict.fromkeys([*list(first.values())[:_SHOWN], *spread]))[: min(_SHOWN, table.num_rows)]
-    return [_head(table.slice(place, 1)) for place in sorted(chosen)]
+    return [_head(table.slice(index, 1)) for index in sorted(chosen)]
 
 
 def _head(row: Any) -> dict[str, Any]:
@@ -141,8 +141,8 @@ def _document(document: dict[str, Any]) -> Html:
     language, starts = document["language"], set(document["paragraph_starts"])
     told = f"{document['id']} · {language or 'language unknown'} · {number(document['of'])} sentences"
     paragraphs: list[list[str]] = []
-    for place, sentence in enumerate(document["sentences"]):
-        if place in starts or not paragraphs:
+    for index, sentence in enumerate(document["sentences"]):
+        if index in starts or not paragraphs:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     gap = "" if language in ("zh", "ja") else " "

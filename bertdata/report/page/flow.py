@@ -33,12 +33,12 @@ class Stage(NamedTuple):
 
 def stages_of(group: str, counts: Sequence[dict[str, Any]]) -> list[Stage]:
     """Return the stages of a manifest, the largest losses first."""
-    found = []
+    stages = []
     for stage in counts:
         lost = [(name, count, key == "rejected") for key in ("dropped", "rejected") for name, count in stage[key].items()]
         lost.sort(key=lambda each: (-each[1], each[0]))
-        found.append(Stage(group, stage["stage"], stage["in"], stage["out"], lost))
-    return found
+        stages.append(Stage(group, stage["stage"], stage["in"], stage["out"], lost))
+    return stages
 
 
 def flow(stages: Sequence[Stage]) -> Html:
@@ -71,13 +71,13 @@ def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
     if stage.left:
         parts.append(tag("path", d=f"M0 {top + _EDGE}H{max(kept, 0.8):.1f}V{bottom:.1f}H0Z", class_="keep"))
     right = float(_ACROSS)
-    for place, (name, count, broken) in enumerate(shown):
+    for index, (name, count, broken) in enumerate(shown):
         left = max(kept, right - count * scale)
-        middle = top + _EDGE + _ROW * (place + 0.5) + 2
+        middle = top + _EDGE + _ROW * (index + 0.5) + 2
         parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle))
         told = f"{number(count)} ({percent(count / max(1, stage.entered))})"
-        room = int((_NAMES - _LETTER * (len(told) + 1)) / _LETTER)
-        parts.append(label(_ACROSS + 26, middle + 4, f"{_fitting(name, room)} {told}", kind="r" if broken else "d"))
+        width = int((_NAMES - _LETTER * (len(told) + 1)) / _LETTER)
+        parts.append(label(_ACROSS + 26, middle + 4, f"{_fitting(name, width)} {told}", kind="r" if broken else "d"))
         right = left
     parts.append(_rect(0, top, _ACROSS, "edge"))
     parts.append(_rect(0, bottom, max(kept, 0.8) if stage.left else 0, "edge"))
@@ -98,20 +98,20 @@ def _turn(left: float, right: float, top: float, middle: float) -> Html:
     return tag("path", d=f"{path}C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z", class_="lost")
 
 
-def _fitting(name: str, room: int) -> str:
+def _fitting(name: str, most: int) -> str:
     """Cut a name to a width, of which a wide character takes two.
 
     >>> _fitting("redirect", 20), _fitting("青山县行政区划", 8)
     ('redirect', '青山县…')
     """
     widths = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in name]
-    if sum(widths) <= room:
+    if sum(widths) <= most:
         return name
     taken = 0
-    for place, width in enumerate(widths):
+    for index, width in enumerate(widths):
         taken += width
-        if taken >= room:
-            return short(name, max(2, place + 1)) if place else "…"
+        if taken >= most:
+            return short(name, max(2, index + 1)) if index else "…"
     return name
 
 

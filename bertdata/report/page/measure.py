@@ -12,30 +12,30 @@ from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
-from ..masking import Rule, of_epoch
-from .sample import Rows
+from ..masking import MaskRule, of_epoch
+from .sample import RowSample
 
-__all__ = ["Masks", "Pairs", "auc", "masks_of", "padding_by_width", "pairs_of"]
+__all__ = ["Masks", "PairSample", "auc", "masks_of", "padding_by_width", "pairs_of"]
 
 _MASKED = 2_048  # rows that are masked to see how
 Array = npt.NDArray[Any]
 
 
-class Pairs(NamedTuple):
-    """Pairs that were read, parts of packed rows each by itself: labels [P], lengths of A and B [P], places in the shard [P]."""
+class PairSample(NamedTuple):
+    """Pairs that were read, parts of packed rows each by itself: labels, lengths of A and B, positions in the shard, all [P]."""
 
     labels: Array
     a: Array
     b: Array
-    places: Array
+    positions: Array
 
 
 class Masks(NamedTuple):
-    """Masks of rows: all ids, unmasked; ids that are shown and those that stood there, with their rows and places."""
+    """Masks of rows: all ids, unmasked; ids that are shown and those that stood there, with their rows and positions."""
 
     ids: Array
     rows: Array
-    places: Array
+    positions: Array
     shown: Array
     wanted: Array
     maskable: int
@@ -59,7 +59,7 @@ def auc(values: Array, labels: Array) -> tuple[float, float]:
     return float(area), float(np.sqrt((ones + zeros + 1) / (12 * ones * zeros)))
 
 
-def pairs_of(rows: Rows, config: PairsConfig) -> Pairs | None:
+def pairs_of(rows: RowSample, config: PairsConfig) -> PairSample | None:
     """Return the pairs in rows; None where rows are none."""
     if config.objective not in LABEL_1:
         return None
@@ -67,14 +67,14 @@ def pairs_of(rows: Rows, config: PairsConfig) -> Pairs | None:
     if config.pack:
         starts, of_row = rows.flat("document_starts")
         begins = starts + np.repeat(ends[:-1], np.diff(of_row))
-        labels, places = rows.flat("next_sentence_label")[0], np.repeat(rows.places, np.diff(of_row))
+        labels, positions = rows.flat("next_sentence_label")[0], np.repeat(rows.positions, np.diff(of_row))
     else:
-        begins, places = ends[:-1], rows.places
+        begins, positions = ends[:-1], rows.positions
         labels = rows.table.column("next_sentence_label").to_numpy()
     edges = np.append(begins, ends[-1]).astype(np.int64)
     ones = np.concatenate([[0], np.cumsum(types == 1)])
     b = ones[edges[1:]] - ones[edges[:-1]]
-    return Pairs(labels, np.diff(edges) - b, b, places)
+    return PairSample(labels, np.diff(edges) - b, b, positions)
 
 
 def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[int, float, float]]:
@@ -85,15 +85,15 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     """
     widths = np.unique(np.ceil(np.arange(1, steps + 1) * most / steps).astype(int))
     of = np.searchsorted(widths, lengths)
-    found = []
-    for place, width in enumerate(widths.tolist()):
-        own = lengths[of == place]
+    shares = []
+    for index, width in enumerate(widths.tolist()):
+        own = lengths[of == index]
         if len(own):
-            found.append((width, len(own) / len(lengths), 1 - float(own.sum()) / (len(own) * width)))
-    return found
+            shares.append((width, len(own) / len(lengths), 1 - float(own.sum()) / (len(own) * width)))
+    return shares
 
 
-def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, rule: Rule | None = None) -> Masks | None:
+def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: MaskRule | None = None) -> Masks | None:
     """Return the masks of rows: those they were stored with, or those of a rule, epoch 0's if not given.
 
     None for an objective without any.
@@ -103,13 +103,13 @@ def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, rule: Rule |
     ids, ends = rows.flat("input_ids")
     maskable = masking.mask_vocabulary(known.pieces, known.special).maskable
     if config.masking == "static":
-        places, of_row = rows.flat("masked_lm_positions")
+        positions, of_row = rows.flat("masked_lm_positions")
         wanted = rows.flat("masked_lm_labels")[0].astype(np.int64)
-        at = places.astype(np.int64) + np.repeat(ends[:-1], np.diff(of_row))
+        at = positions.astype(np.int64) + np.repeat(ends[:-1], np.diff(of_row))
         whole = ids.astype(np.int64)
         whole[at] = wanted
         row = np.repeat(np.arange(len(ends) - 1), np.diff(of_row))
-        return Masks(whole, row, places, ids[at], wanted, int(maskable[whole].sum()))
+        return Masks(whole, row, positions, ids[at], wanted, int(maskable[whole].sum()))
     numbers = rows.numbers[:_MASKED]
     width, own = int(np.diff(ends[: len(numbers) + 1]).max(initial=1)), np.arange(len(numbers))
     continues = None
@@ -119,5 +119,7 @@ def masks_of(rows: Rows, config: PairsConfig, known: AnyVocabulary, rule: Rule |
     whole = padded(ids.astype(np.int64), ends, own, width, max(known.special.pad, 0))
     masked, positions, labels = rule.mask(whole, numbers, continues)
     row, column = np.nonzero(labels != IGNORED)
-    places = positions[row, column]
-    return Masks(ids[: ends[len(numbers)]], row, places, masked[row, places], labels[row, column], int(maskable[whole].sum()))
+    positions = positions[row, column]
+    return Masks(
+        ids[: ends[len(numbers)]], row, positions, masked[row, positions], labels[row, column], int(maskable[whole].sum())
+    )

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
-from ...pieces import bare, shown
+from ...pieces import bare, shown, tokens_by_role
 from ...tokens.vocab import AnyVocabulary
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, percent, table, tag
 from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
-from .sample import Rows, read_rows
+from .sample import RowSample, read_rows
 from .section import Made, Section, counted, figures
 from .tokens import row_article
 
@@ -33,13 +33,9 @@ def key_figures(made: Made) -> Html:
     known += [("documents", f"{told['documents']:,}"), ("tokens", f"{told['tokens']:,}")]
     if name := LABEL_1.get(config["objective"]):
         known.append((OBJECTIVES[config["objective"]][1], percent(told[f"{name}_share"])))
-    known += [("padding", percent(told["padding_share"])), (_role(made, "unk") or "unknown", percent(told["unknown_share"]))]
+    unknown = tokens_by_role(made.manifest).get("unk") or "unknown"
+    known += [("padding", percent(told["padding_share"])), (unknown, percent(told["unknown_share"]))]
     return figures(known)
-
-
-def _role(made: Made, role: str) -> str:
-    """Return the token of a role, as the tokenizer of the rows has it; "" where it has none."""
-    return str(made.manifest.get("special_tokens", {role: f"[{role.upper()}]"}).get(role, ""))
 
 
 def sections(made: Made) -> Iterator[Section]:
@@ -50,26 +46,26 @@ def sections(made: Made) -> Iterator[Section]:
     yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest["counts"])]))
     if corpus.get("sources"):
         yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"], manifest.get("tokens")))
-    found, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
-    if found is None or not found.table.num_rows:
+    sample, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
+    if sample is None or not sample.table.num_rows:
         return
-    yield Section("lengths", "Lengths and padding", _lengths(found, config, manifest))
+    yield Section("lengths", "Lengths and padding", _lengths(sample, config, manifest))
     if config.objective in LABEL_1:
-        yield Section("labels", "Labels", _labels(found, config, manifest))
+        yield Section("labels", "Labels", _labels(sample, config, manifest))
     known = made.vocabulary
-    masks = masks_of(found, config, known)
+    masks = masks_of(sample, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
-    yield Section("tokens", "Tokens", _tokens(found, known))
-    yield Section("samples", "Rows", _samples(found, masks, config, known))
+    yield Section("tokens", "Tokens", _tokens(sample, known))
+    yield Section("samples", "Rows", _samples(sample, masks, config, known))
 
 
-def _lengths(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     most = config.max_seq_length
-    lengths = np.diff(found.flat("input_ids")[1])
+    lengths = np.diff(sample.flat("input_ids")[1])
     what = "all rows" if len(lengths) == manifest["rows"] else f"{len(lengths):,} of {manifest['rows']:,} rows"
     pictures = [histogram("Tokens in a row", "tokens", up_to(most), [("", lengths)])]
-    if (pairs := pairs_of(found, config)) is not None:
+    if (pairs := pairs_of(sample, config)) is not None:
         pictures.append(histogram("Tokens in A (blue) and B (orange)", "tokens", up_to(most), [("A", pairs.a), ("B", pairs.b)]))
     columns = [Column(name, numbers=True) for name in ("Width", "Rows", "Padding")]
     by_width = padding_by_width(lengths, most)
@@ -81,20 +77,20 @@ def _lengths(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html
     return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", told), padding)
 
 
-def _labels(found: Rows, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     """Return the balance of labels, and what could tell them without the text."""
     names, told = OBJECTIVES[config.objective], manifest["statistics"]
     ones = told[LABEL_1[config.objective]]
     total = told["parts" if config.pack else "rows"]
     balance = [(names[0], total - ones), (names[1], ones)]
-    pairs = pairs_of(found, config)
+    pairs = pairs_of(sample, config)
     if pairs is None:
         return Html("")
     tests = (
         ("length of the pair", pairs.a + pairs.b),
         ("length of A", pairs.a),
         ("length of B", pairs.b),
-        ("place in the shard", pairs.places),
+        ("place in the shard", pairs.positions),
     )
     rows = []
     for name, values in tests:
@@ -129,10 +125,10 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     return join(tag("p", told), table("", columns, rows))
 
 
-def _tokens(found: Rows, known: AnyVocabulary) -> Html:
+def _tokens(sample: RowSample, known: AnyVocabulary) -> Html:
     pieces, special = known.pieces, known.special
     mark = special.mark
-    ids = found.flat("input_ids")[0]
+    ids = sample.flat("input_ids")[0]
     counts = np.bincount(ids, minlength=len(pieces))
     counts[sorted(special.never)] = 0
     order = np.argsort(-counts, kind="stable")[:_TOKENS]
@@ -148,10 +144,10 @@ def _tokens(found: Rows, known: AnyVocabulary) -> Html:
     return join(tag("p", text), tag("div", *tables, class_="pair"))
 
 
-def _samples(found: Rows, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
-    rows = found.table.num_rows if masks is None else min(found.table.num_rows, int(masks.rows.max(initial=0)) + 1)
+def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
+    rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     count = min(_SHOWN, rows)
-    chosen = sorted({place * rows // count for place in range(count)})
+    chosen = sorted({index * rows // count for index in range(count)})
     key = tag(
         "ul",
         tag("li", tag("mark", "word"), f" shown as {known.pieces[known.special.mask]}"),
@@ -159,4 +155,4 @@ def _samples(found: Rows, masks: Masks | None, config: PairsConfig, known: AnyVo
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    return join(key if masks is not None else "", *(row_article(found, masks, place, config, known) for place in chosen))
+    return join(key if masks is not None else "", *(row_article(sample, masks, index, config, known) for index in chosen))

@@ -1,4 +1,4 @@
-"""Read a bounded part of a data set: rows and documents from places spread evenly over its shards, and lines of its lists.
+"""Read a bounded part of a data set: rows and documents from positions spread evenly over its shards, and lines of its lists.
 
 However large a data set is, at most _SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
 mapped file in which the chosen ones lie; of documents, the two megabytes that build-corpus writes at a time.
@@ -22,7 +22,7 @@ from ...dataset import shards
 from ...dataset.shards.write import raise_for
 from ...io.files import is_local, open_file
 
-__all__ = ["Documents", "Rows", "entries", "read_documents", "read_rows"]
+__all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
 
 _SHARDS = 12
 _ROWS, _TOKENS, _RUN = 16_384, 4_000_000, 64  # rows that are looked at, tokens of them, and rows that stand together
@@ -31,7 +31,7 @@ _LIST = 1 << 18  # bytes of a list that are read
 Array = npt.NDArray[Any]
 
 
-class Documents(NamedTuple):
+class DocumentSample(NamedTuple):
     """Documents that were read: their table, and characters of their sentences [S], sentences and characters of each [D]."""
 
     table: pa.Table
@@ -40,12 +40,12 @@ class Documents(NamedTuple):
     characters: Array
 
 
-class Rows(NamedTuple):
-    """Rows that were read: their table, each one's number in the data set [N], and its place in its shard, 0 to 1 [N]."""
+class RowSample(NamedTuple):
+    """Rows that were read: their table, each one's number in the data set [N], and its position in its shard, 0 to 1 [N]."""
 
     table: pa.Table
     numbers: Array
-    places: Array
+    positions: Array
 
     def flat(self, name: str) -> tuple[Array, Array]:
         """Return a column of lists end to end, and where each row begins and the last ends [N + 1]."""
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
         return column.flatten().to_numpy(zero_copy_only=False), ends.astype(np.int64)
 
 
-def read_documents(directory: Path, manifest: dict[str, Any]) -> Documents | None:
+def read_documents(directory: Path, manifest: dict[str, Any]) -> DocumentSample | None:
     """Read documents; None where there are none, or where they lie in a store in record batches that are too large."""
     tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
     if not tables:
@@ -65,24 +65,24 @@ def read_documents(directory: Path, manifest: dict[str, Any]) -> Documents | Non
     counts = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     ends = np.cumsum(counts)
     sums = np.concatenate([[0], np.cumsum(lengths)])
-    return Documents(whole, lengths, counts, sums[ends] - sums[ends - counts])
+    return DocumentSample(whole, lengths, counts, sums[ends] - sums[ends - counts])
 
 
-def read_rows(directory: Path, manifest: dict[str, Any]) -> Rows | None:
+def read_rows(directory: Path, manifest: dict[str, Any]) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
     most = max(_RUN, min(_ROWS, _TOKENS // manifest["config"]["max_seq_length"]))
     chosen = min(_SHARDS, sum(shard["rows"] > 0 for shard in manifest["shards"])) or 1
-    tables, numbers, places = [], [], []
+    tables, numbers, positions = [], [], []
     for before, rows, batch in _first_batches(directory, manifest):
         for start in _runs(batch.num_rows, most // chosen):
             part = batch.slice(start, _RUN)
             tables.append(pa.Table.from_batches([part]))
             at = np.arange(start, start + part.num_rows)
             numbers.append(before + at)
-            places.append(at / rows)
+            positions.append(at / rows)
     if not tables:
         return None
-    return Rows(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(places))
+    return RowSample(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(positions))
 
 
 def _runs(rows: int, wanted: int) -> list[int]:
@@ -93,7 +93,7 @@ def _runs(rows: int, wanted: int) -> list[int]:
     """
     runs = -(-rows // _RUN)
     count = max(1, min(runs, wanted // _RUN))
-    return [runs * place // count * _RUN for place in range(count)]
+    return [runs * index // count * _RUN for index in range(count)]
 
 
 def _first_batches(directory: Path, manifest: dict[str, Any]) -> Iterator[tuple[int, int, pa.RecordBatch]]:
@@ -104,8 +104,8 @@ def _first_batches(directory: Path, manifest: dict[str, Any]) -> Iterator[tuple[
             filled.append((before, shard))
         before += shard["rows"]
     count = min(_SHARDS, len(filled))
-    for place in range(count):
-        before, shard = filled[place * len(filled) // count]
+    for index in range(count):
+        before, shard = filled[index * len(filled) // count]
         for batch in _first_batch(directory / shard["name"], shard, manifest):
             yield before, shard["rows"], batch
 
@@ -139,16 +139,16 @@ def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
 
 def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3) -> dict[str, list[dict[str, Any]]]:
     """Return, by reason, some lines of the lists of ``rejects`` or ``drops``."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_reason: dict[str, list[dict[str, Any]]] = {}
     filled = [file for file in manifest.get(kind, []) if file["rows"]]
     count = min(_SHARDS, len(filled))
-    for file in (filled[place * len(filled) // count] for place in range(count)):
+    for file in (filled[index * len(filled) // count] for index in range(count)):
         with open_file(directory / file["name"]) as lines:
             for line in lines.read(_LIST).splitlines()[: file["rows"]]:
                 try:
                     record = json.loads(line)
                 except ValueError:
                     continue  # the last one, which is cut, or a damaged one: `verify` tells
-                if isinstance(record, dict) and len(own := found.setdefault(str(record.get("reason")), [])) < most:
+                if isinstance(record, dict) and len(own := by_reason.setdefault(str(record.get("reason")), [])) < most:
                     own.append(record)
-    return found
+    return by_reason

@@ -12,23 +12,25 @@ from ...tokens.vocab import AnyVocabulary
 from ..examples import texts
 from .markup import Html, foreign, join, tag, text
 from .measure import Masks
-from .sample import Rows
+from .sample import RowSample
 
 __all__ = ["marked", "row_article"]
 
 _MOST = 256  # tokens of a row that are shown
 
 
-def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfig, known: AnyVocabulary, when: str = "") -> Html:
+def row_article(
+    sample: RowSample, masks: Masks | None, index: int, config: PairsConfig, known: AnyVocabulary, when: str = ""
+) -> Html:
     """Return a row with its label, its parts and its masks; `when` says when it is masked so."""
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}
-    row = found.table.slice(place, 1).to_pylist()[0]
+    row = sample.table.slice(index, 1).to_pylist()[0]
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
     changes: dict[int, str] = {}
     if masks is not None:
-        own = np.flatnonzero(masks.rows == place)
-        for at, new, wanted in zip(masks.places[own], masks.shown[own], masks.wanted[own], strict=True):
+        own = np.flatnonzero(masks.rows == index)
+        for at, new, wanted in zip(masks.positions[own], masks.shown[own], masks.wanted[own], strict=True):
             ids[at] = wanted
             changes[int(at)] = "kept" if new == wanted else "[MASK]" if new == known.special.mask else shown(pieces[new], mark)
     starts = row.get("document_starts") or [0]
@@ -43,27 +45,27 @@ def row_article(found: Rows, masks: Masks | None, place: int, config: PairsConfi
             hidden = {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
             words = marked([pieces[ids[i]] for i in at[:_MOST]], hidden, mark, special)
             body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
-    number = int(found.numbers[place])
+    number = int(sample.numbers[index])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
     told = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
     return tag("article", tag("p", told, class_="faint"), *body)
 
 
 def marked(words: list[str], changes: dict[int, str], mark: str = "##", special: Collection[str] = ()) -> Html:
-    """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown in their place.
+    """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown instead of them.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
     'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
     """
     parts: list[Html] = []
-    for place, told in enumerate(texts(words, mark, special)):
+    for index, told in enumerate(texts(words, mark, special)):
         own = told.removeprefix(" ")
-        change = changes.get(place, "")
-        parts.append(text(" " if place and own != told else ""))
+        change = changes.get(index, "")
+        parts.append(text(" " if index and own != told else ""))
         if not change:
             parts.append(text(own))
             continue
-        own = own if own.strip() else shown(words[place], mark)
+        own = own if own.strip() else shown(words[index], mark)
         if change in ("[MASK]", "kept"):
             parts.append(tag("mark", foreign(own), class_="kept" if change == "kept" else None))
         else:

@@ -13,12 +13,12 @@ from ...dataset import manifest
 from ...io.files import write_text
 from ...pieces import shown
 from ...tokens.read import read_any
-from ..masking import Rule
+from ..masking import MaskRule
 from ..trace import Trace
 from .frame import frame, section_of
 from .markup import Html, foreign, join, short, tag
 from .measure import masks_of
-from .sample import Rows
+from .sample import RowSample
 from .section import Section, counted
 from .tokens import row_article
 
@@ -27,30 +27,30 @@ __all__ = ["write_trace"]
 _CHANGES, _CHARACTERS, _SENTENCES = 200, 2_000, 1_000
 
 
-def write_trace(found: Trace, output: Path, pairs: Path | None = None, rule: Rule | None = None) -> None:
+def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: MaskRule | None = None) -> None:
     """Write the page of a trace; its rows are of `pairs`, and have the masks of this rule, those of epoch 0 if not given."""
-    sections = [section for section in _sections(found, pairs, rule) if section.body]
+    sections = [section for section in _sections(traced, pairs, rule) if section.body]
     links = [(section.name, section.title) for section in sections]
-    title = found.title or found.id
-    write_text(output, frame(title, found.id, Html(""), links, [section_of(section) for section in sections]))
+    title = traced.title or traced.id
+    write_text(output, frame(title, traced.id, Html(""), links, [section_of(section) for section in sections]))
 
 
-def _sections(found: Trace, pairs: Path | None, rule: Rule | None) -> Iterator[Section]:
-    yield Section("fate", "What became of it", join(*(tag("p", foreign(line)) for line in found.fate)))
-    if found.steps:
-        yield Section("steps", "What was removed", _steps(found))
-    if found.paragraphs:
-        yield Section("sentences", "Sentences", _sentences(found))
-    if pairs is not None and found.rows:
-        yield Section("rows", "Rows", _rows(found, pairs, rule))
-    if found.wikitext:
-        source = tag("pre", foreign(found.wikitext, found.language, len(found.wikitext)), tabindex=0, aria_label="Wikitext")
+def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Iterator[Section]:
+    yield Section("fate", "What became of it", join(*(tag("p", foreign(line)) for line in traced.fate)))
+    if traced.steps:
+        yield Section("steps", "What was removed", _steps(traced))
+    if traced.paragraphs:
+        yield Section("sentences", "Sentences", _sentences(traced))
+    if pairs is not None and traced.rows:
+        yield Section("rows", "Rows", _rows(traced, pairs, rule))
+    if traced.wikitext:
+        source = tag("pre", foreign(traced.wikitext, traced.language, len(traced.wikitext)), tabindex=0, aria_label="Wikitext")
         yield Section("wikitext", "Wikitext", source)
 
 
-def _steps(found: Trace) -> Html:
+def _steps(traced: Trace) -> Html:
     parts: list[Html] = []
-    for step in (step for step in found.steps if step.changes):
+    for step in (step for step in traced.steps if step.changes):
         told = f"{max(0, step.removed):,} characters, {len(step.changes):,} changes"
         parts.append(tag("h3", step.name[:1].upper() + step.name[1:]))
         parts.append(tag("p", told, class_="faint"))
@@ -59,20 +59,20 @@ def _steps(found: Trace) -> Html:
             after = tag("p", foreign(short(change.after, _CHARACTERS), most=_CHARACTERS)) if change.after else ""
             parts.append(tag("article", tag("p", before) if before else "", after))
     lost = counted(
-        "Templates without words", "Template", [(foreign(name, most=60), times) for name, times in found.lost], "Calls"
+        "Templates without words", "Template", [(foreign(name, most=60), times) for name, times in traced.lost], "Calls"
     )
     return join(*parts, lost)
 
 
-def _sentences(found: Trace) -> Html:
+def _sentences(traced: Trace) -> Html:
     parts, number = [], 0
-    for paragraph in found.paragraphs:
+    for paragraph in traced.paragraphs:
         own = []
         for sentence in paragraph:
             if number < _SENTENCES:
-                own.append(tag("p", foreign(sentence, found.language, _CHARACTERS)))
-                if found.pieces:
-                    pieces = " ".join(shown(piece, found.mark) for piece in found.pieces[number])
+                own.append(tag("p", foreign(sentence, traced.language, _CHARACTERS)))
+                if traced.pieces:
+                    pieces = " ".join(shown(piece, traced.mark) for piece in traced.pieces[number])
                     own.append(tag("p", foreign(pieces, most=_CHARACTERS), class_="faint"))
             number += 1
         parts.append(tag("article", *own) if own else "")
@@ -80,10 +80,10 @@ def _sentences(found: Trace) -> Html:
     return join(*parts, more)
 
 
-def _rows(found: Trace, pairs: Path, rule: Rule | None) -> Html:
+def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
     config, known = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), read_any(pairs)
-    table = pa.Table.from_pylist([row.columns for row in found.rows])
-    rows = Rows(table, np.array([row.number for row in found.rows]), np.zeros(len(found.rows)))
+    table = pa.Table.from_pylist([row.columns for row in traced.rows])
+    rows = RowSample(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
     masks = masks_of(rows, config, known, rule)
-    told = [rule.told(row.number) if rule is not None and masks is not None else "" for row in found.rows]
-    return join(*(row_article(rows, masks, place, config, known, when) for place, when in enumerate(told)))
+    told = [rule.told(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
+    return join(*(row_article(rows, masks, index, config, known, when) for index, when in enumerate(told)))

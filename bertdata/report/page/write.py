@@ -169,8 +169,8 @@ def _page(parts: list[_Part], compared: list[Section]) -> str:
         return frame(first.title, first.note, first.figures, links, [section_of(each) for each in first.sections], _FOOT)
     links = [(section.name, section.title) for section in compared]
     body = [section_of(section) for section in compared]
-    for place, part in enumerate(parts, 1):
-        links.append((f"part-{place}", part.title))
-        body.append(chapter(f"part-{place}", part.title, part.note, part.figures, part.sections))
+    for index, part in enumerate(parts, 1):
+        links.append((f"part-{index}", part.title))
+        body.append(chapter(f"part-{index}", part.title, part.note, part.figures, part.sections))
     title = ", ".join(part.title for part in parts)
     return frame(title, "Several data sets on one page", Html(""), links, body, _FOOT)

@@ -1,7 +1,7 @@
 """Files packed by bzip2, gzip, xz or zstd, or not at all, become blocks of bytes or one stream, past damage where that can be."""
 
-from .bzip2 import CHUNK, Block, Damage, block_starts
+from .bzip2 import CHUNK, Damage, DecompressedBlock, block_starts
 from .members import UNCUT, blocks
 from .stream import Stream
 
-__all__ = ["CHUNK", "UNCUT", "Block", "Damage", "Stream", "block_starts", "blocks"]
+__all__ = ["CHUNK", "UNCUT", "DecompressedBlock", "Damage", "Stream", "block_starts", "blocks"]

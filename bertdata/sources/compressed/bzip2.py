@@ -22,7 +22,7 @@ import numpy as np
 from ...io.files import is_local, open_file, size
 from ...io.process import cores
 
-__all__ = ["CHUNK", "MOST", "Block", "Damage", "block_starts", "blocks"]
+__all__ = ["CHUNK", "MOST", "DecompressedBlock", "Damage", "block_starts", "blocks"]
 
 CHUNK = 1 << 18  # compressed bytes read at a time
 MOST = 1 << 16  # bytes a decompressor may give at a time: a bomb is read in small steps
@@ -38,7 +38,7 @@ _SPAN = 4 << 20  # bytes that a thread searches for cuts at a time, at the least
 _AT_ONCE = 16  # such threads, at the most; of a disk, one a core
 
 
-class Block(NamedTuple):
+class DecompressedBlock(NamedTuple):
     """Decompressed bytes, and where in the file the block (plain: the bytes) that they are of begins.
 
     A block of bzip2 begins in the byte in which its mark does; the first one of a stream where the stream does.
@@ -71,7 +71,7 @@ class _Segment(NamedTuple):
     last: bool
 
 
-def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
+def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Damage]:
     """Decompress block after block from the one at `start` on; what is broken is named and passed over.
 
     An empty Block comes before each block, so that a reader who has enough need not wait for its text.
@@ -85,7 +85,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
             segment, broken = joined, broken if broken and broken.start < joined.at else None
         elif segment.mark == _BLOCK:
             if not broken:
-                yield Block(segment.at, b"")
+                yield DecompressedBlock(segment.at, b"")
             text = _text(segment)
         failed = segment if segment.mark == _BLOCK and text is None else None
         if text is None:
@@ -95,7 +95,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
             yield broken._replace(end=segment.at)
             broken = None
         for part in text:
-            yield Block(segment.at, part)
+            yield DecompressedBlock(segment.at, part)
     if broken:
         yield broken._replace(end=file.seek(0, os.SEEK_END))
 

@@ -17,15 +17,15 @@ from typing import IO, Any, Protocol
 from ...errors import UsageError
 from ...io.files import open_file
 from . import bzip2
-from .bzip2 import CHUNK, MOST, Block, Damage
+from .bzip2 import CHUNK, MOST, Damage, DecompressedBlock
 
-__all__ = ["UNCUT", "Block", "Damage", "blocks"]
+__all__ = ["UNCUT", "DecompressedBlock", "Damage", "blocks"]
 
 _MEMORY = 128 << 20  # bytes that a decompressor may take, zstd's own limit; what needs more was packed with --long or the like
 _STEP = 512  # compressed bytes that zstd gets at a time: they hold 128 blocks of 128 kB at most
 
 
-def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
+def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBlock | Damage]:
     """Read a file from the block (plain: the byte) at `start` to its end; the reader stops when it has enough.
 
     A plain file is read so that no block reaches over `end`; what is compressed otherwise than by bzip2 is one from 0.
@@ -39,7 +39,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
         else:
             file.seek(start)
             while data := file.read(min(CHUNK, end - start) if start < end else CHUNK):
-                yield Block(start, data)
+                yield DecompressedBlock(start, data)
                 start += len(data)
 
 
@@ -59,7 +59,7 @@ class _Damaged(Exception):
     """A member is not what its format demands."""
 
 
-def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Block | Damage]:
+def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[DecompressedBlock | Damage]:
     """Decompress member after member; what follows a damaged one is lost, and named."""
     data = file.read(CHUNK)
     while data:
@@ -70,7 +70,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Block |
                     yield Damage(begin, file.tell(), "truncated-stream")
                     return
                 for part in current.feed(data):
-                    yield Block(0, part)
+                    yield DecompressedBlock(0, part)
                 data = b""
         except _Damaged:
             yield Damage(begin, file.seek(0, os.SEEK_END), "damaged-stream")

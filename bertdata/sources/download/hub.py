@@ -16,18 +16,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...credentials import cause, keep, reveal
+from ...credentials import cause, mask_secret, reveal
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from .. import SUFFIXES
 from .client import LONGEST_LIST
 from .reach import reach, within
-from .transfer import Remote
+from .transfer import RemoteFile
 from .wikimedia import mirror
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["CONVERTED", "DataSet", "choose", "find_data_set"]
+__all__ = ["CONVERTED", "HubDataSet", "choose", "find_data_set"]
 
 CONVERTED = "refs/convert/parquet"  # the branch where the Hub keeps every data set as CONFIG/SPLIT/0000.parquet
 _READ = tuple(dict.fromkeys((*SUFFIXES["text"], *SUFFIXES["books"])))
@@ -36,12 +36,12 @@ _ALIASES = {"validation": ("validation", "valid", "dev"), "train": ("train", "tr
 _WORDS = re.compile(r"[^0-9a-z]+")
 
 
-class DataSet(NamedTuple):
+class HubDataSet(NamedTuple):
     """A data set's files at a commit, and what a request for them must say."""
 
     name: str
     commit: str
-    files: list[Remote]
+    files: list[RemoteFile]
     headers: dict[str, str]
 
     @property
@@ -50,7 +50,7 @@ class DataSet(NamedTuple):
         return any(part.startswith("partial-") for file in self.files for part in file.name.split("/"))
 
 
-def find_data_set(name: str, *, config: str = "", split: str = "", revision: str = "", endpoint: str = "") -> DataSet:
+def find_data_set(name: str, *, config: str = "", split: str = "", revision: str = "", endpoint: str = "") -> HubDataSet:
     """Find the files of a data set, or of one configuration or split of it.
 
     `endpoint` is the Hub's address, HF_ENDPOINT if not given; a token is taken from where `huggingface_hub` keeps it.  Raise
@@ -61,7 +61,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     except ImportError as error:
         raise UsageError("data sets of the Hub need the package huggingface_hub: pip install 'bertdata[hub]'") from error
     token = get_token() or ""
-    keep(token)
+    mask_secret(token)
     base = mirror(endpoint or HfApi().endpoint)
     api = HfApi(endpoint=reveal(base), library_name="bertdata")
     reach(base)
@@ -75,7 +75,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     chosen = choose([file.rfilename for file in files], info.card_data or {}, config=config, split=split)
     folder = f"{base}/datasets/{name}/resolve/{info.sha}"
     remotes = [_remote(f"{folder}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
-    return DataSet(name, str(info.sha), remotes, {"Authorization": f"Bearer {token}"} if token else {})
+    return HubDataSet(name, str(info.sha), remotes, {"Authorization": f"Bearer {token}"} if token else {})
 
 
 def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", split: str = "") -> list[str]:
@@ -148,13 +148,13 @@ def _readable(info: Any) -> list[Any]:
     return [file for file in info.siblings or () if is_read(file.rfilename)]
 
 
-def _remote(url: str, file: Any) -> Remote:
+def _remote(url: str, file: Any) -> RemoteFile:
     """Describe a file of the Hub; a large one has a SHA-256, a small one the id of its git blob."""
     if file.lfs is not None:
-        return Remote(file.rfilename, url, file.lfs.size, f"sha256:{file.lfs.sha256}")
+        return RemoteFile(file.rfilename, url, file.lfs.size, f"sha256:{file.lfs.sha256}")
     if file.size is None or not file.blob_id:
         raise TransferError(f"{url}: the Hub tells no size or checksum of it: try again later")
-    return Remote(file.rfilename, url, file.size, f"git:{file.blob_id}")
+    return RemoteFile(file.rfilename, url, file.size, f"git:{file.blob_id}")
 
 
 def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:

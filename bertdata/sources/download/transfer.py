@@ -26,7 +26,7 @@ from .client import Client, RetryableError
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["PARTS", "Remote", "fetch_all", "missing_bytes"]
+__all__ = ["PARTS", "RemoteFile", "fetch_all", "missing_bytes"]
 
 PARTS = ".download"  # folder of unfinished files; readers pass over dot names
 _CHECKS = 2  # times that a file of the right length and the wrong checksum is fetched
@@ -39,7 +39,7 @@ _RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)")
 _HEADER = re.compile("[!-~][ -~]{0,200}")  # what may be sent in one
 
 
-class Remote(NamedTuple):
+class RemoteFile(NamedTuple):
     """A file to fetch: its name below the directory, address, bytes, and checksum, as ``sha1:9e10…``, or ``git:`` a blob's."""
 
     name: str
@@ -48,17 +48,22 @@ class Remote(NamedTuple):
     checksum: str
 
 
-Progress = Callable[[Remote, int], None]
+Progress = Callable[[RemoteFile, int], None]
 
 
-def missing_bytes(remotes: Sequence[Remote], directory: Path) -> int:
+def missing_bytes(remotes: Sequence[RemoteFile], directory: Path) -> int:
     """Return how many bytes are yet to come, by the sizes of what is there."""
     there = (max(_size(directory / remote.name), _size(_part(directory, remote))) for remote in remotes)
     return sum(max(0, remote.size - size) for remote, size in zip(remotes, there, strict=True))
 
 
 def fetch_all(
-    remotes: Sequence[Remote], directory: Path, client: Client, *, connections: int, progress: Progress = lambda remote, at: None
+    remotes: Sequence[RemoteFile],
+    directory: Path,
+    client: Client,
+    *,
+    connections: int,
+    progress: Progress = lambda remote, at: None,
 ) -> None:
     """Fetch files into a directory, some at a time; `progress` is told how many bytes of each are there.
 
@@ -96,7 +101,7 @@ def fetch_all(
             os.rmdir(parent)
 
 
-def _fetch(remote: Remote, directory: Path, client: Client, progress: Progress) -> None:
+def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progress) -> None:
     target, part = directory / remote.name, _part(directory, remote)
     if target.is_file() and _size(target) == remote.size and _digest(target, remote) == remote.checksum:
         return progress(remote, remote.size)
@@ -118,7 +123,7 @@ def _fetch(remote: Remote, directory: Path, client: Client, progress: Progress) 
     )
 
 
-def _go_on(remote: Remote, part: Path, client: Client, progress: Progress) -> None:
+def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -> None:
     """Fetch what is missing of a part; raise RetryableError where that ends before the file does."""
     record = read_json(_version(part))
     known = {key: value for key, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else {}
@@ -145,7 +150,7 @@ def _go_on(remote: Remote, part: Path, client: Client, progress: Progress) -> No
         _save(response, remote, part, start, client, progress)
 
 
-def _start(response: requests.Response, remote: Remote, part: Path, have: int) -> int:
+def _start(response: requests.Response, remote: RemoteFile, part: Path, have: int) -> int:
     """Return at which byte of the file an answer begins; raise RetryableError for one that cannot be of this file."""
     said = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
     start = 0
@@ -162,7 +167,7 @@ def _start(response: requests.Response, remote: Remote, part: Path, have: int) -
     return start
 
 
-def _save(response: requests.Response, remote: Remote, part: Path, start: int, client: Client, progress: Progress) -> None:
+def _save(response: requests.Response, remote: RemoteFile, part: Path, start: int, client: Client, progress: Progress) -> None:
     """Append the body to the part, and never more than the file has."""
     at = start
     with _storage(part):
@@ -192,7 +197,7 @@ def _validator(response: requests.Response) -> str:
     return etag if etag.startswith('"') else str(response.headers.get("Last-Modified", ""))
 
 
-def _digest(path: Path, remote: Remote) -> str:
+def _digest(path: Path, remote: RemoteFile) -> str:
     algorithm = remote.checksum.partition(":")[0]
     if algorithm != "git":
         return f"{algorithm}:{digest(path, algorithm=algorithm)}"
@@ -203,7 +208,7 @@ def _digest(path: Path, remote: Remote) -> str:
     return f"git:{blob.hexdigest()}"
 
 
-def _part(directory: Path, remote: Remote) -> Path:
+def _part(directory: Path, remote: RemoteFile) -> Path:
     return directory / PARTS / f"{remote.name}.part"
 
 

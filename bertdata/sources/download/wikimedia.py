@@ -18,7 +18,7 @@ from ...config.languages import problem_of
 from ...credentials import conceal, is_signed
 from ...errors import NoInputError, TransferError, UsageError, VerificationError
 from .client import Client, Missing
-from .transfer import Remote
+from .transfer import RemoteFile
 
 __all__ = ["CONNECTIONS", "DUMPS", "Dump", "find_dump", "mirror", "wiki_name"]
 
@@ -44,7 +44,7 @@ class Dump(NamedTuple):
 
     wiki: str
     date: str
-    files: list[Remote]
+    files: list[RemoteFile]
 
     @property
     def sums(self) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
     return jobs
 
 
-def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Remote]:
+def _files(client: Client, folder: str, prefix: str, entries: object) -> list[RemoteFile]:
     """Make the files of a job out of its table and of the file of sums, which must not contradict each other."""
     try:
         text = client.read(f"{folder}/{prefix}-sha1sums.txt").decode("utf-8", "replace")
@@ -157,7 +157,7 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
             )
         if sums.get(name, sha1) != sha1:
             raise VerificationError(f"{folder}: dumpstatus.json and the file of sha1 sums contradict each other about {name}")
-        files.append(Remote(name, f"{folder}/{name}", size, f"sha1:{sha1}"))
+        files.append(RemoteFile(name, f"{folder}/{name}", size, f"sha1:{sha1}"))
     if not files:
         raise NoInputError(f"{folder}/dumpstatus.json names no file of the articles: give another `date` or `base_url`")
     return files

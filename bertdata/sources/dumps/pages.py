@@ -5,9 +5,9 @@ comment, a CDATA section or a processing instruction they are none.  The blocks 
 
 >>> cutter = PageCutter(most=100, at_start=True)
 >>> [*cutter.feed(b"<mediawiki><page>one</page><pa"), *cutter.feed(b"ge>two<page>three</page>")]
-[Cut(text=b'one</page>', reason=''), Cut(text=b'two', reason='unended-page'), Cut(text=b'three</page>', reason='')]
+[RawPage(text=b'one</page>', reason=''), RawPage(text=b'two', reason='unended-page'), RawPage(text=b'three</page>', reason='')]
 >>> list(cutter.finish())
-[Cut(text=b'', reason='truncated-dump')]
+[RawPage(text=b'', reason='truncated-dump')]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-__all__ = ["BEGIN", "OPEN", "Cut", "PageCutter"]
+__all__ = ["BEGIN", "OPEN", "PageCutter", "RawPage"]
 
 OPEN, _CLOSE = b"<page>", b"</page>"
 BEGIN = re.compile(rb"<page(?=[\s/>])")  # a page may begin here
@@ -29,7 +29,7 @@ _HIDING = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}  # what begins t
 _END = b"</mediawiki>"
 
 
-class Cut(NamedTuple):
+class RawPage(NamedTuple):
     """What follows a ``<page>``: up to and with its ``</page>``, or else as far as it goes and a `reason` to reject it."""
 
     text: bytes
@@ -75,7 +75,7 @@ class PageCutter:
         self._border = min(self._border, self._at + len(self._rest))
         self._stop_at_border()
 
-    def feed(self, data: bytes) -> Iterator[Cut]:
+    def feed(self, data: bytes) -> Iterator[RawPage]:
         """Take more text; give the pages that end in it."""
         self._rest += data
         begin = 0
@@ -83,20 +83,20 @@ class PageCutter:
             text = tag.group()
             opens = text[1:2] != b"/"
             if opens and self._state is _State.PAGE:
-                yield Cut(bytes(self._rest[begin : tag.start()]), "unended-page")
+                yield RawPage(bytes(self._rest[begin : tag.start()]), "unended-page")
             elif not opens and self._state in (_State.PAGE, _State.BETWEEN):
-                yield Cut(bytes(self._rest[begin : tag.end()]), "too-large" if tag.end() - begin > self._most else "")
+                yield RawPage(bytes(self._rest[begin : tag.end()]), "too-large" if tag.end() - begin > self._most else "")
             if self._at + tag.start() >= self._border:  # the next part reads on from this tag
                 self._state = _State.PAST
                 return
             self._state, begin = _State.PAGE if opens else _State.BETWEEN, tag.end()
             if text.endswith(b"/>") and opens:  # begins and ends
-                yield Cut(_CLOSE, "")
+                yield RawPage(_CLOSE, "")
                 self._state = _State.BETWEEN
         self._pass(begin)
         if len(self._rest) > self._most:
             if self._state is _State.PAGE:
-                yield Cut(bytes(self._rest), "too-large")
+                yield RawPage(bytes(self._rest), "too-large")
                 self._state = _State.NAMED
             self._pass(max(0, len(self._rest) - _LONGEST_TAG))
         self._stop_at_border()
@@ -125,12 +125,12 @@ class PageCutter:
         self._state, self._until = _State.FOREIGN, b""
         return broken
 
-    def finish(self) -> Iterator[Cut]:
+    def finish(self) -> Iterator[RawPage]:
         """Note that the file ends here; give what lacks its end.  A FOREIGN page is reported by the part in which it began."""
         if self._state is _State.PAGE:
-            yield Cut(bytes(self._rest), "truncated-page")
+            yield RawPage(bytes(self._rest), "truncated-page")
         elif self._until or (self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest):
-            yield Cut(b"", "truncated-dump")
+            yield RawPage(b"", "truncated-dump")
 
     def _pass(self, count: int) -> None:
         """Leave so many bytes of `_rest` behind."""

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ...io import files
 from ...records import FileRange, Page, Reject
-from ..compressed import CHUNK, UNCUT, Block, Damage, block_starts, blocks
+from ..compressed import CHUNK, UNCUT, Damage, DecompressedBlock, block_starts, blocks
 from .header import Site
 from .page_xml import BrokenPage, guess_name, read_fields
-from .pages import BEGIN, OPEN, Cut, PageCutter
+from .pages import BEGIN, OPEN, PageCutter, RawPage
 
 __all__ = ["LOSSES", "how_cut", "read_pages", "split"]
 
@@ -86,8 +86,8 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
     yield from map(read, cutter.finish())
 
 
-def _first(block: Block | Damage) -> int:
-    return block.at if isinstance(block, Block) else block.start
+def _first(block: DecompressedBlock | Damage) -> int:
+    return block.at if isinstance(block, DecompressedBlock) else block.start
 
 
 _WHERE = {
@@ -98,7 +98,7 @@ _WHERE = {
 }
 
 
-def _read(part: FileRange, site: Site, most: int, cut: Cut) -> Page | Reject:
+def _read(part: FileRange, site: Site, most: int, cut: RawPage) -> Page | Reject:
     """Turn a cut into the page that it is, or into a reject that names it."""
     if cut.reason:
         return _reject(part, site, guess_name(cut.text), cut.reason, _WHERE[cut.reason].format(name=part.name, most=most))

@@ -40,12 +40,12 @@ class Measures:
     @cached_property
     def _kinds(self) -> list[int]:
         """How many characters of each kind there are."""
-        found = [0, 0, 0, 0]
+        counts = [0, 0, 0, 0]
         for start in range(0, len(self._text), WINDOW):
             kinds = _kinds()[codes(self._text[start : start + WINDOW])]
             for kind in (_LETTER, _DIGIT, _MARK):
-                found[kind] += np.count_nonzero(kinds == kind)
-        return found
+                counts[kind] += np.count_nonzero(kinds == kind)
+        return counts
 
     def _share(self, kind: int) -> float:
         return self._kinds[kind] / (sum(self._kinds[1:]) or 1)
@@ -127,7 +127,7 @@ def _figure(value: float) -> str:
 @cache
 def _kinds() -> npt.NDArray[np.uint8]:
     """Return the kind of each code point."""
-    found = np.zeros(LIMIT + 1, np.uint8)
+    kinds = np.zeros(LIMIT + 1, np.uint8)
     for kind, letters in ((_LETTER, ["L", "M"]), (_DIGIT, ["N"]), (_MARK, ["P", "S"])):
-        found[np.isin(categories(), letters)] = kind
-    return found
+        kinds[np.isin(categories(), letters)] = kind
+    return kinds

@@ -49,13 +49,13 @@ class Grams:
 
     def __init__(self, examples: Iterable[str]) -> None:
         self.examples = self.short = 0
-        found = [np.zeros(0, np.uint64)]
+        hashes_of_all = [np.zeros(0, np.uint64)]
         for example in examples:
             hashes = [_runs(window)[0] for window in _windows(example)]
             self.examples += 1
             self.short += not any(map(len, hashes))
-            found += hashes
-        self._hashes = np.unique(np.concatenate(found))
+            hashes_of_all += hashes
+        self._hashes = np.unique(np.concatenate(hashes_of_all))
         self._table = np.zeros(1 << 24, np.uint8)
         np.bitwise_or.at(self._table, self._hashes >> _BYTE, _bit(self._hashes))
 
@@ -69,9 +69,9 @@ class Grams:
             likely = np.flatnonzero(self._table[hashes >> _BYTE] & _bit(hashes))
             # Without the last hash, so that what is larger than all gets its index, and not one beyond the end.
             index = np.searchsorted(self._hashes[:-1], hashes[likely])
-            found = likely[self._hashes[index] == hashes[likely]] if len(likely) else likely
-            if len(found):
-                return window[starts[found[0]] : ends[found[0]]]
+            shared = likely[self._hashes[index] == hashes[likely]] if len(likely) else likely
+            if len(shared):
+                return window[starts[shared[0]] : ends[shared[0]]]
         return ""
 
 
@@ -134,7 +134,7 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
     sums = np.zeros(len(values) + 1, np.uint64)
     np.cumsum(values * powers[: len(values)], out=sums[1:])
     single = np.concatenate([[0], np.cumsum(alone[positions[starts]])])
-    found = [(np.zeros(0, np.uint64), starts[:0], starts[:0])]
+    runs = [(np.zeros(0, np.uint64), starts[:0], starts[:0])]
     for size in (WORDS, CHARACTERS)[: 1 + bool(single[-1])]:
         ends = np.append(starts[size:], len(values))[: max(0, len(starts) - size + 1)]
         firsts = starts[: len(ends)]
@@ -142,8 +142,8 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
             kept = (2 * (single[size:] - single[:-size]) >= size) == (size == CHARACTERS)
             firsts, ends = firsts[kept], ends[kept]
         hashes = (sums[ends] - sums[firsts]) * inverses[firsts]
-        found.append(((hashes ^ hashes >> np.uint64(32)) * powers[1], positions[firsts], positions[ends - 1] + 1))
-    hashes, firsts, ends = map(np.concatenate, zip(*found, strict=True))
+        runs.append(((hashes ^ hashes >> np.uint64(32)) * powers[1], positions[firsts], positions[ends - 1] + 1))
+    hashes, firsts, ends = map(np.concatenate, zip(*runs, strict=True))
     return hashes, firsts, ends
 
 

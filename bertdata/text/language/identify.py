@@ -74,9 +74,9 @@ def outside(text: str, told: str, languages: tuple[str, ...]) -> str:
     """
     if not among(told, languages):
         return told
-    found = identify(text)
-    wrong = found.sure and _plain(told) in _KNOWN and not among(found.language, languages)
-    return found.language if wrong else ""
+    guess = identify(text)
+    wrong = guess.sure and _plain(told) in _KNOWN and not among(guess.language, languages)
+    return guess.language if wrong else ""
 
 
 def _plain(code: str) -> str:
@@ -139,15 +139,15 @@ def _tables(script: str) -> tuple[dict[str, dict[str, float]], dict[str, dict[st
 def _by_words(sample: str, characters: Counter[str], script: str) -> Guess:
     words, letters = _tables(script)
     scores = {language: _PRIOR.get(language, 0.0) for language in _LANGUAGES[script]}
-    found: Counter[str] = Counter()
+    words_of: Counter[str] = Counter()
     for word, count in Counter(_WORD.findall(sample.lower())).items():
         for language, weight in words.get(word, {}).items():
             scores[language] += weight * count
-            found[language] += count
+            words_of[language] += count
     for letter, count in characters.items():
         for language, weight in letters.get(letter.lower(), {}).items():
             scores[language] += weight * count
     (best, first), (_, second) = sorted(scores.items(), key=lambda item: -item[1])[:2]
     if first < _LEAST:
         return Guess(UNKNOWN, False)
-    return Guess(best, first - second >= _SURE and found[best] >= _SURE_WORDS)
+    return Guess(best, first - second >= _SURE and words_of[best] >= _SURE_WORDS)

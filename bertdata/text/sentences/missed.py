@@ -33,17 +33,17 @@ _ALWAYS = {"en": _NO, "km": _KHMER, "bn": _CURRENCY, "as": _CURRENCY, "ko": _KOR
 
 def missed(text: str, masked: str, language: str, offsets: list[int]) -> list[int]:
     """Return the ends of sentences that are not among the offsets, in no order."""
-    found: list[int] = []
+    ends: list[int] = []
     if (")" in text and _SMILE.search(text)) or (language != "en" and ":D" in text):
-        found += [match.end() for match in _SMILEY.finditer(text) if match[1].isupper()]
+        ends += [match.end() for match in _SMILEY.finditer(text) if match[1].isupper()]
     if "…" in masked or (language == "hy" and "..." in masked):
-        found += [match.end() for match in _ELLIPSIS.finditer(masked) if match[1].isupper()]
+        ends += [match.end() for match in _ELLIPSIS.finditer(masked) if match[1].isupper()]
     if (always := _ALWAYS.get(language)) and always.search(masked):
-        found += [match.end() for match in always.finditer(masked)]
+        ends += [match.end() for match in always.finditer(masked)]
     if abbreviation := NUMBER_STARTS.get(language):
         for match in _BEFORE_NUMBER.finditer(masked):
             if not abbreviation.search(masked, max(0, match.start() - 8), match.end()):
-                found.append(match.end())
+                ends.append(match.end())
     if language != "en":
-        found += left_out(masked, language, frozenset(offsets))
-    return found
+        ends += left_out(masked, language, frozenset(offsets))
+    return ends

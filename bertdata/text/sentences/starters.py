@@ -117,7 +117,7 @@ def left_out(masked: str, language: str, known: Container[int]) -> list[int]:
     first, complete = _FIRST.get(language), _COMPLETE.get(language)
     if language in ("en", "hy"):  # sentencex knows enough English, and an Armenian full stop is no "."
         return []
-    found = []
+    ends = []
     for stop in _STOP.finditer(masked):
         if stop.end() in known:
             continue
@@ -128,7 +128,7 @@ def left_out(masked: str, language: str, known: Container[int]) -> list[int]:
                 or (masked[at] == "." and complete and complete.search(masked, max(0, at - _LOOK_BACK), at))
                 or (masked[at] == "." and is_listed(masked, at + 1))
             ):
-                found.append(stop.end())
+                ends.append(stop.end())
         elif masked[at] == "." and word[0].islower() and is_written_out(masked, at + 1, language):
-            found.append(stop.end())
-    return found
+            ends.append(stop.end())
+    return ends

@@ -72,9 +72,9 @@ def _fill(tensors: dict[str, Tensor], path: Path) -> None:
         named = {re.sub("^roformer", "bert", name): values for name, values in load_file(path).items()}
     except (SafetensorError, OSError) as error:
         raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME}") from error
-    found = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
-    theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (found, tensors))
+    named = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
+    theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (named, tensors))
     if odd := sorted(name for name, _ in theirs ^ ours):
         raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")
-    for name, values in found.items():
+    for name, values in named.items():
         tensors[name].copy_(values)

@@ -63,10 +63,10 @@ class Learner:
         pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
         for index, piece in enumerate(pieces):
             with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
-                mlm, nsp, found = self.score(self._forward, dict(zip(batch, piece, strict=True)))
+                mlm, nsp, own = self.score(self._forward, dict(zip(batch, piece, strict=True)))
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            sums += found
+            sums += own
         self.scaler.unscale_(cast(Any, self.optimizer))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()

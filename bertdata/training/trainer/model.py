@@ -32,12 +32,12 @@ class _Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, ids: Tensor, types: Tensor, places: Tensor | None) -> Tensor:
-        found = self.word_embeddings(ids) + self.token_type_embeddings(types)
+    def forward(self, ids: Tensor, types: Tensor, position_ids: Tensor | None) -> Tensor:
+        embedded = self.word_embeddings(ids) + self.token_type_embeddings(types)
         if hasattr(self, "position_embeddings"):
             learnt = self.position_embeddings
-            found = found + (learnt.weight[: ids.shape[1]] if places is None else learnt(places))
-        return cast(Tensor, self.dropout(self.LayerNorm(found)))
+            embedded = embedded + (learnt.weight[: ids.shape[1]] if position_ids is None else learnt(position_ids))
+        return cast(Tensor, self.dropout(self.LayerNorm(embedded)))
 
 
 class _SelfAttention(nn.Module):
@@ -121,9 +121,9 @@ class BertForPreTraining(nn.Module):
 
         Of packed rows the arguments are those of `attention.for_bert`, and the second logits [B, D, 2].
         """
-        hidden = self.bert.embeddings(ids, types, places := packed.get("position_ids"))
+        hidden = self.bert.embeddings(ids, types, position_ids := packed.get("position_ids"))
         allowed = attention[:, None, None, :].bool() if isinstance(attention, Tensor) and attention.ndim == 2 else attention
-        turn = turn_of(ids, places, self.head_size) if self.rotary else None
+        turn = turn_of(ids, position_ids, self.head_size) if self.rotary else None
         for layer in self.bert.encoder.layer:
             if self.gradient_checkpointing and self.training:
                 hidden = checkpoint(layer, hidden, allowed, turn, use_reentrant=False)
@@ -135,9 +135,9 @@ class BertForPreTraining(nn.Module):
         return words, self.cls.seq_relationship(torch.tanh(self.bert.pooler.dense(first)))
 
 
-def _at(hidden: Tensor, places: Tensor) -> Tensor:
-    """Take the states [B, P, D] at places [B, P]."""
-    return hidden.gather(1, places[:, :, None].expand(-1, -1, hidden.shape[2]))
+def _at(hidden: Tensor, positions: Tensor) -> Tensor:
+    """Take the states [B, P, D] at positions [B, P]."""
+    return hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:

@@ -16,12 +16,12 @@ from ...dataset.run import claimed
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
-from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, Window, describe, read_metrics
+from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, read_metrics
 from ...report.page import REPORT, write_report
 from ..earlier import begin, checkpoints
 from ..loader import batches
 from ..predictions import write_predictions
-from ..recipe import Part, Recipe, prepare
+from ..recipe import PhaseRows, Recipe, prepare
 from ..trial import estimate
 from ..words import Words
 from .checkpoint import restore, save
@@ -91,42 +91,42 @@ class _Run:
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
         if self.metrics and self.step < self.config.total_steps:
             self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
-        self.window = Window(state["window"])
+        self.window = RunningSums(state["window"])
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break
-        last = next((found for found in reversed(read_metrics(self.output / NAME)) if found["kind"] == "evaluation"), None)
+        last = next((record for record in reversed(read_metrics(self.output / NAME)) if record["kind"] == "evaluation"), None)
         if self.metrics and new:
             curve.draw(self.output)
             write_report(self.output)
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last, new)
 
-    def _train(self, part: Part, number: int) -> bool:
+    def _train(self, part: PhaseRows, number: int) -> bool:
         """Train to the end of a phase; return False if it was stopped before."""
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
         for batch in loader:
             stop = functools.partial(self.stop, self.step, self.saved)
             stop()
-            found = self.learner.step(self.step, batch, part.phase.accumulation, stop)
-            if not found.finite:
+            learnt = self.learner.step(self.step, batch, part.phase.accumulation, stop)
+            if not learnt.finite:
                 self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())  # type: ignore[attr-defined]
-            self.window.add(found.sums)
+            self.window.add(learnt.sums)
             self.step += 1
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
-                self._log(found.norm)
+                self._log(learnt.norm)
             since = time.perf_counter()
-            for name in self.words.add(number, int(found.sums[SUMS.index("tokens")])):
+            for name in self.words.add(number, int(learnt.sums[SUMS.index("tokens")])):
                 self._save(name)
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
-            if self.step % self.config.save_every == 0 or last or found.stop:
+            if self.step % self.config.save_every == 0 or last or learnt.stop:
                 self._save()
                 if self.metrics:
                     write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
             self.window.pause(time.perf_counter() - since)
-            if found.stop:
+            if learnt.stop:
                 break
         return bool(self.step == part.end)
 
@@ -135,7 +135,7 @@ class _Run:
         told = self.window.close(self.config.total_steps - self.step)
         self._tell("train", **told, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
 
-    def _evaluate(self, part: Part, rows: Shards) -> None:
+    def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split: the same rows and masks each time."""
         size, parts = self.config.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)

@@ -28,10 +28,10 @@ def read(path: Path, needed: Read) -> Iterator[pa.RecordBatch]:
 
     try:
         with h5py.File(path, "r") as file:
-            found = {name: (str(file[name].dtype), file[name].ndim) for name in file}
-            if found != _TYPES:
+            types = {name: (str(file[name].dtype), file[name].ndim) for name in file}
+            if types != _TYPES:
                 raise CheckFailed(
-                    f"has the arrays {', '.join(sorted(map(str, found)))}, or other types or shapes than it is to have"
+                    f"has the arrays {', '.join(sorted(map(str, types)))}, or other types or shapes than it is to have"
                 )
             counts = {len(file[name]) for name in file}
             if len(counts) > 1:

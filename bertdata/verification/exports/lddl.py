@@ -52,7 +52,7 @@ def read(path: Path, needed: Read) -> Iterator[pa.RecordBatch]:
 
 def _batch(batch: pa.RecordBatch, first: int, numbers: dict[str, int], needed: Read) -> pa.RecordBatch:
     special, ids, segments = needed.special, [], []
-    found: dict[str, list[Ids]] = {name: [] for name, _ in _MASKS}
+    masks: dict[str, list[Ids]] = {name: [] for name, _ in _MASKS}
     for row, own in enumerate(batch.to_pylist(), first):
         a, b = (_ids(own[name], numbers, f"row {row}") for name in "AB")
         ids.append(np.concatenate([[special.cls_id], a, [special.sep_id], b, [special.sep_id]]))
@@ -60,9 +60,9 @@ def _batch(batch: pa.RecordBatch, first: int, numbers: dict[str, int], needed: R
         if own["num_tokens"] != len(ids[-1]):
             raise CheckFailed(f"row {row} has {len(ids[-1])} tokens, but a num_tokens of {own['num_tokens']}")
         if "masked_lm_labels" in own:
-            found["masked_lm_labels"].append(_ids(own["masked_lm_labels"], numbers, f"row {row}"))
-            found["masked_lm_positions"].append(_saved(own["masked_lm_positions"], f"row {row}"))
-    columns = {"input_ids": ids, "token_type_ids": segments, **{name: own for name, own in found.items() if own}}
+            masks["masked_lm_labels"].append(_ids(own["masked_lm_labels"], numbers, f"row {row}"))
+            masks["masked_lm_positions"].append(_saved(own["masked_lm_positions"], f"row {row}"))
+    columns = {"input_ids": ids, "token_type_ids": segments, **{name: own for name, own in masks.items() if own}}
     joined = {name: lists(np.concatenate(own), np.array([len(each) for each in own])) for name, own in columns.items()}
     label = batch.column("is_random_next").cast(pa.int8())
     return pa.RecordBatch.from_pydict({**joined, "next_sentence_label": label})
@@ -79,9 +79,9 @@ def _saved(data: bytes, where: str) -> Ids:
     """Read what `numpy.save` wrote: uint16, one dimension, and nothing after it."""
     file = io.BytesIO(data)
     try:
-        found = np.load(file, allow_pickle=False)
+        array = np.load(file, allow_pickle=False)
     except (ValueError, EOFError, OSError, SyntaxError) as error:
         raise CheckFailed(f"{where} has masked_lm_positions that NumPy can't read") from error
-    if not isinstance(found, np.ndarray) or found.dtype != np.uint16 or found.ndim != 1 or file.tell() != len(data):
+    if not isinstance(array, np.ndarray) or array.dtype != np.uint16 or array.ndim != 1 or file.tell() != len(data):
         raise CheckFailed(f"{where} has masked_lm_positions that are no list of uint16")
-    return found.astype(np.int64)
+    return array.astype(np.int64)

@@ -31,14 +31,14 @@ def index(directory: Path, made: dict[str, Any]) -> tuple[str, str]:
     """Return the index' name, and what in it is not what the manifest says."""
     try:
         told = json.loads(read_small(directory / _INDEX, _MOST).decode("utf-8"))
-        found = [(f"data/{own['raw_data']['basename']}", own["raw_data"]["bytes"], own["samples"]) for own in told["shards"]]
+        listed = [(f"data/{own['raw_data']['basename']}", own["raw_data"]["bytes"], own["samples"]) for own in told["shards"]]
         plain = all(own["zip_data"] is None and own["compression"] is None for own in told["shards"])
     except (OSError, UsageError, ValueError, KeyError, TypeError, RecursionError) as error:
         return _INDEX, f"is no index of MDS: {' '.join(str(error).split())}"
     wanted = [(shard["name"], shard["bytes"], shard["rows"]) for shard in made["shards"]]
-    if wrong := next((own[0] for own, other in zip(found, wanted, strict=False) if own != other), ""):
+    if wrong := next((own[0] for own, other in zip(listed, wanted, strict=False) if own != other), ""):
         return _INDEX, f"tells of {ascii(wrong)[:100]} otherwise than the manifest does"
-    same = len(found) == len(wanted) and told.get("version") == 2 and plain
+    same = len(listed) == len(wanted) and told.get("version") == 2 and plain
     return _INDEX, "" if same else "is not of the manifest's shards, version 2, without compression"
 
 
@@ -74,7 +74,7 @@ def _header(data: mmap.mmap, needed: Read) -> tuple[list[int], dict[str, tuple[s
 
 
 def _batch(data: mmap.mmap, offsets: list[int], first: int, columns: dict[str, tuple[str, int | None]]) -> pa.RecordBatch:
-    found: dict[str, list[Any]] = {name: [] for name in columns}
+    values: dict[str, list[Any]] = {name: [] for name in columns}
     for row, (start, end) in enumerate(zip(offsets, offsets[1:], strict=False), first):
         varies = [size is None for _, size in columns.values()]
         sizes = iter(struct.unpack_from(f"<{sum(varies)}I", data, start))
@@ -83,16 +83,16 @@ def _batch(data: mmap.mmap, offsets: list[int], first: int, columns: dict[str, t
             own = next(sizes) if size is None else size
             if at + own > end:
                 raise CheckFailed(f"row {row} has a {name} that ends after it")
-            found[name].append(_value(data[at : at + own], encoding, f"row {row} has a {name}"))
+            values[name].append(_value(data[at : at + own], encoding, f"row {row} has a {name}"))
             at += own
         if at != end:
             raise CheckFailed(f"row {row} has {end - at} bytes more than its columns")
-        if found["len"][-1] != len(found["input_ids"][-1]):
-            raise CheckFailed(f"row {row} has {len(found['input_ids'][-1])} tokens, but a len of {found['len'][-1]}")
-        number = _ID.fullmatch(found["id"][-1])
+        if values["len"][-1] != len(values["input_ids"][-1]):
+            raise CheckFailed(f"row {row} has {len(values['input_ids'][-1])} tokens, but a len of {values['len'][-1]}")
+        number = _ID.fullmatch(values["id"][-1])
         if not number or int(number[2]) != row:
-            raise CheckFailed(f"row {row} has the id {ascii(found['id'][-1])[:100]}")
-    return pa.RecordBatch.from_pydict({name: _column(name, found[name]) for name in columns if name not in ("id", "len")})
+            raise CheckFailed(f"row {row} has the id {ascii(values['id'][-1])[:100]}")
+    return pa.RecordBatch.from_pydict({name: _column(name, values[name]) for name in columns if name not in ("id", "len")})
 
 
 def _value(data: bytes, encoding: str, what: str) -> Any:

@@ -130,24 +130,24 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _only(data: bytes, *numbers: int) -> tuple[int, bytes]:
     """Return the one field of a message, of one of these numbers."""
-    found = list(_fields(data))
-    if len(found) != 1 or found[0][0] not in numbers:
+    fields = list(_fields(data))
+    if len(fields) != 1 or fields[0][0] not in numbers:
         raise ValueError("a message has not the one field that it is to have")
-    return found[0]
+    return fields[0]
 
 
 def _features(body: bytes) -> dict[str, tuple[int, bytes]]:
     """Return of each feature the field that tells its type, and its packed numbers."""
-    found = {}
+    features = {}
     for number, entry in _fields(_only(body, 1)[1]):
         parts = list(_fields(entry))
         if number != 1 or [key for key, _ in parts] != [1, 2]:
             raise ValueError("an entry is no name with a feature")
         name, (kind, values) = parts[0][1].decode("utf-8"), _only(parts[1][1], 2, 3)
-        if name in found:
+        if name in features:
             raise ValueError(f"an example has {name} twice")
-        found[name] = kind, _only(values, 1)[1]
-    return found
+        features[name] = kind, _only(values, 1)[1]
+    return features
 
 
 def _array(packed: list[tuple[int, bytes]], width: int, wanted: int, name: str) -> Array:
@@ -166,8 +166,8 @@ def _array(packed: list[tuple[int, bytes]], width: int, wanted: int, name: str) 
     if (counts != width).any() or not last[ends - 1].all():
         raise ValueError(f"{name} has not {width} numbers")
     starts = np.append(0, np.flatnonzero(last)[:-1] + 1)
-    places = np.arange(len(data)) - np.repeat(starts, np.diff(np.append(starts, len(data))))
-    if (places > 4).any():
+    offsets = np.arange(len(data)) - np.repeat(starts, np.diff(np.append(starts, len(data))))
+    if (offsets > 4).any():
         raise ValueError(f"{name} has a number of more than 35 bits")
-    values = np.add.reduceat((data & 127).astype(np.int64) << (7 * places), starts)
+    values = np.add.reduceat((data & 127).astype(np.int64) << (7 * offsets), starts)
     return np.asarray(values.reshape(len(packed), width))
