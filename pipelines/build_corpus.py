@@ -57,12 +57,13 @@ class Choose(beam.PTransform):
         self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
 
     def expand(self, reports: beam.PCollection) -> beam.PCollection:
-        names = tuple(rule.name for rule in self._rules)
         tasks = reports | "Number" >> beam.Map(_number)
-        for number, rule in enumerate(self._rules):
+        names: tuple[str, ...] = ()  # of rounds in which documents are lost
+        for rule in self._rules:
             levels = Levels.of(self._tasks, bucket_count(rule, self._bytes))
             label = rule.name.capitalize()
-            tasks = tasks | label >> Round(self._root, rule, names[:number], levels, self._shards)
+            tasks = tasks | label >> Round(self._root, rule, names, levels, self._shards)
+            names += (rule.name,) * rule.drops
         return tasks | "Rewrite" >> beam.Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
 
 
@@ -78,12 +79,14 @@ class Round(beam.PTransform):
         root, name, two = self._root, self._rule.name, self._levels.are_two
         found = self._step(tasks, "Write claims", self._write)
         if two:
-            found = self._step(found | "By group" >> beam.GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
+            found = self._step(
+                found | "By group" >> beam.GroupByKey(), "Merge claims", MergeClaims(root, self._rule, self._levels)
+            )
         decide = Decide(root, self._rule, self._levels)
         found = self._step(found | "By bucket" >> beam.GroupByKey(), "Decide", decide)
         if two:
             found = self._step(found | "By block" >> beam.GroupByKey(), "Split losses", SplitLosses(root, name))
-        merge = Writing(MergeLosses(root, name, "split" if two else "lost"), to_path(root))
+        merge = Writing(MergeLosses(root, name, "split" if two else "lost", self._rule.drops), to_path(root))
         return found | "By task" >> beam.GroupByKey() | "Merge losses" >> beam.Map(merge)
 
     def _step(self, elements: beam.PCollection, label: str, function: Callable[[Any], Any]) -> beam.PCollection:
