@@ -24,9 +24,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["LOOKED_UP", "RANGE", "main"]
+__all__ = ["RANGE", "main"]
 
-RANGE, LOOKED_UP = 2 << 20, 1024  # bytes of a request, documents of a batch of facts: as they are at 1:1
+RANGE = 2 << 20  # bytes of a request: as they are at 1:1
 _SCALED = {  # numbers that are bytes, or rows, at a time
     "bertdata.io.files": ("_RANGE", "_BLOCK"),
     "bertdata.dataset.shards.write": ("_RANGE", "_AHEAD"),

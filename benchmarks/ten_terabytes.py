@@ -7,7 +7,7 @@
 Every command runs on an S3 server on loopback (of the tests), which waits 30 ms before each answer, at three sizes, each with few
 and with many tasks, as a scale model: bytes of a request and of a record batch are 4 to 16 times smaller, so that small inputs
 ask as large ones do (benchmarks/scale_model.py).  Each number that is counted is fitted as a sum of shares of bytes, requests'
-worth of bytes, tasks, pieces (tasks times buckets) and, for near-duplicates, of signatures that are looked up.
+worth of bytes, tasks, buckets, and pieces: what tasks have for buckets and back, of each round that chooses, where there is any.
 
 A command takes what its work takes, shared by the workers, and what its driver and its last step take alone: processor time, and
 30 ms for each request, or for 16 of those that a worker sends ahead.  That is counted and not timed, so that other work on the
@@ -30,9 +30,13 @@ from typing import Any, NamedTuple
 
 from fitting import fit, predict
 from prices import SHUFFLED, WORKER, of_requests
-from scale_model import LOOKED_UP, RANGE
+from scale_model import RANGE
 
 from bertdata.build.levels import Levels
+from bertdata.build.selection import rules
+from bertdata.build.selection.kinds import Kinds
+from bertdata.build.selection.rounds import bucket_count
+from bertdata.config import ChoiceConfig
 from bertdata.sample import sample
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -40,7 +44,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 BYTES, WORKERS = 10e12, 1000
 LATENCY, IN_FLIGHT = 0.03, 16  # seconds of a request; how many pieces are on their way at a time (dataset/shards/pieces.py)
 SPILLED = 2.3 / 4.3  # bytes of tokens that are shuffled for a byte of text (docs/explanation/scale.md)
-DOCUMENT, NEAR, BANDS = 3000, 0.05, 21  # bytes of a document; the share of near-copies; bands of a signature at 0.8
+DOCUMENT, NEAR = 3000, 0.05  # bytes of a document; the share of copies, and that of near-copies
+BANDS, SHARED, PAIRS = 21, 11, 1.5  # of a signature at 0.8; of them those that a near-copy shares; pairs of it to compare
+ROUNDS = {  # what a document has on the way to the buckets and back: claims; losses, or pairs
+    "texts": (1, NEAR),
+    "bands": (BANDS, NEAR * SHARED * PAIRS),
+    "near": (NEAR * PAIRS, NEAR),
+}
+CHOSEN = {"build-corpus": "exact", "near-duplicates": "near"}  # what `--dedup` is
 COMMANDS = ("build-corpus", "near-duplicates", "train-vocab", "make-pairs", "make-pairs by files", "export")
 HOURS, DOLLARS = dict.fromkeys(COMMANDS, 1.0) | {"near-duplicates": 3.0}, 200.0  # what each may take
 # CPU seconds for a GB of text, of which runs this small tell nothing; all other processor time is fitted.  Of scale.py and
@@ -76,17 +87,26 @@ class Run(NamedTuple):
 def features(command: str, bytes: float, tasks: float, buckets: float, scale: float = 1) -> Counts:
     """Return what the numbers of a command may grow with; `tasks` and `buckets` are those of this command."""
     found = {"one": 1.0, "byte": bytes, "range": bytes * scale / RANGE, "task": tasks, "shown": min(tasks, SHOWN)}
-    if command in ("build-corpus", "near-duplicates", "make-pairs by files"):
-        levels = Levels.of(int(tasks), int(buckets)) if scale == 1 else Levels(int(buckets), int(buckets), 0)
-        merged = math.ceil(tasks / levels.together) if levels.are_two else 0
-        found["piece"] = tasks * levels.groups + merged * buckets
-    if command not in ("train-vocab", "export"):
+    if command in CHOSEN:
+        found |= {"piece": 0.0, "bucket": 0.0}
+        for rule in rules.make(ChoiceConfig(dedup=CHOSEN[command]), "", Kinds.of(["text"])):
+            levels, blocks = _levels(tasks, bucket_count(rule, int(bytes)) if scale == 1 else buckets, scale)
+            found["bucket"] += levels.buckets + 2 * blocks * levels.groups  # each a file: as those that are merged and split
+            for each in ROUNDS[rule.name]:
+                for pieces in filter(None, (tasks * levels.groups, blocks * levels.buckets)):
+                    found["piece"] += pieces * -math.expm1(-each * bytes / DOCUMENT / pieces)  # those with anything in them
+    elif command.startswith("make-pairs"):
+        levels, blocks = _levels(tasks, buckets, scale)
         found["bucket"] = buckets
-    if command == "near-duplicates":
-        batches = max(tasks, bytes / DOCUMENT * scale / LOOKED_UP)  # of signatures; near-copies share half of their bands
-        held = bytes / DOCUMENT / batches
-        found["look-up"] = batches * buckets * -math.expm1(-held * 2 * NEAR * BANDS / 2 / buckets)
+        if command == "make-pairs by files":
+            found["piece"] = tasks * levels.groups + blocks * buckets
     return found
+
+
+def _levels(tasks: float, buckets: float, scale: float) -> tuple[Levels, int]:
+    """Return the levels of buckets, of which a model has one, and how many blocks there are of tasks."""
+    levels = Levels.of(int(tasks), int(buckets)) if scale == 1 else Levels(int(buckets), int(buckets), 0)
+    return levels, math.ceil(tasks / levels.together) if levels.are_two else 0
 
 
 def lines(size: int) -> Iterator[bytes]:
@@ -146,7 +166,7 @@ def measure(model: Model, point: Point, faults: float, latency: float) -> Iterat
         store.latency, store.faults, store.ahead = (
             latency,
             faults,
-            "/work/.*-(claims|lost|together|merged)-|/work/(tokens|merged)-",
+            "/work/.*-(claims|lost|together|merged|split)-|/work/(tokens|merged)-",
         )
         size = len(store.objects["in/text.jsonl"])
         for command, words in _words(point, size).items():
@@ -215,9 +235,8 @@ def _may(name: str) -> tuple[str, ...]:
     phase, _, kind = name.partition(" ")
     if phase == "driver":
         return ("one", "task") if kind in ("COPY", "DELETE") else ("one", "shown")
-    by_kind = {"AHEAD": ("one", "piece"), "RANGE": ("one", "range", "task", "look-up", "bucket")}
-    by_kind["HEAD"] = ("one", "task", "look-up", "bucket")
-    by_kind["CPU s"] = ("one", "range", "task", "piece", "look-up", "bucket")
+    by_kind = {"AHEAD": ("one", "piece"), "RANGE": ("one", "range", "task", "bucket")}
+    by_kind["CPU s"] = ("one", "range", "task", "piece", "bucket")
     return by_kind.get(kind, ("one", "byte", "piece") if kind == "MB" else ("one", "task", "bucket"))
 
 
@@ -254,8 +273,7 @@ def row(command: str, found: Counts, shuffled: float = 0.0) -> Row:
 def targets() -> dict[str, Counts]:
     """Return the features of each command at 10 TB: tasks and buckets as the commands choose them."""
     tasks, pairs = 40_000, math.ceil(BYTES / (16 << 20))
-    same, near = (max(1, min(9999, math.ceil(BYTES / 4096 * claims / (1 << 19)))) for claims in (1, BANDS))
-    own = {"build-corpus": (tasks, same), "near-duplicates": (tasks, near), "export": (tasks, 0)}
+    own = dict.fromkeys(("build-corpus", "near-duplicates", "export"), (tasks, 0))
     own |= dict.fromkeys(("make-pairs", "make-pairs by files"), (pairs, 99_999))
     found = {name: features(name, BYTES, *of) for name, of in own.items()}
     return found | {"train-vocab": features("train-vocab", 4 * (256 << 20), 64, 0)}

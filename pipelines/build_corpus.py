@@ -55,12 +55,13 @@ class Choose(Step):
         self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
 
     def expand(self, reports: Steps) -> Steps:
-        names = tuple(rule.name for rule in self._rules)
         tasks = reports | "Number" >> Map(_number)
-        for number, rule in enumerate(self._rules):
+        names: tuple[str, ...] = ()  # of rounds in which documents are lost
+        for rule in self._rules:
             levels = Levels.of(self._tasks, bucket_count(rule, self._bytes))
             label = rule.name.capitalize()
-            tasks = tasks | label >> Round(self._root, rule, names[:number], levels, self._shards)
+            tasks = tasks | label >> Round(self._root, rule, names, levels, self._shards)
+            names += (rule.name,) * rule.drops
         return tasks | "Rewrite" >> Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
 
 
@@ -75,12 +76,12 @@ class Round(Step):
         root, name, two = self._root, self._rule.name, self._levels.are_two
         steps = self._step(tasks, "Write claims", self._write)
         if two:
-            steps = self._step(steps | "By group" >> GroupByKey(), "Merge claims", MergeClaims(root, name, self._levels))
+            steps = self._step(steps | "By group" >> GroupByKey(), "Merge claims", MergeClaims(root, self._rule, self._levels))
         decide = Decide(root, self._rule, self._levels)
         steps = self._step(steps | "By bucket" >> GroupByKey(), "Decide", decide)
         if two:
             steps = self._step(steps | "By block" >> GroupByKey(), "Split losses", SplitLosses(root, name))
-        merge = Writing(MergeLosses(root, name, "split" if two else "lost"), to_path(root))
+        merge = Writing(MergeLosses(root, name, "split" if two else "lost", self._rule.drops), to_path(root))
         return steps | "By task" >> GroupByKey() | "Merge losses" >> Map(merge)
 
     def _step(self, elements: Steps, label: str, function: Callable[[Any], Any]) -> Steps:

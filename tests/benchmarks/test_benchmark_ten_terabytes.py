@@ -48,7 +48,7 @@ def test_the_table_says_what_is_over() -> None:
     for point in POINTS:
         for command in COMMANDS:
             at = features(command, *point)
-            requests = 4.0 * at["look-up"] if command == "near-duplicates" else 10.0 * at["task"]
+            requests = 4000.0 * at["piece"] if command == "near-duplicates" else 10.0 * at["task"]
             runs.append(Run(command, at, _counted(**{"work RANGE": requests, "work CPU s": 60 * at["byte"] / 1e9})))
     lines = ten_terabytes.table(runs).splitlines()
     assert [line.split("|")[1].strip() for line in lines[2:]] == list(COMMANDS)
@@ -59,7 +59,10 @@ def test_the_table_says_what_is_over() -> None:
 
 def test_at_ten_terabytes_tasks_and_buckets_are_those_of_the_commands() -> None:
     at = ten_terabytes.targets()
-    assert at["build-corpus"]["piece"] == 40_000 * 35 + 200 * 4657 and at["near-duplicates"]["piece"] < 0.02 * 40_000 * 9999
+    assert at["build-corpus"]["piece"] == pytest.approx(2 * (40_000 * 35 + 200 * 4657))
+    assert at["build-corpus"]["bucket"] == 4657 + 2 * 200 * 35
+    bands, near = 40_000 * 157 + 200 * 97_657, 40_000 * 49 + 200 * 9301
+    assert at["near-duplicates"]["piece"] - at["build-corpus"]["piece"] == pytest.approx(2 * (bands + near), rel=1e-3)
     assert 590_000 < at["make-pairs"]["task"] < 600_000 and at["make-pairs by files"]["piece"] < 0.01 * 596_046 * 99_999
     assert at["train-vocab"]["byte"] == 1 << 30
 

@@ -133,7 +133,7 @@ def drawn(rows: Rows, config: ChoiceConfig) -> Rows:
     def order(row: dict[str, Any]) -> tuple[int, int]:
         return keys.key(config.seed, "choose", row["id"]), positions[id(row)]
 
-    cuts = dict.fromkeys(("wikipedia", "books", "text"), 1 << 64)
+    cuts = dict.fromkeys(("wikipedia", "books", "text"), (1 << 64, 0))
     if config.shares:
         sizes = {source: sum(bytes_of(row) for row in rows if row["source"] == source) for source in config.shares}
         total = min(sizes[source] / share for source, share in config.shares.items())
@@ -142,11 +142,11 @@ def drawn(rows: Rows, config: ChoiceConfig) -> Rows:
             for row in sorted((row for row in rows if row["source"] == source), key=order):
                 room -= bytes_of(row)
                 if room < 0:
-                    cuts[source] = order(row)[0]
+                    cuts[source] = order(row)
                     break
-    rows = [row for row in rows if order(row)[0] < cuts[row["source"]]]
+    rows = [row for row in rows if order(row) < cuts[row["source"]]]
     if config.sample_documents:
-        chosen = sorted(rows, key=lambda row: (Fraction(order(row)[0], cuts[row["source"]]), order(row)[1]))
+        chosen = sorted(rows, key=lambda row: (Fraction(order(row)[0], cuts[row["source"]][0]), order(row)[1]))
         kept = {id(row) for row in chosen[: config.sample_documents]}
         rows = [row for row in rows if id(row) in kept]
     return rows

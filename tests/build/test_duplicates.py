@@ -44,7 +44,7 @@ def test_a_fingerprint_is_the_same_on_every_machine() -> None:
 def test_the_first_of_each_hash(rows: list[tuple[int, ...]]) -> None:
     kinds = (np.uint64, np.uint64, np.uint32, np.uint32, np.uint32)
     claims = Claims(*(np.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds))).in_order()
-    listed = list(zip(*(column.tolist() for column in claims), strict=True))
+    listed = list(zip(*(column.tolist() for column in claims[:5]), strict=True))
     assert listed == sorted(rows)
     found = first_of_each(claims).tolist()
     assert [listed[at] for at in found] == [next(row for row in listed if row[:2] == own[:2]) for own in listed]

@@ -289,11 +289,11 @@ def test_words_as_bert_cuts_them() -> None:
 @pytest.mark.parametrize("kind", ["uncased", "accents", "cased"])
 def test_real_text(shared: Path, kind: str) -> None:
     """Lines of books and paragraphs of fifty Wikipedias; benchmarks/tokens.py does it for every document."""
-    text = [line for path in sorted((shared / "data" / "books").glob("*.txt")) for line in _lines(path)[::18]]
+    text = [line for path in sorted((shared / "data" / "books").glob("*.txt")) for line in _lines(path)[::6]]
     for name, key, step in (
-        ("dev_pages", "paragraphs", 18),
-        ("dev_sentences", "sentences", 2),
-        ("dev_sentences_more", "sentences", 4),
+        ("dev_pages", "paragraphs", 6),
+        ("dev_sentences", "sentences", 1),
+        ("dev_sentences_more", "sentences", 1),
     ):
         with lzma.open(shared / "extraction" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
             text += [sentence for line in file for sentence in json.loads(line)[key]][::step]

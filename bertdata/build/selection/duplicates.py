@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-__all__ = ["LONG", "Claims", "bucket", "fingerprint", "first_of_each", "normal"]
+__all__ = ["LONG", "WHOLE", "Claims", "Indices", "bucket", "fingerprint", "first_of_each", "normal"]
 
 LONG = 100  # characters from which on a paragraph counts as one that is written once: shorter ones recur by chance
+WHOLE = (1 << 32) - 1  # as the number of a paragraph: the whole document
 
 Indices = npt.NDArray[np.int64]
 
@@ -44,6 +46,7 @@ class Claims(NamedTuple):
     """Claims of documents or paragraphs: each says "here is a text with this hash"; a rule decides which of equal ones is kept.
 
     `high` and `low`, of 64 bits each, are the hash; `task` and `row`, of 32, the document, and `part` the paragraph in it.
+    `told` is what else the rule needs to know of the document, so that it looks nothing up: its id, its signature, or nothing.
     """
 
     high: npt.NDArray[Any]
@@ -51,15 +54,31 @@ class Claims(NamedTuple):
     task: npt.NDArray[Any]
     row: npt.NDArray[Any]
     part: npt.NDArray[Any]
+    told: pa.Array | None = None
+
+    @classmethod
+    def of(cls, task: int, hashes: Any, rows: npt.NDArray[np.uint32], parts: Any = WHOLE, told: pa.Array | None = None) -> Claims:
+        """Make claims of one task: `hashes` are [N, 2], `parts` one for each or one for all."""
+        tasks, parts = (np.broadcast_to(np.asarray(each, np.uint32), len(rows)) for each in (task, parts))
+        return cls(hashes[:, 0], hashes[:, 1], tasks, rows, parts, told)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they take in memory."""
+        return sum(column.nbytes for column in self if column is not None)
+
+    def telling(self, told: pa.Array | None) -> Claims:
+        """Return the same claims with what they tell."""
+        return self._replace(told=told)
 
     def in_order(self) -> Claims:
         """Sort by hash, and claims with one hash by their position in the corpus."""
-        order = np.lexsort((self.part, self.row, self.task, self.low, self.high))
-        return Claims(*(column[order] for column in self))
+        return self.take(np.lexsort((self.part, self.row, self.task, self.low, self.high)))
 
-    def take(self, chosen: npt.NDArray[np.bool_] | Indices) -> Claims:
+    def take(self, chosen: Indices) -> Claims:
         """Return some of the claims."""
-        return Claims(*(column[chosen] for column in self))
+        told = None if self.told is None else self.told.take(pa.array(chosen))
+        return Claims(*(column[chosen] for column in self[:5])).telling(told)
 
 
 def first_of_each(claims: Claims) -> Indices:

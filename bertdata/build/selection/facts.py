@@ -18,10 +18,11 @@ from ..amounts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 
-__all__ = ["FILES", "Facts", "Needs", "look_up", "read", "signatures"]
+__all__ = ["FILES", "Facts", "Needs", "read", "signatures"]
 
 FILES = f"{STATE}/work/facts-"  # what the names of their files begin with
 ROWS = 1024  # of a record batch; the last one may have fewer
+_FORMAT = "arrow-stream"  # which is read from its beginning to its end, by as few requests as may be
 
 
 class Needs(NamedTuple):
@@ -76,7 +77,7 @@ class Facts:
         """Write them to the task's file; return its entry."""
         if self._rows:
             self._take()
-        return shards.write(root, _name(task), self._schema, self._batches, "arrow-file")
+        return shards.write(root, _name(task), self._schema, self._batches, _FORMAT)
 
     def _take(self) -> None:
         self._batches.append(pa.RecordBatch.from_pylist(self._rows, self._schema))
@@ -110,23 +111,10 @@ def _name(task: int) -> str:
 
 def read(root: Path, task: int) -> Iterator[pa.RecordBatch]:
     """Read the facts of a task, in order of its documents."""
-    return shards.read_batches(root / _name(task), "arrow-file")
-
-
-def look_up(root: Path, tasks: npt.NDArray[np.uint32], rows: npt.NDArray[np.uint32], column: str) -> pa.Array:
-    """Return what a column tells of documents anywhere in the corpus, in the order they are asked for."""
-    batches = tasks.astype(np.int64) << 32 | (rows // ROWS)
-    order = np.argsort(batches, kind="stable")
-    values = []
-    for own in np.split(order, np.flatnonzero(np.diff(batches[order])) + 1) if len(order) else []:
-        index = int(rows[own[0]]) // ROWS
-        (batch,) = shards.read_batches(root / _name(int(tasks[own[0]])), "arrow-file", index, index + 1)
-        values.append(batch.column(column).take(pa.array(rows[own] % ROWS)))
-    back = np.empty(len(order), np.int64)
-    back[order] = np.arange(len(order))
-    return pa.concat_arrays(values).take(pa.array(back)) if values else pa.array([], pa.string())
+    return shards.read_batches(root / _name(task), _FORMAT)
 
 
 def signatures(column: pa.Array) -> npt.NDArray[np.uint8]:
     """Return a column of signatures as an array: [N, VALUES]."""
-    return np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(len(column), VALUES)
+    values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
+    return values[column.offset * VALUES :][: len(column) * VALUES].reshape(len(column), VALUES)

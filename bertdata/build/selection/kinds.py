@@ -27,6 +27,11 @@ class Kinds(NamedTuple):
         runs = [(name, sum(1 for _ in own)) for name, own in groupby(kinds)]
         return cls(tuple(name for name, _ in runs), tuple(accumulate(count for _, count in runs)))
 
+    @property
+    def total(self) -> int:
+        """Return how many tasks there are."""
+        return (0, *self.ends)[-1]
+
     def kind(self, task: int) -> str:
         """Return the source of a task."""
         return self.names[bisect_right(self.ends, task)]

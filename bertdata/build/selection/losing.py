@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...io.files import to_path
-from . import facts
 from .duplicates import Claims, first_of_each
 from .rounds import LOST
 
-__all__ = ["lose", "lose_later", "record", "split_address"]
+__all__ = ["REASONS", "lose", "lose_later", "record", "split_address"]
+
+REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
 
 
 def split_address(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
@@ -23,34 +23,37 @@ def split_address(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], n
     return (at >> np.uint64(32)).astype(np.uint32), (at & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
-def lose_later(root: str, claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Drop all claims but the first of each hash; `as_of` [N] is the date of the first where that is to be told, else 0."""
+def lose_later(claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Drop all claims but the first of each hash, of documents that tell their ids.
+
+    `as_of` [N] is the date of the first where that is to be told, else 0.
+    """
+    if claims.told is None:  # of a bucket without claims
+        return iter(())
     first = first_of_each(claims)
     later = np.flatnonzero(first != np.arange(len(first)))
     at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
     order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
-    dates = None if as_of is None else as_of[order]
-    return lose(root, at[order], claims.part[order], at[first[order]], reason, dates)
+    ids = claims.told.take(pa.array(first[order]))
+    if as_of is not None:
+        dated = zip(ids.to_pylist(), as_of[order].tolist(), strict=True)
+        ids = pa.array([_dated(id, int(seconds)) for id, seconds in dated], pa.string())
+    return lose(at[order], claims.part[order], at[first[order]], ids, reason)
 
 
 def lose(
-    root: str,
     at: npt.NDArray[np.uint64],
     part: npt.NDArray[np.uint32],
     first: npt.NDArray[np.uint64],
+    ids: pa.Array,
     reason: int,
-    as_of: npt.NDArray[np.uint64] | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield a record batch for each task: what it loses, in order, with the ids (and dates, if given) of what is kept instead.
+    """Yield a record batch for each task: what it loses, in order, and what is kept instead.
 
-    at, first: addresses of documents, task << 32 | row, `at` in ascending order.  part: paragraphs, or WHOLE.  All [N].
+    at, first: addresses of documents, task << 32 | row, tasks of `at` in ascending order.  part: paragraphs, or WHOLE.  ids: what
+    `first` are called.  All [N].
     """
     (task, row), (first_task, first_row) = split_address(at), split_address(first)
-    ids = facts.look_up(to_path(root), first_task, first_row, "id")
-    if as_of is not None:
-        ids = pa.array(
-            [_dated(id, int(seconds)) for id, seconds in zip(ids.to_pylist(), as_of.tolist(), strict=True)], pa.string()
-        )
     for own in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
         reasons = np.full(len(own), reason, np.uint8)
         yield int(task[own[0]]), record(row[own], part[own], reasons, first_task[own], first_row[own], ids.take(pa.array(own)))

@@ -15,20 +15,34 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ...dataset import shards
 from ...dataset.run import STATE
 from ...io.files import to_path
-from .duplicates import Claims
+from .duplicates import WHOLE, Claims, Indices
+from .minhash import VALUES
 
-__all__ = ["LOST", "NONE", "Ref", "apart", "claimed", "joined", "name", "read", "together", "write", "write_claims"]
+__all__ = [
+    "LOST",
+    "NONE",
+    "Ref",
+    "apart",
+    "claimed",
+    "joined",
+    "name",
+    "read",
+    "some",
+    "together",
+    "write",
+    "write_claims",
+]
 
 Ref = tuple[int, int, int, int]  # the file's number, where a record batch begins in it (-1: none), bytes and digest
 NONE = (-1, 0, 0)
 
-_CLAIMS = pa.schema([("high", pa.uint64()), ("low", pa.uint64()), ("row", pa.uint32()), ("part", pa.uint32())])
+_TOLD = {"id": pa.string(), "signature": pa.binary(VALUES)}  # what a claim may tell of its document: one of these, or nothing
+_CLAIMS = {"high": pa.uint64(), "low": pa.uint64(), "task": pa.uint32(), "row": pa.uint32(), "part": pa.uint32(), **_TOLD}
 LOST = pa.schema(  # the document or paragraph that is lost, why (an index of REASONS), and the earlier one that is kept instead
     [
         ("row", pa.uint32()),
@@ -39,15 +53,7 @@ LOST = pa.schema(  # the document or paragraph that is lost, why (an index of RE
         ("first", pa.string()),
     ]
 )
-_TASK = pa.field("task", pa.uint32())  # the last column of what several tasks have together
-_SCHEMAS = {
-    "claims": _CLAIMS,
-    "merged": _CLAIMS.append(_TASK),
-    "lost": LOST,
-    "together": LOST.append(_TASK),
-    "split": LOST,
-    "gone": LOST,
-}
+_TOGETHER = LOST.append(pa.field("task", pa.uint32()))  # of several tasks
 
 
 def name(round: str, what: str, number: int) -> str:
@@ -71,39 +77,80 @@ def write(
         yield key, (number, *piece)
 
 
-def read(root: str, round: str, what: str, refs: Iterable[Ref]) -> Iterator[pa.RecordBatch]:
+def read(root: str, round: str, what: str, refs: Iterable[Ref], schema: pa.Schema = LOST) -> Iterator[pa.RecordBatch]:
     """Read the record batches that references tell of, in their order; those without one give none."""
     directory = to_path(root)
     pieces = ((directory / name(round, what, number), shards.Piece(*piece)) for number, *piece in refs if piece[0] >= 0)
-    return shards.read_pieces(_SCHEMAS[what], pieces)
+    return shards.read_pieces(schema, pieces)
+
+
+def _schema(columns: tuple[str, ...], merged: bool) -> pa.Schema:
+    return pa.schema([(name, _CLAIMS[name]) for name in (*columns, *["task"] * merged)])
 
 
 def write_claims(
-    root: str, round: str, what: str, number: int, claims: Claims, of: npt.NDArray[np.int64]
+    root: str,
+    round: str,
+    columns: tuple[str, ...],
+    number: int,
+    parts: Iterable[Claims],
+    to: Callable[[Claims], Indices],
+    merged: bool,
 ) -> Iterator[tuple[int, Ref]]:
-    """Write claims by what each goes to; yield references, in order."""
-    order = np.argsort(of, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []
-    return write(root, round, what, number, ((int(of[own[0]]), _batch(claims.take(own), what)) for own in parts))
+    """Write these columns of claims, by what each goes to: a record batch for each in each of `parts`; yield references."""
+    schema = _schema(columns, merged)
+
+    def batches() -> Iterator[tuple[int, pa.RecordBatch]]:
+        for claims in parts:
+            of = to(claims)
+            order = np.argsort(of, kind="stable")
+            for own in np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []:
+                yield int(of[own[0]]), _batch(claims.take(own), schema)
+
+    return write(root, round, "merged" if merged else "claims", number, batches())
 
 
-def _batch(claims: Claims, what: str) -> pa.RecordBatch:
-    schema = _SCHEMAS[what]
-    return pa.record_batch([pa.array(getattr(claims, field)) for field in schema.names], schema=schema)
+def _batch(claims: Claims, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.record_batch([pa.array(getattr(claims, "told" if name in _TOLD else name)) for name in schema.names], schema=schema)
 
 
-def claimed(root: str, round: str, refs: list[Ref], merged: bool = False) -> Iterator[Claims]:
-    """Read claims: of each task, or of each merged file."""
+def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], merged: bool = False) -> Iterator[Claims]:
+    """Read claims: of each task, or of each merged file; columns that were not written are those of whole documents."""
     numbers = [number for number, start, _, _ in refs if start >= 0]
-    for number, batch in zip(numbers, read(root, round, "merged" if merged else "claims", refs), strict=True):
-        columns: dict[str, Any] = {name: batch.column(name).to_numpy() for name in batch.schema.names}
-        yield Claims(**{"task": np.full(batch.num_rows, number, np.uint32), **columns})
+    batches = read(root, round, "merged" if merged else "claims", refs, _schema(columns, merged))
+    for number, batch in zip(numbers, batches, strict=True):
+        known: dict[str, Any] = {"low": 0, "task": number, "part": WHOLE}
+        known |= {name: batch.column(name).to_numpy() for name in batch.schema.names if name not in _TOLD}
+        told = [batch.column(name) for name in batch.schema.names if name in _TOLD]
+        made = (
+            np.broadcast_to(np.asarray(known[name], _CLAIMS[name].to_pandas_dtype()), batch.num_rows)
+            for name in Claims._fields[:5]
+        )
+        yield Claims(*made).telling(*(told or [None]))
+        del batch, known, told, made  # or they stay while the next one is read
 
 
 def joined(parts: Iterable[Claims]) -> Claims:
     """Put claims together."""
     none = Claims(*np.zeros((2, 0), np.uint64), *np.zeros((3, 0), np.uint32))
-    return Claims(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
+    every = [none, *parts]
+    told = [claims.told for claims in every if claims.told is not None]
+    columns = zip(*(claims[:5] for claims in every), strict=True)
+    return Claims(*map(np.concatenate, columns)).telling(pa.concat_arrays(told) if told else None)
+
+
+def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
+    """Put claims together until they have `most` bytes in memory, again and again."""
+    held, size = list[Claims](), 0
+    for claims in parts:
+        held.append(claims)
+        size += claims.nbytes
+        del claims
+        if size >= most:
+            yield joined(held)
+            held, size = [], 0
+    if held:
+        yield joined(held)
 
 
 def together(lost: Iterable[tuple[int, pa.RecordBatch]], key: Callable[[int], int]) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -113,12 +160,12 @@ def together(lost: Iterable[tuple[int, pa.RecordBatch]], key: Callable[[int], in
 
 
 def _with_task(batch: pa.RecordBatch, task: int) -> pa.RecordBatch:
-    return pa.record_batch([*batch.columns, np.full(batch.num_rows, task, np.uint32)], schema=_SCHEMAS["together"])
+    return pa.record_batch([*batch.columns, np.full(batch.num_rows, task, np.uint32)], schema=_TOGETHER)
 
 
 def apart(root: str, round: str, refs: Iterable[Ref]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Read what `together` put together; yield what each task loses, in order of tasks and for each in the order of `refs`."""
-    read_batches = list(read(root, round, "together", refs))
+    read_batches = list(read(root, round, "together", refs, _TOGETHER))
     if not read_batches:
         return
     batch = _concatenated(read_batches)

@@ -29,7 +29,7 @@ from ...io.files import digest, to_path
 from ...io.progress import working
 from ..levels import Levels
 from . import pieces
-from .duplicates import Claims, bucket
+from .duplicates import WHOLE, Claims, Indices, bucket
 from .pieces import LOST, NONE, Ref
 
 __all__ = [
@@ -46,8 +46,8 @@ __all__ = [
     "bucket_count",
 ]
 
-WHOLE = (1 << 32) - 1  # as the number of a paragraph: the whole document
-CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted
+CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted, and what they tell
+_MERGED = 64 << 20  # bytes of claims that are merged at a time
 DOCUMENT = 4096  # bytes of plain input per document, by which the number of buckets is estimated: few wikis have less
 
 
@@ -62,8 +62,16 @@ class Rule(Protocol):
     def per_document(self) -> float:
         """Return how many claims a document makes; 0 where all go to one bucket."""
 
-    def claims(self, task: int, losses: Losses) -> Claims:
-        """Return the claims of a task's documents, without those that earlier rounds have dropped."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return what is written of a claim: `high` and `row`, and others that differ between claims."""
+
+    @property
+    def drops(self) -> bool:
+        """Tell whether documents lose by it: else it finds pairs of documents, for the next rule to compare."""
+
+    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
+        """Yield the claims of a task's documents, without those that earlier rounds have dropped: parts of bounded size."""
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield what each task loses in a bucket, in order of tasks."""
@@ -113,6 +121,7 @@ class BucketClaims:
 
     root: str
     round: str
+    columns: tuple[str, ...]
     refs: list[Ref]
     merged: bool = False
 
@@ -123,7 +132,7 @@ class BucketClaims:
 
     def parts(self) -> Iterator[Claims]:
         """Read the claims of each of these tasks."""
-        return pieces.claimed(self.root, self.round, self.refs, self.merged)
+        return pieces.claimed(self.root, self.round, self.columns, self.refs, self.merged)
 
     def all(self) -> Claims:
         """Read all claims, sorted by hash."""
@@ -149,11 +158,14 @@ class WriteClaims:
             return
         with working(to_path(self.root) / STATE, f"{self.rule.name} claims", task):
             claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
-            buckets = bucket(claims.high, self.levels.buckets) if self.rule.per_document else np.zeros(len(claims.high), np.int64)
-            groups = self.levels.group(buckets)
-            found = list(pieces.write_claims(self.root, self.rule.name, "claims", task, claims, groups))
+            found = list(pieces.write_claims(self.root, self.rule.name, self.rule.columns, task, claims, self._group, False))
         for group, ref in found:
             yield self._key(task, group), ref
+
+    def _group(self, claims: Claims) -> Indices:
+        if not self.rule.per_document:
+            return np.zeros(len(claims.high), np.int64)
+        return np.asarray(self.levels.group(bucket(claims.high, self.levels.buckets)))
 
     def _key(self, task: int, group: int) -> int:
         return self.levels.merged(task, group) if self.levels.are_two else group
@@ -161,21 +173,27 @@ class WriteClaims:
 
 @dataclass(frozen=True)
 class MergeClaims:
-    """Merge what a block of tasks claims in a group of buckets into one file, by bucket; yield a reference for each bucket."""
+    """Merge what a block of tasks claims in a group of buckets into one file, by bucket; yield references for each bucket.
+
+    Of so many claims at a time as memory should hold: most often those of all tasks.
+    """
 
     root: str
-    round: str
+    rule: Rule
     levels: Levels
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))
-        claims = pieces.joined(pieces.claimed(self.root, self.round, refs))
-        buckets = bucket(claims.high, self.levels.buckets)
-        yield from pieces.write_claims(self.root, self.round, "merged", number, claims, buckets)
+        name, columns = self.rule.name, self.rule.columns
+        claims = pieces.some(pieces.claimed(self.root, name, columns, refs), _MERGED)
+        yield from pieces.write_claims(self.root, name, columns, number, claims, self._bucket, True)
         for ref in refs:
             if ref[1] < 0:
                 yield ref[0] % self.levels.buckets, ref
+
+    def _bucket(self, claims: Claims) -> Indices:
+        return bucket(claims.high, self.levels.buckets)
 
 
 @dataclass(frozen=True)
@@ -190,7 +208,7 @@ class Decide:
         number, members = group
         refs = sorted(set(members))  # an engine may deliver a reference twice
         two, own = self.levels.are_two, self.levels.group(number)
-        received = BucketClaims(self.root, self.rule.name, refs, two)
+        received = BucketClaims(self.root, self.rule.name, self.rule.columns, refs, two)
         with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
             lost = self.rule.decide(received)
             if two:
@@ -223,12 +241,13 @@ class MergeLosses:
     """Merge what a task loses in all buckets of a round, each document or paragraph once.
 
     A document may lose in several buckets, one for each band of its signature, against different documents: that one of them
-    is named as kept instead that comes first in the corpus.
+    is named as kept instead that comes first in the corpus.  Of pairs of documents all are left.
     """
 
     root: str
     round: str
     what: str = "lost"
+    drops: bool = True
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> int:
         task, members = group
@@ -236,11 +255,12 @@ class MergeLosses:
         batches: list[pa.RecordBatch] = []
         if lost:
             table = pa.Table.from_batches(lost)
-            row, part, first_task, first_row = (table.column(n).to_numpy() for n in ("row", "part", "first_task", "first_row"))
-            order = np.lexsort((first_row, first_task, part, row))
-            row, part = row[order], part[order]
-            new = np.ones(len(order), bool)
-            new[1:] = (row[1:] != row[:-1]) | (part[1:] != part[:-1])
+            columns = [table.column(name).to_numpy() for name in ("row", "part", "first_task", "first_row")]
+            order = np.lexsort(columns[::-1])
+            new = np.zeros(len(order), bool)
+            new[:1] = True
+            for column in columns[: 2 if self.drops else 4]:
+                new[1:] |= np.diff(column[order]) != 0
             batches = table.take(pa.array(order[new])).combine_chunks().to_batches()
         # Also where nothing is lost: to a step on another host a file that is not visible yet must not look like no losses.
         shards.write(to_path(self.root), pieces.name(self.round, "gone", task), LOST, batches, "arrow-file")

@@ -4,7 +4,8 @@ Of documents that are the same the first is kept: in order of sources (wikipedia
 Of a page that comes from several dumps the newest copy is kept.
 
 A rule has two parts.  `claims` runs once for each task and turns documents into rows of (hash, task, row, paragraph).  `decide`
-runs once for each bucket, which has all claims of a hash, and returns those that lose.  For equal texts, with hashes 5 and 9:
+runs once for each bucket, which has all claims of a hash, and returns those that lose.  What it needs to know of a document,
+such as its id, comes with the claim, so that nothing is looked up.  For equal texts, with hashes 5 and 9:
 
     task 0 claims   5 row 0, 9 row 1        bucket sorts   5: (0, 0) (1, 0)       (1, 0) loses to (0, 0)
     task 1 claims   5 row 0                                9: (0, 1)
@@ -23,19 +24,18 @@ import pyarrow as pa
 from ... import keys
 from ...config import ChoiceConfig
 from ...io.files import to_path
-from . import facts, minhash, mixture
-from .duplicates import Claims, fingerprint, first_of_each
+from . import facts, mixture
+from .duplicates import WHOLE, Claims, fingerprint, first_of_each
 from .kinds import Kinds
 from .limits import Items, limited
-from .losing import lose, lose_later, record, split_address
-from .rounds import WHOLE, BucketClaims, Losses, Rule
+from .losing import REASONS, lose_later, record
+from .near import Bands, Near
+from .rounds import BucketClaims, Losses, Rule
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
-REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
-_REPEATED, _DUPLICATE, _NEAR, _PARAGRAPHS, _MIXTURE, _SAMPLE, _WORDS = range(len(REASONS))
+_REPEATED, _DUPLICATE, _, _PARAGRAPHS, _MIXTURE, _SAMPLE, _WORDS = range(len(REASONS))
 LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of the document
-_PAIRS = 1 << 16  # of documents whose signatures are compared at a time
 
 
 def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
@@ -46,7 +46,7 @@ def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
     if config.dedup != "none":
         rules.append(_Same(root))
     if config.dedup == "near":
-        rules.append(_Near(root, config.near_threshold))
+        rules += [Bands(root, config.near_threshold), Near(root, config.near_threshold, kinds.total)]
     if config.dedup_paragraphs:
         rules.append(_Paragraphs(root))
     if config.shares or config.sample_documents:
@@ -68,16 +68,19 @@ class _Repeated:
     root: str
     kinds: Kinds
     name = "ids"
+    columns = ("high", "low", "row", "part", "id")
     per_document = 1.0
+    drops = True
 
-    def claims(self, task: int, losses: Losses) -> Claims:
+    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
         """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
-        hashes, age = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)]
+        hashes, age, ids = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)], list[pa.Array]()
         for batch in facts.read(to_path(self.root), task) if self.kinds.kind(task) == "wikipedia" else ():
-            hashes.append(np.array([fingerprint(id) for id in batch.column("id").to_pylist()], np.uint64).reshape(-1, 2))
+            ids.append(batch.column("id"))
+            hashes.append(np.array([fingerprint(id) for id in ids[-1].to_pylist()], np.uint64).reshape(-1, 2))
             age.append(WHOLE - batch.column("as_of").to_numpy())
         rows = np.flatnonzero(losses.left(sum(map(len, age)))).astype(np.uint32)
-        return _claims(task, np.concatenate(hashes)[rows], rows, np.concatenate(age).astype(np.uint32)[rows])
+        yield Claims.of(task, np.concatenate(hashes)[rows], rows, np.concatenate(age).astype(np.uint32)[rows], _at(ids, rows))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         claims = received.all()
@@ -87,7 +90,7 @@ class _Repeated:
         kept = first_of_each(claims)
         # The date goes into the list of drops only where it decided; between copies of one age the position did.
         as_of = np.where(age > age[kept], WHOLE - age[kept].astype(np.uint64), 0)
-        return lose_later(self.root, claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
+        return lose_later(claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
 
 
 @dataclass(frozen=True)
@@ -96,17 +99,21 @@ class _Same:
 
     root: str
     name = "texts"
+    columns = ("high", "low", "row", "id")
     per_document = 1.0
+    drops = True
 
-    def claims(self, task: int, losses: Losses) -> Claims:
-        batches = facts.read(to_path(self.root), task)
-        columns = [np.stack([batch.column("high").to_numpy(), batch.column("low").to_numpy()], 1) for batch in batches]
-        hashes = np.concatenate([*columns, np.zeros((0, 2), np.uint64)])
-        rows = np.flatnonzero(losses.left(len(hashes))).astype(np.uint32)
-        return _claims(task, hashes[rows], rows)
+    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
+        hashes, ids = [np.zeros((0, 2), np.uint64)], list[pa.Array]()
+        for batch in facts.read(to_path(self.root), task):
+            hashes.append(np.stack([batch.column("high").to_numpy(), batch.column("low").to_numpy()], 1))
+            ids.append(batch.column("id"))
+        every = np.concatenate(hashes)
+        rows = np.flatnonzero(losses.left(len(every))).astype(np.uint32)
+        yield Claims.of(task, every[rows], rows, told=_at(ids, rows))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return lose_later(self.root, received.all(), _DUPLICATE)
+        return lose_later(received.all(), _DUPLICATE)
 
 
 @dataclass(frozen=True)
@@ -115,72 +122,20 @@ class _Paragraphs:
 
     root: str
     name = "paragraphs"
+    columns = ("high", "low", "row", "part", "id")
     per_document = 8.0
+    drops = True
 
-    def claims(self, task: int, losses: Losses) -> Claims:
+    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
         batches = list(facts.read(to_path(self.root), task))
         row, part, _, counts = _paragraphs(batches)
         high, low = (_flat(batches, name) for name in ("part_high", "part_low"))
         left = losses.left(len(counts))[row]
-        return _claims(task, np.stack([high, low], 1)[left], row[left].astype(np.uint32), part[left].astype(np.uint32))
+        row, part = row[left].astype(np.uint32), part[left].astype(np.uint32)
+        yield Claims.of(task, np.stack([high, low], 1)[left], row, part, _at([batch.column("id") for batch in batches], row))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return lose_later(self.root, received.all(), _PARAGRAPHS)
-
-
-@dataclass(frozen=True)
-class _Near:
-    """Drop a document of which an earlier one is a near-copy, even if that one is dropped too.
-
-    With a like b, and b like c, c is dropped for b although b is dropped for a.  Otherwise whether c is kept would depend on
-    what becomes of b, which another bucket decides at the same time.
-    """
-
-    root: str
-    threshold: float
-    name = "near"
-
-    @property
-    def per_document(self) -> float:
-        return float(minhash.layout(self.threshold)[0])
-
-    def claims(self, task: int, losses: Losses) -> Claims:
-        """Claim the hash of each band of a signature: documents that share a band come to one bucket, and are compared there."""
-        bands, rows = minhash.layout(self.threshold)
-        columns = [np.zeros((0, minhash.VALUES), np.uint8)]
-        columns += [facts.signatures(batch.column("signature")) for batch in facts.read(to_path(self.root), task)]
-        signatures = np.concatenate(columns)
-        # A signature of zeros is that of a text without words; such texts are no copies of each other.
-        own = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
-        hashes = minhash.band_hashes(signatures[own], bands, rows).ravel()
-        return _claims(task, np.stack([hashes, np.zeros_like(hashes)], 1), np.repeat(own, bands))
-
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Compare each document with the first one that shares a band with it, and with the last one before it.
-
-        Of n documents with one band these are 2n comparisons, where all pairs would be n squared: a template of which a wiki has
-        100,000 pages must not take 5 billion.  Of documents a b c d with one band: b with a, c with a and b, d with a and c.
-        """
-        claims = received.all()
-        index, first = np.arange(len(claims.high)), first_of_each(claims)
-        later = index[first != index]
-        pairs = np.concatenate([np.stack([later, first[later]], 1), np.stack([later, later - 1], 1)])
-        # A document's address in 64 bits, task above row: it sorts as the corpus does, and tells whether documents are the same.
-        at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
-        documents = np.unique(at[pairs], axis=0)  # (document, earlier document); several bands may give the same pair
-        groups = (documents[start : start + _PAIRS] for start in range(0, len(documents), _PAIRS))
-        near = np.concatenate([np.zeros((0, 2), np.uint64), *(pairs[self._near(pairs)] for pairs in groups)])
-        near = near[
-            np.unique(near[:, 0], return_index=True)[1]
-        ]  # of each document the first row, which has its earliest near-copy
-        return lose(self.root, near[:, 0], np.full(len(near), WHOLE, np.uint32), near[:, 1], _NEAR)
-
-    def _near(self, pairs: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        # A signature of 128 bytes is looked up once, however many pairs its document is in.
-        documents, inverse = np.unique(pairs, return_inverse=True)
-        signatures = facts.signatures(facts.look_up(to_path(self.root), *split_address(documents), "signature"))
-        inverse = inverse.reshape(pairs.shape)
-        return np.asarray(minhash.similarity(signatures[inverse[:, 0]], signatures[inverse[:, 1]]) >= self.threshold)
+        return lose_later(received.all(), _PARAGRAPHS)
 
 
 @dataclass(frozen=True)
@@ -196,11 +151,13 @@ class _Selection:
     sample: int
     kinds: Kinds
     name = "selection"
+    columns = ("high", "low", "row")
     per_document = 0.0
+    drops = True
 
-    def claims(self, task: int, losses: Losses) -> Claims:
+    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
         """Claim a key (`high`) for each document and the bytes of its text (`low`)."""
-        return _drawn(self.root, self.seed, task, losses, "bytes")
+        yield _drawn(self.root, self.seed, task, losses, "bytes")
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         cuts = self._mixture(received)
@@ -257,11 +214,13 @@ class _Words:
     limits: tuple[tuple[str, int], ...]
     kinds: Kinds
     name = "words"
+    columns = ("high", "low", "row")
     per_document = 0.0
+    drops = True
 
-    def claims(self, task: int, losses: Losses) -> Claims:
+    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
         """Claim a key (`high`) for each document and its words (`low`)."""
-        return _drawn(self.root, self.seed, task, losses, "words")
+        yield _drawn(self.root, self.seed, task, losses, "words")
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield documents that are lost whole, or whose `part` is the number of words that they are cut to."""
@@ -302,7 +261,7 @@ def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims
     row = np.flatnonzero(left).astype(np.uint32)
     ids = [id for batch in batches for id in batch.column("id").to_pylist()]
     hashed = np.array([keys.key(seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
-    return _claims(task, np.stack([hashed, size[row]], 1), row)
+    return Claims.of(task, np.stack([hashed, size[row]], 1), row)
 
 
 def _flat(batches: list[pa.RecordBatch], name: str) -> npt.NDArray[np.uint64]:
@@ -319,6 +278,6 @@ def _paragraphs(batches: list[pa.RecordBatch], size: str = "part_bytes") -> tupl
     return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, size), counts
 
 
-def _claims(task: int, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint32], parts: Any = None) -> Claims:
-    parts = np.full(len(rows), WHOLE, np.uint32) if parts is None else parts
-    return Claims(hashes[:, 0], hashes[:, 1], np.full(len(rows), task, np.uint32), rows, parts)
+def _at(columns: list[pa.Array], rows: npt.NDArray[np.uint32]) -> pa.Array:
+    """Take rows of what batches have in a column."""
+    return pa.concat_arrays([pa.array([], pa.string()), *columns]).take(pa.array(rows))
