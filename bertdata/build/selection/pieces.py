@@ -119,13 +119,10 @@ def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], me
     numbers = [number for number, start, _, _ in refs if start >= 0]
     batches = read(root, round, "merged" if merged else "claims", refs, _schema(columns, merged))
     for number, batch in zip(numbers, batches, strict=True):
-        known: dict[str, Any] = {"low": 0, "task": number, "part": WHOLE}
+        known: dict[str, Any] = {"low": np.uint64(0), "task": np.uint32(number), "part": np.uint32(WHOLE)}
         known |= {name: batch.column(name).to_numpy() for name in batch.schema.names if name not in _TOLD}
         told = [batch.column(name) for name in batch.schema.names if name in _TOLD]
-        made = (
-            np.broadcast_to(np.asarray(known[name], _CLAIMS[name].to_pandas_dtype()), batch.num_rows)
-            for name in Claims._fields[:5]
-        )
+        made = (np.broadcast_to(known[name], batch.num_rows) for name in Claims._fields[:5])
         yield Claims(*made).telling(*(told or [None]))
         del batch, known, told, made  # or they stay while the next one is read
 
