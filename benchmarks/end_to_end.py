@@ -27,7 +27,7 @@ from measured import run, workplace
 from ratios import ratio
 
 SIZES = {
-    "tiny": ["--dumps {dump} --factor 2 --repeats 1 --size 1000"],
+    "tiny": ["--dumps {dump} --factor 12 --repeats 1 --size 1000"],
     "small": ["--dumps {dump} --factor 3 --repeats 1"],
     "full": ["--dumps {dump}"],
 }

@@ -54,9 +54,9 @@ def _begin(phase: str) -> None:
 
 def _work(*given: Any, **more: Any) -> None:
     """Run a pipeline, with what is done before its last step as work."""
-    engine = importlib.import_module("bertdata.pipelines.engines.engine")
+    one_process: Any = importlib.import_module("bertdata.pipelines.engines.one_process")
     _begin("work")
-    engine._run_before(*given, **more)
+    one_process._run_before(*given, **more)
     _begin("driver")
 
 
@@ -81,9 +81,9 @@ def _patch(scale: int, buckets: int) -> None:
     levels._ONE_LEVEL = 1 << 60
     corpus: Any = importlib.import_module("bertdata.pipelines.build_corpus")
     corpus.bucket_count = lambda rule, _: buckets if rule.per_document else 1
-    engine: Any = importlib.import_module("bertdata.pipelines.engines.engine")
+    one_process: Any = importlib.import_module("bertdata.pipelines.engines.one_process")
     transforms: Any = importlib.import_module("bertdata.pipelines.transforms")
-    engine._run_before, engine.run = engine.run, _work
+    one_process._run_before, one_process.run = one_process.run, _work
     transforms._commit_before, transforms._commit_once = transforms._commit_once, _commit
 
 
