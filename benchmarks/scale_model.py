@@ -77,6 +77,8 @@ def _patch(scale: int, buckets: int) -> None:
     files.open_file.__defaults__ = (files._RANGE,)
     pairs: Any = importlib.import_module("bertdata.commands.make_pairs")
     pairs._HERE = ()  # with files as those of a cluster, in the store
+    lock: Any = importlib.import_module("bertdata.io.lock")
+    lock._RENEWED = 1 << 20  # seconds: what a slow machine asks for more often is no work
     levels: Any = importlib.import_module("bertdata.build.levels")
     levels._ONE_LEVEL = 1 << 60
     corpus: Any = importlib.import_module("bertdata.pipelines.build_corpus")
