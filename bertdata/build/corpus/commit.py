@@ -99,24 +99,27 @@ class CorpusCommit:
     def _check_share(self, tallies: list[Tally], lost: int, inputs: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
-        reasons = _most(tally.rejected for tally in tallies) + self._example(files)
+
+        def reasons() -> str:  # of a run that ends: a commit that is done again finds its files in place
+            return _most(tally.rejected for tally in tallies) + self._example(files)
+
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
-                f"{rejected} of {entered} records were rejected ({reasons}), more than `max_rejects` {self.config.max_rejects} "
+                f"{rejected} of {entered} records were rejected ({reasons()}), more than `max_rejects` {self.config.max_rejects} "
                 f"allows: look at {self.root}/rejects, mend the input and run again with `overwrite`, or run the same command "
                 "again with a larger `max_rejects`"
             )
         size = sum(entry["bytes"] for entry in inputs)
         if lost > self.config.max_rejects * size:
             raise TooManyRejectsError(
-                f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons}), a larger share than "
+                f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons()}), a larger share than "
                 f"`max_rejects` {self.config.max_rejects} allows: look at {self.root}/rejects, fetch the damaged dump again, or "
                 "take what there is with a larger `max_rejects`"
             )
         if not left:
-            reasons = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(files)
+            dropped = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(files)
             raise EmptyResultError(
-                f"none of {entered} records gave a document ({reasons or 'it is empty'}): check the input, and the "
+                f"none of {entered} records gave a document ({dropped or 'it is empty'}): check the input, and the "
                 "options that drop documents"
             )
 
