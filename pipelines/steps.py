@@ -33,8 +33,8 @@ class Step:
         labelled.label = label
         return labelled
 
-    def expand(self, found: Any) -> Any:
-        """Put further steps behind what was found."""
+    def expand(self, steps: Any) -> Any:
+        """Put further steps behind those before."""
         raise NotImplementedError(f"{type(self).__name__} is made of no others")
 
     def here(self, elements: Iterable[Any]) -> Iterable[Any]:
@@ -96,5 +96,5 @@ class ToList(Step):
     """All elements -> one list of them, or none where there are none."""
 
     def here(self, elements: Iterable[Any]) -> Iterable[Any]:
-        if found := [*elements]:
-            yield found
+        if values := [*elements]:
+            yield values

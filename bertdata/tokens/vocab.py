@@ -29,7 +29,7 @@ from ..config import VocabConfig, read_small
 from ..dataset.handed import Handed
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
-from ..pieces import Special, continues_word, of_bert
+from ..pieces import OF_BERT, Special, continues_word, of_bert
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary
 from .tokenizer_json import read_tokenizer
@@ -51,7 +51,7 @@ __all__ = [
     "write",
 ]
 
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+SPECIAL = tuple(OF_BERT.values())
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT = 1 << 16  # characters of a text that is given to the trainer
 _MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB

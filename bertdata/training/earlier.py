@@ -16,8 +16,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 def checkpoints(output: Path) -> list[Path]:
     """List the checkpoints of a run by step."""
-    found = [path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()]
-    return sorted(found, key=steps_of)
+    return sorted((path for path in output.glob("checkpoint-*") if path.name[11:].isdigit()), key=steps_of)
 
 
 def steps_of(checkpoint: Path) -> int:
@@ -35,12 +34,12 @@ def changes(output: Path, identity: dict[str, Any]) -> list[str] | None:
     return None if known is None else differences(known, identity)
 
 
-def begin(output: Path, identity: dict[str, Any], *, found: bool) -> None:
-    """Write down what a run is; refuse a directory in which the files of another one were `found`.
+def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:
+    """Write down what a run is; refuse a directory that another one has `used`.
 
     Raise ResumeError with what differs, OutputExistsError where nothing tells what was there.
     """
-    changed = changes(output, identity) if found else []
+    changed = changes(output, identity) if used else []
     if changed is None:
         raise OutputExistsError(f"{output} holds files of a training run, and nothing that tells how it was made: {_REPLACE}")
     if changed:

@@ -31,15 +31,15 @@ class _Composite(beam.PTransform):
         super().__init__()
         self._step = step
 
-    def expand(self, found: Any) -> Any:
-        return self._step.expand(_Collection(found)).found
+    def expand(self, collection: Any) -> Any:
+        return self._step.expand(_Collection(collection)).collection
 
 
 class _Collection:
     """A collection of Beam's that takes our steps."""
 
-    def __init__(self, found: Any) -> None:
-        self.found = found
+    def __init__(self, collection: Any) -> None:
+        self.collection = collection
 
     def __or__(self, step: Step) -> _Collection:
-        return _Collection(self.found | step.label >> on_beam(step))
+        return _Collection(self.collection | step.label >> on_beam(step))

@@ -13,9 +13,14 @@ import pyarrow as pa
 from .duplicates import Claims, first_of_each
 from .rounds import LOST
 
-__all__ = ["REASONS", "lose", "lose_later", "record", "split_address"]
+__all__ = ["REASONS", "address", "lose", "lose_later", "record", "split_address"]
 
 REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
+
+
+def address(task: npt.NDArray[Any], row: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return addresses of documents in 64 bits, task above row: they sort as the corpus does, and tell which are the same."""
+    return np.asarray(task.astype(np.uint64) << np.uint64(32) | row.astype(np.uint64))
 
 
 def split_address(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
@@ -32,7 +37,7 @@ def lose_later(claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple
         return iter(())
     first = first_of_each(claims)
     later = np.flatnonzero(first != np.arange(len(first)))
-    at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
+    at = address(claims.task, claims.row)
     order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
     ids = claims.told.take(pa.array(first[order]))
     if as_of is not None:

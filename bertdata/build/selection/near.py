@@ -18,7 +18,7 @@ import pyarrow as pa
 from ...io.files import to_path
 from . import facts, minhash, pieces
 from .duplicates import WHOLE, Claims, first_of_each
-from .losing import REASONS, lose, split_address
+from .losing import REASONS, address, lose, split_address
 from .rounds import BucketClaims, Losses
 
 __all__ = ["Bands", "Near"]
@@ -65,8 +65,7 @@ class Bands:
         index, first = np.arange(len(claims.high)), first_of_each(claims)
         later = index[first != index]
         pairs = np.concatenate([np.stack([later, first[later]], 1), np.stack([later, later - 1], 1)])
-        # A document's address in 64 bits, task above row: it sorts as the corpus does, and tells whether documents are the same.
-        at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
+        at = address(claims.task, claims.row)
         documents = np.unique(at[pairs], axis=0)  # (document, earlier document); several bands may give the same pair
         whole, names = np.full(len(documents), WHOLE, np.uint32), pa.array([""] * len(documents))
         return lose(documents[:, 0], whole, documents[:, 1], names, REASON)
@@ -95,7 +94,7 @@ class Near:
         """Claim the address of each earlier document that is to be compared (`low`), and where it is in the corpus (`high`)."""
         pairs = Losses(self.root, task, ("bands",))
         row, first_task, first_row = (pairs.column(name).astype(np.uint64) for name in ("row", "first_task", "first_row"))
-        low = first_task << np.uint64(32) | first_row
+        low = address(first_task, first_row)
         high = (first_task << np.uint64(32)) // np.uint64(self.tasks) << np.uint64(32) | first_row
         signatures = _signed(self.root, task)[0] if len(row) else np.zeros((0, minhash.VALUES), np.uint8)
         for start in range(0, len(row), _PAIRS):
@@ -110,16 +109,16 @@ class Near:
         known: dict[int, tuple[minhash.Signatures, pa.Array]] = {}  # of tasks in this bucket's range
         for claims in pieces.some(received.parts(), _COMPARED):
             first_task, first_row = split_address(claims.low)
-            found: list[tuple[npt.NDArray[np.int64], pa.Array]] = []
+            lost: list[tuple[npt.NDArray[np.int64], pa.Array]] = []  # which claims, and the ids of what is kept instead
             for task in np.unique(first_task).tolist():
                 if task not in known:
                     known[task] = _signed(self.root, task)
                 signatures, ids = known[task]
                 own = np.flatnonzero(first_task == task)
                 near = own[minhash.similarity(facts.signatures(claims.told)[own], signatures[first_row[own]]) >= self.threshold]
-                found.append((near, ids.take(pa.array(first_row[near]))))
-            at = claims.task.astype(np.uint64) << np.uint64(32) | claims.row
-            near, ids = np.concatenate([own for own, _ in found]), pa.concat_arrays([names for _, names in found])
+                lost.append((near, ids.take(pa.array(first_row[near]))))
+            at = address(claims.task, claims.row)
+            near, ids = np.concatenate([own for own, _ in lost]), pa.concat_arrays([names for _, names in lost])
             order = np.argsort(at[near], kind="stable")
             at, low = at[near[order]], claims.low[near[order]]
             yield from lose(at, np.full(len(at), WHOLE, np.uint32), low, ids.take(pa.array(order)), REASON)

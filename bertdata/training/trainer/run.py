@@ -67,8 +67,8 @@ def train(
         recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
         if world.rank == 0:
             ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
-            found = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
-            begin(path, recipe.identity, found=found)
+            used = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
+            begin(path, recipe.identity, used=used)
         world.wait()
         return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:])
 
