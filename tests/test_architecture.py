@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,13 @@ def test_no_test_is_left_out_of_both_make_test_and_make_long() -> None:
         own = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Expr | ast.Assign)]
         if any("importorskip" in statement for statement in own):
             assert any(re.match(r"pytestmark = .*pytest\.mark\.long", statement) for statement in own), path.name
+
+
+def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
+    """By default pytest leaves out folders of some names, such as build."""
+    folders = {parent.name for path in (REPOSITORY / "tests").rglob("test_*.py") for parent in path.relative_to(REPOSITORY).parents}
+    assert "build" in folders
+    assert [one for one in folders for left_out in pytestconfig.getini("norecursedirs") if fnmatch(one, left_out)] == []
 
 
 def test_nothing_names_this_machine_or_a_registry() -> None:
