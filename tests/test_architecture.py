@@ -162,7 +162,8 @@ def test_no_test_is_left_out_of_both_make_test_and_make_long() -> None:
 
 def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
     """By default pytest leaves out folders of some names, such as build."""
-    folders = {parent.name for path in (REPOSITORY / "tests").rglob("test_*.py") for parent in path.relative_to(REPOSITORY).parents}
+    files = [path.relative_to(REPOSITORY) for path in (REPOSITORY / "tests").rglob("test_*.py")]
+    folders = {parent.name for path in files for parent in path.parents}
     assert "build" in folders
     assert [one for one in folders for left_out in pytestconfig.getini("norecursedirs") if fnmatch(one, left_out)] == []
 
