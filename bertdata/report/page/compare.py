@@ -79,5 +79,6 @@ def _difference(name: str, values: list[float | None]) -> str:
     if first == last:
         return "="
     if name.endswith(_SHARE):
-        return f"{100 * (last - first):+.2f} points"
+        points = round(100 * (last - first), 2)
+        return f"{points:+.2f} points" if points else "under 0.01 points"
     return f"{100 * (last / first - 1):+.1f} %" if first else f"+{number(last)}"

@@ -72,11 +72,13 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """Return a share in percent, with more digits where it is small or nearly all.
 
-    >>> percent(0.5), percent(0.012), percent(0.00031), percent(0.0), percent(1.0)
-    ('50.0 %', '1.2 %', '0.03 %', '0 %', '100 %')
+    >>> percent(0.5), percent(0.012), percent(0.00031), percent(0.00001), percent(0.0), percent(1.0)
+    ('50.0 %', '1.2 %', '0.03 %', '<0.01 %', '0 %', '100 %')
     """
     if share in (0, 1):
         return f"{100 * share:.0f} %"
+    if min(share, 1 - share) < 5e-5:
+        return "<0.01 %" if share < 0.5 else ">99.99 %"
     return f"{100 * share:.1f} %" if 0.01 <= share <= 0.99 else f"{100 * share:.2f} %"
 
 
