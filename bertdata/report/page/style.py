@@ -87,5 +87,6 @@ details { margin: .75rem 0; } summary { cursor: pointer; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .9rem 1rem; font-size: .86rem; max-height: 40rem; overflow: auto; }
 footer { border-top: 1px solid var(--rule); margin-top: 2.5rem; padding-block: 1.25rem 3rem; }
 @media (max-width: 34rem) { header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } svg { font-size: 14.5px; }
-  th, td { padding-right: .55rem; } table { font-size: .87rem; min-width: 100%; } td .bar { width: 3.5rem; } }
+  .tile { flex-basis: 40%; } th, td { padding-right: .55rem; } table { font-size: .87rem; min-width: 100%; }
+  td .bar { width: 3.5rem; } }
 """
