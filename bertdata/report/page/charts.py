@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..drawing import Panel, Points, ticks
-from .markup import Html, join, number, percent, tag
+from ..words import percent
+from .markup import Html, join, number, tag
 
 __all__ = ["WIDTH", "by_doubling", "figure", "histogram", "label", "lines", "svg", "up_to"]
 

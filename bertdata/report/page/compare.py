@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .markup import Column, join, number, percent, table
+from ..words import percent
+from .markup import Column, join, number, table
 from .section import Made, Section
 
 __all__ = ["compare"]

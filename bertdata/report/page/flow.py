@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from ..words import percent
 from .charts import WIDTH, figure, label, svg
-from .markup import Column, Html, bar, join, number, percent, short, table, tag
+from .markup import Column, Html, bar, join, number, short, table, tag
 
 __all__ = ["Stage", "flow", "losses", "stages_of"]
 
