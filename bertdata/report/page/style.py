@@ -71,7 +71,7 @@ td .bar { display: block; width: 9rem; } .pair td .bar { width: 6rem; }
 .bar > span { display: block; height: .6rem; background: var(--keep); min-width: 1px; }
 .bar.drop > span { background: var(--drop); } .bar.broken > span { background: var(--broken); }
 .flag { font-weight: 600; color: var(--broken); } .good { font-weight: 600; color: var(--other); }
-.guess { white-space: nowrap; }
+.guess, td .piece bdi { white-space: nowrap; }
 code, .piece { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "Noto Sans Mono CJK SC", monospace; font-size: .88em;
   background: var(--soft); padding: .08em .3em; border-radius: 3px; }
 article { border-left: 3px solid var(--rule); padding: .1rem 0 .1rem 1rem; margin: 1.25rem 0 1.75rem; }
@@ -87,6 +87,6 @@ details { margin: .75rem 0; } summary { cursor: pointer; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .9rem 1rem; font-size: .86rem; max-height: 40rem; overflow: auto; }
 footer { border-top: 1px solid var(--rule); margin-top: 2.5rem; padding-block: 1.25rem 3rem; }
 @media (max-width: 34rem) { header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } svg { font-size: 14.5px; }
-  .tile { flex-basis: 40%; } th, td { padding-right: .55rem; } table { font-size: .87rem; min-width: 100%; }
-  td .bar { width: 3.5rem; } }
+  .tile { flex-basis: 40%; } th, td { padding-right: .45rem; } table { font-size: .87rem; min-width: 100%; }
+  td .bar { width: 3.5rem; } article { padding-left: .6rem; } td .piece { padding-inline: .15em; } }
 """
