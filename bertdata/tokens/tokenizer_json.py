@@ -44,6 +44,12 @@ def _other(found: dict[str, Any]) -> str:
     return ""
 
 
+def unreadable(file: Path, error: BaseException) -> UsageError:
+    """Return the error of a vocabulary's file that cannot be read."""
+    why = getattr(error, "strerror", None) or error
+    return UsageError(f"cannot read the vocabulary {file} ({why}): give a vocab.txt, or a directory of train-vocab")
+
+
 def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
     """Return the pieces, and whether text is made lower case and loses its accents.
 
@@ -52,9 +58,7 @@ def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
     try:
         found = json.loads(read_small(file, _MOST).decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
-        ) from error
+        raise unreadable(file, error) from error
     if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
         raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
     if other := _other(found):

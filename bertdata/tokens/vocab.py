@@ -32,7 +32,7 @@ from ..io.files import to_path, write_json, write_text
 from ..pieces import OF_BERT, Special, continues_word, of_bert
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary
-from .tokenizer_json import read_tokenizer
+from .tokenizer_json import read_tokenizer, unreadable
 
 __all__ = [
     "SPECIAL",
@@ -268,9 +268,7 @@ def _read_pieces(file: Path) -> list[str]:
     try:
         text = read_small(file, _MOST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
-        ) from error
+        raise unreadable(file, error) from error
     pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
     _check_pieces(file, pieces, "line")
     return pieces
