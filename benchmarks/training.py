@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-import transformers as _transformers
+import transformers
 from pairs import Rows, control, read, tokenize
 from ratios import ratio
 
@@ -42,7 +42,6 @@ from bertdata.tokens import vocab
 from bertdata.training.loader import batches
 from bertdata.training.trainer import train
 
-transformers: Any = _transformers  # it is typed in part
 SIZES = {
     "tiny": ["--wikipedia {dump} --books {books} --steps 4 --seeds 1 --batch 4"],
     "full": ["--wikipedia {dump} --books {books}"],
