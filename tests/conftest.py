@@ -107,6 +107,14 @@ def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
     return rows
 
 
+def is_alive(number: int) -> bool:
+    """Tell whether a process runs, and is no zombie."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def read_manifest(directory: Path) -> dict[str, Any]:
     """Read a manifest; its counts add up."""
     found: dict[str, Any] = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
