@@ -26,6 +26,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
