@@ -1,4 +1,4 @@
-"""What lies in a data set's directory, against what its manifest names: missing, strange, links, sizes, digests."""
+"""Compare the files of a data set's directory with those that its manifest names: missing, strange, links, sizes, digests."""
 
 from __future__ import annotations
 

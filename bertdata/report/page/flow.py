@@ -1,4 +1,4 @@
-"""The picture of what became of everything that went in: bands as wide as counts, each loss with its name.
+"""Draw what became of everything that went in: bands as wide as counts, each loss with its name (a Sankey diagram).
 
 A stage is a bar of what came in; what it kept goes on down, and each reason for which something was left out turns aside.
 """
@@ -45,15 +45,15 @@ def flow(stages: Sequence[Stage]) -> Html:
     """Return the picture of stages, those of a group one below the other, and the table of their losses."""
     parts: list[Html] = []
     y = 4.0
-    for group, own in groupby(stages, key=lambda stage: stage.group):
+    for group, of_group in groupby(stages, key=lambda stage: stage.group):
         if group:
             parts.append(label(0, y + 12, group, kind="f"))
             y += 22
-        for stage in own:
+        for stage in of_group:
             drawn, y = _stage(stage, y)
             parts += drawn
-    told = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
-    picture = svg(y, f"What became of everything: {told}", *parts)
+    summary = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
+    picture = svg(y, f"What became of everything: {summary}", *parts)
     return tag("div", figure("", picture), losses(stages), class_="pair")
 
 
@@ -75,9 +75,9 @@ def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
         left = max(kept, right - count * scale)
         middle = top + _EDGE + _ROW * (index + 0.5) + 2
         parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle))
-        told = f"{number(count)} ({percent(count / max(1, stage.entered))})"
-        width = int((_NAMES - _LETTER * (len(told) + 1)) / _LETTER)
-        parts.append(label(_ACROSS + 26, middle + 4, f"{_fitting(name, width)} {told}", kind="r" if broken else "d"))
+        amount = f"{number(count)} ({percent(count / max(1, stage.entered))})"
+        width = int((_NAMES - _LETTER * (len(amount) + 1)) / _LETTER)
+        parts.append(label(_ACROSS + 26, middle + 4, f"{_fitting(name, width)} {amount}", kind="r" if broken else "d"))
         right = left
     parts.append(_rect(0, top, _ACROSS, "edge"))
     parts.append(_rect(0, bottom, max(kept, 0.8) if stage.left else 0, "edge"))
