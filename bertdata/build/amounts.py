@@ -1,4 +1,4 @@
-"""How much text a task has written, by language: documents, words as `str.split` counts them, and characters."""
+"""Count how much text a task has written, by language: documents, words as `str.split` counts them, and characters."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Amounts:
         """Count a batch, and return it."""
         for language, sentences in zip(batch.column("language").to_pylist(), batch.column("sentences"), strict=True):
             text = sentences.as_py()
-            own = self._languages[language]
-            own.update(documents=1, words=count_words(text), characters=sum(map(len, text)))
+            counts = self._languages[language]
+            counts.update(documents=1, words=count_words(text), characters=sum(map(len, text)))
         return batch
 
-    def merge(self, told: Mapping[str, Mapping[str, int]]) -> None:
+    def merge(self, amounts: Mapping[str, Mapping[str, int]]) -> None:
         """Add the sums of another task, as `to_json` returns them."""
-        for language, own in told.items():
-            self._languages[language].update(own)
+        for language, counts in amounts.items():
+            self._languages[language].update(counts)
 
     def to_json(self) -> dict[str, dict[str, int]]:
         """Return the sums by language."""
-        return {language: dict(own) for language, own in sorted(self._languages.items())}
+        return {language: dict(counts) for language, counts in sorted(self._languages.items())}
