@@ -33,7 +33,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
         total += 1
         if total <= _MOST:
             yield line
-    for kind, told in (("drops", "dropped"), ("rejects", "rejected")):
+    for kind, verb in (("drops", "dropped"), ("rejects", "rejected")):
         for file in manifest.get(kind, []):
             for record in _records(directory / file["name"]):
                 listed[record["reason"]] += 1
@@ -42,7 +42,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
                     detail = record.get("detail") or record.get("where", "")
                     if total <= _MOST:
                         reason = f"{record['reason']}{f' ({detail})' if detail else ''}"
-                        yield f"{record['id']} was {told}: {reason}; listed in {file['name']}"
+                        yield f"{record['id']} was {verb}: {reason}; listed in {file['name']}"
     if total > _MOST:
         yield f"and {total - _MOST:,} more of {name}"
     if not total:
@@ -87,8 +87,8 @@ def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator
         row = 0
         for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
             for at in named_rows(batch, name):
-                told = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
-                yield f"{told}; see it with: bertdata inspect {directory} --row {before + row + at}"
+                location = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
+                yield f"{location}; see it with: bertdata inspect {directory} --row {before + row + at}"
             row += batch.num_rows
             del batch  # or it stays while the next one is read
         before += shard["rows"]

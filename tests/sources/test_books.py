@@ -15,7 +15,7 @@ from timing import cpu_seconds
 
 from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, clean, read_book, read_books
-from bertdata.sources.books.blocks import Block, blocks, is_list, is_table, is_verse, split_unparted
+from bertdata.sources.books.blocks import Block, is_list, is_table, is_verse, split_blocks, split_unparted
 from bertdata.sources.books.gutenberg import header_field, is_credit, language_code, strip_licence
 from bertdata.sources.books.headings import is_heading
 from bertdata.sources.books.unwrap import hyphenated, join_signatures, unwrap
@@ -268,7 +268,7 @@ def test_cleaning_keeps_the_order_and_invents_no_word(lines: list[str]) -> None:
 
 @given(st.lists(st.sampled_from(["", "a", "  b"])))
 def test_blocks_hold_every_line_once(lines: list[str]) -> None:
-    found = list(blocks(lines))
+    found = list(split_blocks(lines))
     assert [line for block in found for line in block.lines] == [line for line in lines if line]
 
 

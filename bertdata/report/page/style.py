@@ -1,4 +1,4 @@
-"""How a report looks: one style sheet, light and dark, for a screen of any width and for paper."""
+"""Style a report: one style sheet, light and dark, for a screen of any width and for paper."""
 
 from __future__ import annotations
 
