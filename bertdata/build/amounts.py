@@ -40,7 +40,9 @@ class Amounts:
         words, characters = _word_starts(data, bounds), data & 0xC0 != 0x80
         for language, (start, end) in zip(batch.column("language").to_pylist(), pairwise(bounds[first].tolist()), strict=True):
             counts = {"words": words[start:end], "characters": characters[start:end]}
-            self._languages[language].update(documents=1, **{name: int(np.count_nonzero(flags)) for name, flags in counts.items()})
+            self._languages[language].update(
+                documents=1, **{name: int(np.count_nonzero(flags)) for name, flags in counts.items()}
+            )
         return batch
 
     def merge(self, amounts: Mapping[str, Mapping[str, int]]) -> None:
