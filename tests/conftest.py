@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import io
 import json
@@ -27,10 +28,16 @@ SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
+sys.dont_write_bytecode = False
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Build = Callable[..., Path]
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays to the end: nobody looks for garbage among it, which are millions of objects."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
