@@ -2,50 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Build, read_manifest
+from conftest import Build, Load, Rows, read_manifest
 
 from bertdata.dataset import shards
-
-PROGRAM = """
-import datasets, json, os, sys
-while line := sys.stdin.readline():
-    if not (child := os.fork()):
-        found = [datasets.load_dataset(directory) for directory in json.loads(line)]
-        print(json.dumps([{split: rows.to_list() for split, rows in each.items()} for each in found]), flush=True)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        print("null", flush=True)
-"""
-Rows = dict[str, list[dict[str, Any]]]
-Load = Callable[..., list[Rows]]
-
-
-@pytest.fixture(scope="module")
-def load(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Load]:
-    """Read data sets as a user does, all with one cache, each time in another process, which has only imported `datasets`."""
-    cache = tmp_path_factory.mktemp("cache")
-    environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-c", PROGRAM]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
-
-        def call(*directories: Path) -> list[Rows]:
-            assert process.stdin is not None and process.stdout is not None
-            print(json.dumps([*map(str, directories)]), file=process.stdin, flush=True)
-            found: list[Rows] | None = json.loads(process.stdout.readline())
-            assert found is not None, "the process has failed"
-            return found
-
-        yield call
 
 
 def lying(directory: Path) -> Rows:
@@ -80,7 +43,7 @@ def command(kind: str, corpora: list[Path], vocab: Path, number: int) -> list[ob
 
 @pytest.mark.parametrize("kind", ["corpus", "pairs", "splits"])
 def test_another_data_set_of_the_same_name_and_one_that_is_replaced(
-    build: Build, load: Load, corpora: list[Path], sample_vocab: Path, tmp_path: Path, kind: str
+    build: Build, load_datasets: Load, corpora: list[Path], sample_vocab: Path, tmp_path: Path, kind: str
 ) -> None:
     one, other = tmp_path / "one" / kind, tmp_path / "other" / kind
 
@@ -91,13 +54,13 @@ def test_another_data_set_of_the_same_name_and_one_that_is_replaced(
     make(one, 0)
     make(other, 1)
     first = lying(one)
-    assert load(one, other, one) == [first, lying(other), first]
+    assert load_datasets(one, other, one) == [first, lying(other), first]
     assert set(first) == ({"train", "validation"} if kind == "splits" else {"train"}) and lying(other) != first
     make(one, 2, "--overwrite")
-    assert load(one, other) == [lying(one), lying(other)] and lying(one) != first
+    assert load_datasets(one, other) == [lying(one), lying(other)] and lying(one) != first
     make(one, 1, "--overwrite", "--format", "parquet")
-    assert load(one) == [lying(one)] == [lying(other)]
+    assert load_datasets(one) == [lying(one)] == [lying(other)]
     make(one, 0, "--overwrite", "--format", "arrow-file")
-    assert load(one) == [lying(one)] == [first]
+    assert load_datasets(one) == [lying(one)] == [first]
     shutil.move(one, tmp_path / "moved")
-    assert load(tmp_path / "moved") == [first]
+    assert load_datasets(tmp_path / "moved") == [first]
