@@ -11,6 +11,7 @@ from typing import Any
 
 from ..config import read_small
 from ..errors import UsageError
+from .vocab_txt import unreadable
 
 __all__ = ["is_bert", "read_tokenizer", "unreadable"]
 
@@ -42,12 +43,6 @@ def _other(parsed: dict[str, Any]) -> str:
             value_found = f"{key} {settings[key]!r}" if key in settings else "nothing"
             return f"its {part} has {value_found}, BERT's {key} {value!r}"
     return ""
-
-
-def unreadable(file: Path, error: BaseException) -> UsageError:
-    """Return the error of a vocabulary's file that cannot be read."""
-    why = getattr(error, "strerror", None) or error
-    return UsageError(f"cannot read the vocabulary {file} ({why}): give a vocab.txt, or a directory of train-vocab")
 
 
 def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:

@@ -10,13 +10,19 @@ from ..errors import UsageError
 from ..pieces import OF_BERT
 from .tokenizer_json import unreadable
 
-__all__ = ["SETTINGS", "check_pieces", "read_pieces", "read_settings"]
+__all__ = ["SETTINGS", "check_pieces", "read_pieces", "read_settings", "unreadable"]
 
 SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # of tokenizer_config.json: our names
 _MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB
 _LONGEST_PIECE = 1000  # characters
 _BLANK = " \t\r"
 _NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
+
+
+def unreadable(file: Path, error: BaseException) -> UsageError:
+    """Return the error of a vocabulary's file that cannot be read."""
+    why = getattr(error, "strerror", None) or error
+    return UsageError(f"cannot read the vocabulary {file} ({why}): give a vocab.txt, or a directory of train-vocab")
 
 
 def read_pieces(file: Path) -> list[str]:
