@@ -26,6 +26,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -104,6 +105,14 @@ def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
         with pa.memory_map(str(path)) as source:
             rows += pa.ipc.open_stream(source).read_all().to_pylist()
     return rows
+
+
+def is_alive(number: int) -> bool:
+    """Tell whether a process runs, and is no zombie."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:

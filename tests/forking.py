@@ -22,7 +22,13 @@ __all__ = ["Forks", "Started", "forks", "start", "trainers"]
 
 _LONGEST = 1 << 20  # bytes of a command's arguments
 _UNREAD = ("AWS_", "HF_")  # of variables that nothing reads which the process imports
-_CHANGED = {"PYTEST_CURRENT_TEST", "NO_PROXY", "_RJEM_MALLOC_CONF"}  # by pytest, tests and polars; read by requests when it asks
+_CHANGED = {  # by pytest, tests, polars, bertdata.tokens and torch; read, if at all, when what it tells is needed
+    "PYTEST_CURRENT_TEST",
+    "NO_PROXY",
+    "_RJEM_MALLOC_CONF",
+    "TOKENIZERS_PARALLELISM",
+    "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR",
+}
 
 
 class Forks:

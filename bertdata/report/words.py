@@ -7,7 +7,7 @@ from typing import Any
 
 from ..config import LABEL_1, OBJECTIVES
 
-__all__ = ["apparatus", "cell", "count", "describe", "size"]
+__all__ = ["apparatus", "cell", "count", "describe", "percent", "size"]
 
 
 def size(count: int) -> str:
@@ -33,6 +33,19 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def percent(share: float) -> str:
+    """Return a share in percent, with more digits where it is small or nearly all.
+
+    >>> percent(0.5), percent(0.012), percent(0.00031), percent(0.00001), percent(0.0), percent(1.0)
+    ('50.0 %', '1.2 %', '0.03 %', '<0.01 %', '0 %', '100 %')
+    """
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
+    if min(share, 1 - share) < 5e-5:
+        return "<0.01 %" if share < 0.5 else ">99.99 %"
+    return f"{100 * share:.1f} %" if 0.01 <= share <= 0.99 else f"{100 * share:.2f} %"
+
+
 def cell(text: str) -> str:
     """Keep a name from ending a cell of a Markdown table, or from starting markup.
 
@@ -52,8 +65,7 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     sources = manifest.get("sources", {})
     if len(sources) > 1:
         shares = (
-            f"{name} {_percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})"
-            for name, s in sources.items()
+            f"{name} {percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})" for name, s in sources.items()
         )
         lines.append(f"  shares of the text: {', '.join(shares)}")
     if books := apparatus(sources):
@@ -110,10 +122,10 @@ def _content(manifest: dict[str, Any]) -> str:
 
 def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
     """Say how many rows have label 1, how full rows are, and how much of them is masked."""
-    text = f"mean length {values['mean_length']:.1f}, padding {_percent(values['padding_share'])}"
-    text += f", [UNK] {_percent(values['unknown_share'])}"
+    text = f"mean length {values['mean_length']:.1f}, padding {percent(values['padding_share'])}"
+    text += f", [UNK] {percent(values['unknown_share'])}"
     if "masked" in values:
-        text += f", masked {_percent(values['masked_share'])}"
+        text += f", masked {percent(values['masked_share'])}"
     parts = values.get("parts", values["rows"])
     if "parts" in values:
         text = f"{parts:,} in {values['rows']:,} packed rows, {text}"
@@ -121,15 +133,6 @@ def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
         return text if "parts" in values else f"{parts:,} rows, {text}"
     key = LABEL_1[config["objective"]]
     return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {text}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent, with two digits where it is small.
-
-    >>> _percent(0.056), _percent(0.0003)
-    ('5.6 %', '0.03 %')
-    """
-    return f"{100 * share:.{1 if share >= 0.01 else 2}f} %"
 
 
 def _gone(stage: dict[str, Any]) -> str:

@@ -16,15 +16,17 @@ import bertdata
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), "")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
-WIDTHS = (1200, 390)
+WIDTHS = (1200, 390, 360)
 LOOK = """
 function boxes(svg) { return [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]); }
 function overlaps(a, b) { return a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3; }
 window.addEventListener('load', async () => {
-  const told = {width: innerWidth, page: document.documentElement.scrollWidth, overlap: [], outside: [], axe: [],
+  const told = {width: innerWidth, page: document.documentElement.scrollWidth, overlap: [], outside: [], small: [], axe: [],
     dark: matchMedia('(prefers-color-scheme: dark)').matches, paper: getComputedStyle(document.body).backgroundColor};
   for (const svg of document.querySelectorAll('svg')) {
-    const own = boxes(svg), frame = svg.getBoundingClientRect();
+    const own = boxes(svg), frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
+    for (const t of svg.querySelectorAll('text'))
+      if (parseFloat(getComputedStyle(t).fontSize) * scale < 11) told.small.push(t.textContent);
     for (const [i, [text, box]] of own.entries()) {
       if (box.right > frame.right + 2 || box.left < frame.left - 2) told.outside.push(text);
       for (const [other, at] of own.slice(i + 1)) if (overlaps(box, at)) told.overlap.push(text + ' / ' + other);
@@ -95,4 +97,5 @@ def test_pages_fit_and_can_be_read(pages: list[str], axe: str, tmp_path: Path, d
         assert told["page"] <= told["width"], f"at {told['width']} the page is {told['page']} wide"
         assert not told["overlap"]
         assert not told["outside"]
+        assert not told["small"]
         assert not told["axe"]

@@ -129,6 +129,18 @@ def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: 
     assert block_starts(str(path), len(STREAM) - 500) == [0, len(STREAM), 2 * len(STREAM)]
 
 
+def test_streams_are_cut_at_without_being_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decompressed to plan the cuts is decompressed again by the tasks: a stream is known by its checksums."""
+    monkeypatch.setattr(bzip2, "_text", None)
+    empty, one = bz2.compress(b""), bz2.compress(b"one")
+    path = _write(tmp_path / "a.bz2", one + empty + STREAM + STREAM + one)
+    begin = len(one) + len(empty)
+    assert block_starts(str(path), len(one))[:3] == [0, begin, begin + len(STREAM)]
+    data = bytearray(path.read_bytes())
+    data[begin + len(STREAM) - 3] ^= 1  # of the checksum at the end of a stream
+    assert block_starts(str(_write(tmp_path / "b.bz2", bytes(data))), len(one))[:2] == [0, begin + len(STREAM)]
+
+
 def _inner() -> list[int]:
     return [bit // 8 for bit in _marks_at(STREAM) if bit > 32]
 

@@ -1,6 +1,6 @@
 """Draw the charts of a report, as SVG whose colours are the page's: distributions, and lines over steps.
 
-Each is 400 units wide, so its letters are as large as the page's on a telephone and a little larger on a desk.
+Each is 400 units wide; the style sheet makes its letters larger on a telephone, where it is drawn smaller than that.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..drawing import Panel, Points, ticks
-from .markup import Html, join, number, percent, tag
+from ..words import percent
+from .markup import Html, join, number, tag
 
 __all__ = ["WIDTH", "by_doubling", "figure", "histogram", "label", "lines", "svg", "up_to"]
 
 WIDTH = 400
-_HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 44, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
+_HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
 _MOST_LABELS = 7
 Values = npt.NDArray[Any]
 

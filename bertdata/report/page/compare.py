@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .markup import Column, join, number, percent, table
+from ..words import percent
+from .markup import Column, join, number, table
 from .section import Section, Subject
 
 __all__ = ["compare"]
@@ -79,5 +80,6 @@ def _difference(name: str, values: list[float | None]) -> str:
     if first == last:
         return "="
     if name.endswith(_SHARE):
-        return f"{100 * (last - first):+.2f} points"
+        points = round(100 * (last - first), 2)
+        return f"{points:+.2f} points" if points else "under 0.01 points"
     return f"{100 * (last / first - 1):+.1f} %" if first else f"+{number(last)}"

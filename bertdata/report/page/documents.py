@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..words import size
+from ..words import percent, size
 from .charts import by_doubling, histogram
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
+from .markup import Column, Html, bar, foreign, join, number, short, table, tag
 from .sample import DocumentSample, entries, read_documents
 from .section import Section, Subject, figures
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...io.terminal import clean
 
-__all__ = ["Column", "Html", "bar", "foreign", "join", "number", "percent", "short", "table", "tag", "text"]
+__all__ = ["Column", "Html", "bar", "foreign", "join", "number", "short", "table", "tag", "text"]
 
 _VOID = frozenset(("meta", "br", "hr"))
 _NARROW = 3  # columns that fit a telephone
@@ -67,17 +67,6 @@ def number(value: float) -> str:
     if float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
-
-
-def percent(share: float) -> str:
-    """Return a share in percent, with more digits where it is small or nearly all.
-
-    >>> percent(0.5), percent(0.012), percent(0.00031), percent(0.0), percent(1.0)
-    ('50.0 %', '1.2 %', '0.03 %', '0 %', '100 %')
-    """
-    if share in (0, 1):
-        return f"{100 * share:.0f} %"
-    return f"{100 * share:.1f} %" if 0.01 <= share <= 0.99 else f"{100 * share:.2f} %"
 
 
 class Column(NamedTuple):

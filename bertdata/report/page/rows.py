@@ -10,10 +10,11 @@ import numpy as np
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...pieces import bare, shown, tokens_by_role
 from ...tokens.vocab import AnyVocabulary
+from ..words import percent
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, number, percent, table, tag
+from .markup import Column, Html, bar, foreign, join, number, table, tag
 from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
 from .sample import RowSample, read_rows
 from .section import Section, Subject, counted, figures

@@ -12,6 +12,7 @@ from ...dataset.staging import STATE
 from ...io.files import is_local, read_json
 from ...tokens.read import read_any
 from ...tokens.vocab import AnyVocabulary
+from ..words import count
 from .markup import Column, Html, bar, join, number, table, tag
 
 __all__ = ["Section", "Subject", "counted", "figures", "timings"]
@@ -67,7 +68,7 @@ def timings(directory: Path) -> Section | None:
     rows = [(name, number(round(wall, 1)), number(round(cpu, 1)), bar(wall / most)) for name, wall, cpu in known]
     columns = (Column("Stage"), Column("Seconds", numbers=True), Column("Of processors", numbers=True), Column(""))
     memory, workers = _seconds(recorded.get("peak_memory_bytes")), recorded.get("workers")
-    note = [f"{workers} workers"] if isinstance(workers, int) else []
+    note = [count(workers, "worker")] if isinstance(workers, int) else []
     note += [f"at most {memory / 1e6:,.0f} MB of memory"] if memory else []
     note += [f"begun {recorded['started']}"] if recorded.get("started") else []
     return Section("time", "Time", join(tag("p", ", ".join(note), class_="faint"), table("", columns, rows)))

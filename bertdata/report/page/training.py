@@ -13,8 +13,9 @@ from ...io.files import read_json
 from ...pieces import shown
 from ..curve import panels
 from ..metrics import NAME, PREDICTIONS, Record, read_metrics
+from ..words import percent
 from .charts import lines
-from .markup import Column, Html, foreign, join, number, percent, table, tag
+from .markup import Column, Html, foreign, join, number, table, tag
 from .section import Section, figures
 from .tokens import marked
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from ...pieces import Special, bare, continues_word
 from ..coverage import split_words
+from ..words import percent
 from .charts import histogram, up_to
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, percent, table, tag
+from .markup import Column, Html, bar, foreign, join, table, tag
 from .section import Section, Subject, counted, figures
 
 __all__ = ["key_figures", "sections"]

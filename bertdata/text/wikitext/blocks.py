@@ -59,7 +59,7 @@ class _Page:
         self.after_row = False
         if self.displayed:
             self.after_display(text)
-        if "''" in text:
+        if "'" in text and "''" in text:  # one character is found much faster than two
             text = drop_quotes(part_labels(text) if "[" in text else text)
         self.lines.append(text)
 
@@ -111,16 +111,19 @@ class _Page:
                 self.rejoin()
                 if first == AWAY and not line:
                     return
-            first = line[:1]
+            if not line:
+                self.blank()
+                return
+            first = line[0]
         tags = _block_tags(line) if "<" in line else []
-        if first == "=" and _HEADING.match(line):
+        if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
             self.inside = ""
             self.end()
         elif tags:
             self.tagged(line, tags)
         elif self.inside:
             return
-        elif not line or line.isspace():
+        elif line.isspace():
             self.blank()
         elif first in _SPECIAL:
             self.special(line, first)
@@ -238,9 +241,12 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
         text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on, formulas)
     for line in text.split("\n"):
-        if line:
-            page.line(line)
+        if not line:
+            if page.lines:
+                page.blank()
+        elif line[0] in "*#" and "<" not in line:
+            page.end()
         else:
-            page.blank()
+            page.line(line)
     page.end()
     return page.done

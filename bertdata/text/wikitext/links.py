@@ -22,9 +22,7 @@ from .quotes import drop_quotes
 __all__ = ["resolve_links"]
 
 # Most links: no colon and nothing to resolve.  Splitting at them leaves the text and the labels.
-_PLAIN = re.compile(
-    rf"\[(?=\[)\[(?:[^\[\]|:\n]*\|)?([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]"
-)
+_PLAIN = re.compile(rf"\[(?:\[[^\[\]|:\n]*\||\[)([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]")
 _OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # begins with one plain character: that is found much faster
 _CLOSING = re.compile(r"\]\]+")
 

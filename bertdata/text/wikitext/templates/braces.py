@@ -17,7 +17,7 @@ from ..namespaces import TEMPLATE, Namespaces
 
 __all__ = ["CALL", "GONE", "Argument", "Call", "Function", "Node", "Parameter", "Parts", "Span", "node", "parse", "scan", "title"]
 
-_OPENING = re.compile(r"\{\{(?:([^{}]*)\}\}|\{*)")  # begins with plain characters: that is found much faster
+_OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # begins with one plain character: that is found much faster
 _CLOSING = re.compile(r"\}\}+")
 _MAX_DEPTH = 40  # MediaWiki's own limit on nested braces; it also keeps hostile input linear
 _NAME = re.compile(r"[^|{}\[\]<>\n]{0,80}\|")

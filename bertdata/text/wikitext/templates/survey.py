@@ -14,8 +14,7 @@ from ..extensions import resolve_extensions
 from ..marks import LINE_MARKUP, clean_input, readable
 from ..tables import drop_tables
 from .braces import CALL, scan, title
-from .expand import is_known
-from .table import Templates, load_templates
+from .table import UNKNOWN, Templates, load_templates
 
 __all__ = ["Survey", "load_templates", "survey"]
 
@@ -53,7 +52,7 @@ def survey(wikitext: str, table: Templates, found: Survey) -> None:
             continue
         found.calls += 1
         name = title(text, span)
-        if not is_known(name, table):
+        if table.kind(name) == UNKNOWN:
             found.unknown[name] += 1
             if name not in found.examples:
                 found.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])
