@@ -71,18 +71,17 @@ def extract_paragraphs(
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    return [paragraph for paragraph in _all_finished(parts, page, split) if _has_words(paragraph)]
+    shown = _all_finished(parts, page, split)
+    return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
 
 
-def _has_words(paragraph: str) -> bool:
-    """Tell whether a paragraph has words that are no addresses.
+def _only_addresses(paragraph: str) -> bool:
+    """Tell whether a paragraph is a list of addresses.
 
-    >>> _has_words("https://x.org/a  https://x.org/b"), _has_words("https://x.org shows it"), _has_words("... 。")
-    (False, True, False)
+    >>> _only_addresses("https://x.org/a  https://x.org/b"), _only_addresses("https://x.org shows it")
+    (True, False)
     """
-    if paragraph.startswith(_ADDRESSES):
-        return not all(word.startswith(_ADDRESSES) for word in paragraph.split())
-    return _WORD.search(paragraph) is not None
+    return paragraph.startswith(_ADDRESSES) and all(word.startswith(_ADDRESSES) for word in paragraph.split())
 
 
 _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left
