@@ -118,9 +118,9 @@ def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str
     """Return paragraphs as plain text; a page without a formula has nothing to count."""
     if page.formulas.choice != "text" and not page.formulas.seen:
         return [finish(part, page.templates is not None) for part in parts]
-    found = [_finished(part, page, split) for part in parts]
+    finished = [_finished(part, page, split) for part in parts]
     page.formulas.finish()
-    return found
+    return finished
 
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:
