@@ -113,7 +113,10 @@ def plan_corpus(
     identity["versions"] = versions(packages(settings))
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.build_corpus import BuildCorpus
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.build_corpus import BuildCorpus
+        else:
+            from bertdata.pipelines.build_corpus import BuildCorpus
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 

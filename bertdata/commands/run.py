@@ -130,7 +130,10 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         return [DataSet.read(directory, new=False) for directory in planned.directories]
     workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
     pipelines = _pipelines(lean=local and options.own_process)
-    from bertdata.pipelines.engines import one_process, processes
+    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+        from pipelines.engines import one_process, processes
+    else:
+        from bertdata.pipelines.engines import one_process, processes
 
     count = processes.number(workers, planned.tasks) if local else 0
     how_run: dict[str, Any] = {"tasks": planned.tasks, "workers": workers, "beam_args": options.beam_args}
@@ -147,11 +150,8 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
         ]
-        todo = [None if is_complete(root) else root for root in roots]
+        todo = [_unfinished(root) for root in roots]
         first = next((root for root in todo if root is not None), None)
-        for root, task in zip(roots, todo, strict=True):
-            if task is None:
-                manifest.check_files(root, manifest.read(root))
         if first is not None:
             if local:
                 stack.enter_context(processes.started(count, options.verbose))
@@ -164,6 +164,14 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                 else:
                     pipelines().run(planned.chain(todo), **how_run, **reservation, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
+
+
+def _unfinished(root: Path) -> Path | None:
+    """Return a root that is not complete; of one that is, check that it has the files which its manifest names."""
+    if not is_complete(root):
+        return root
+    manifest.check_files(root, manifest.read(root))
+    return None
 
 
 def _check_space(planned: PlannedRun, options: RunOptions) -> None:

@@ -57,14 +57,14 @@ def _close_gaps(text: str, templates_on: bool) -> str:
         return text.replace(VANISHED, "")
     pieces = text.split(VANISHED)
     before_stop = False
-    for place in range(len(pieces) - 1, 0, -1):
-        piece = pieces[place].lstrip()
+    for index in range(len(pieces) - 1, 0, -1):
+        piece = pieces[index].lstrip()
         if piece:
-            before_stop = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[place][0].isspace())
+            before_stop = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[index][0].isspace())
         if before_stop:
-            pieces[place] = piece
-            before = pieces[place - 1].rstrip()
-            pieces[place - 1] = before.rstrip(_LOOSE) if templates_on else before
+            pieces[index] = piece
+            before = pieces[index - 1].rstrip()
+            pieces[index - 1] = before.rstrip(_LOOSE) if templates_on else before
     return "".join(pieces)
 
 
