@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..build.corpus.plan import CorpusPlan, packages, plan
-from ..build.corpus.sources import SOURCES, source
+from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..credentials import conceal
@@ -144,7 +144,7 @@ def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[
 
 def _files(given: dict[str, tuple[str, ...]]) -> dict[str, list[tuple[str, str]]]:
     """Find the files of each kind of input that was given."""
-    options = {kind: f"`{kind}`" if kind in SOURCES else f"`read` {kind}" for kind in given}
+    options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in given}
     return {kind: find(paths, source(kind).suffixes, options[kind]) for kind, paths in given.items() if paths}
 
 
