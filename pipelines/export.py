@@ -1,4 +1,4 @@
-"""A data set to another format: a task for each shard, and a commit."""
+"""Chain the steps from a data set to another format: a task for each shard, and a commit."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Export(Chain):
         self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
-        told = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)
-        self._work, self._commit = ExportShard(*told), ExportCommit(*told)
+        arguments = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)
+        self._work, self._commit = ExportShard(*arguments), ExportCommit(*arguments)
 
     def expand(self, begin: Steps) -> Steps:
         return (

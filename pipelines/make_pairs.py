@@ -1,4 +1,4 @@
-"""Documents to rows: tokenize each batch once, spread documents over buckets by hash, build each bucket's rows, commit.
+"""Chain the steps from documents to rows: tokenize each batch once, spread documents over buckets by hash, build rows, commit.
 
 Every bucket is a uniform sample of its split, so pairs built inside a bucket have partners from all of it.  The documents
 reach their bucket through spill files, one record batch a bucket, of which the engine only moves references; or, with

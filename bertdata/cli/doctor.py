@@ -51,14 +51,14 @@ _FEW_FILES, _LITTLE = 256, 2_000_000_000  # open files of some twenty workers; b
 
 
 class Finding(NamedTuple):
-    """A line: what was looked at, what it is, and what to do where that is too little."""
+    """A line: what was looked at, what was found out, and what to do where that is too little."""
 
     name: str
-    told: str
+    found_out: str
     advice: str = ""
 
 
-@click.command("doctor", cls=Command)
+@click.command("doctor", cls=Command, writes=False)
 @click.option("--offline", is_flag=True, help="Do not look whether the hosts of downloads can be reached.")
 def command(offline: bool) -> None:
     """Show what this machine has for a run: versions, extras, cores, memory, space, limits, engines, hosts.
@@ -68,7 +68,7 @@ def command(offline: bool) -> None:
     findings = [*_versions(), *_machine(), *_limits(), *_extras(), *_engines(), *(() if offline else _hosts())]
     for finding in findings:
         advice = f": {finding.advice}" if finding.advice else ""
-        echo(f"{'!' if finding.advice else ' '} {finding.name:22} {finding.told}{advice}")
+        echo(f"{'!' if finding.advice else ' '} {finding.name:22} {finding.found_out}{advice}")
     lacking = sum(bool(finding.advice) for finding in findings)
     echo(f"{count(lacking, 'line')} with ! to look at" if lacking else "all that a local run needs is here")
 

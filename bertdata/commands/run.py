@@ -1,4 +1,4 @@
-"""A command that is planned: its outputs, its tasks and its chain of steps; and the run of it, here or on an engine."""
+"""Run a planned command, here or on an engine: its outputs, its tasks and its chain of steps."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def given_digest(command: str, *arguments: Any) -> str:
 def complete_already(directories: Sequence[Path], given: str, error: BertDataError) -> PlannedRun:
     """Return a run with nothing to do, where the input cannot be reached and was made into these data sets before.
 
-    Raise `error`, which tells that it cannot be reached, where it was not.
+    Raise `error`, which says that it cannot be reached, where it was not.
     """
     if not all(is_done(directory, {"given": given}) for directory in directories):
         raise error
@@ -156,13 +156,13 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             if local:
                 stack.enter_context(processes.started(count, options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
-            held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
+            reservation = {"reserve": functools.partial(_reserve, states), "release": functools.partial(_release, states)}
             stack.enter_context(spilling(planned.spill))
             with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
                 if count == 1:
                     one_process.run(planned.chain(todo))
                 else:
-                    pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
+                    pipelines().run(planned.chain(todo), **how_run, **reservation, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
 
@@ -182,11 +182,12 @@ def _check_space(planned: PlannedRun, options: RunOptions) -> None:
     if free >= _MOST_OUTPUT * len(todo) * max(step.bytes for step in planned.steps):
         return
     there = sum(size for directory in todo for size in map(build_size, builds(directory)))
-    told = planned.estimate(options.workers)
-    if free + there < told.output + told.work:
+    needed = planned.estimate(options.workers)
+    if free + there < needed.output + needed.work:
         raise StorageError(
-            f"{todo[0]}: not enough space: about {size(told.output)} of output and {size(told.work)} of work files, by samples "
-            f"of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give `check_space=False`"
+            f"{todo[0]}: not enough space: about {size(needed.output)} of output and {size(needed.work)} of work files, by "
+            f"samples of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give "
+            "`check_space=False`"
         )
 
 
@@ -231,9 +232,9 @@ def _pipelines(lean: bool) -> Callable[[], Any]:
     return engine
 
 
-def _hold(states: Sequence[Path], job: lock.Job) -> None:
+def _reserve(states: Sequence[Path], job: lock.Job) -> None:
     for state in states:
-        lock.hold(state, job)
+        lock.reserve(state, job)
 
 
 def _release(states: Sequence[Path]) -> None:

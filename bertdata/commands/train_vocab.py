@@ -86,7 +86,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         where: dict[str, Any] = {"reads": [corpus], "writes": [directory]}
         return estimate(of_vocab(source, settings, sample), read_bytes, tasks, **where, workers=workers)
 
-    tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.own)
+    tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.share_of_read)
     sampled = size(min(settings.sample_bytes, source.text_bytes))
     return PlannedRun(
         directories=(directory,),

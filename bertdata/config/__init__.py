@@ -1,4 +1,4 @@
-"""What a run does, as frozen values: the defaults are BERT's, and a value that cannot work is refused when it is made.
+"""Configure a run by frozen values: the defaults are BERT's, and a value that cannot work is refused when it is made.
 
 `identity()` is what the bytes of the output depend on; an unfinished run is only resumed under an equal identity.
 """

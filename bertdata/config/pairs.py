@@ -1,4 +1,4 @@
-"""What `make-pairs` does."""
+"""Configure `make-pairs`: the objective, the length of rows, copies, splits and static masks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PairsConfig(Config):
     from the size of the corpus: `bucket_bytes` of text each, all copies counted.
 
     With `masking` ``static`` rows are masked when they are built: `masked_lm_prob` None stands for BERT's 0.15, `max_predictions`
-    0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that tells the words of
+    0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that finds the words of
     Chinese text, which are then neither cut nor masked in part.
     """
 
@@ -141,7 +141,7 @@ class PairsConfig(Config):
     special_tokens: str = option(
         "",
         "Name special tokens of a vocabulary that is not BERT's, as cls=<s>,sep=</s>,pad=<pad>,mask=<mask>,unk=<unk>, where its "
-        "own files do not; one that it has not got is added.",
+        "own files do not; one that it lacks is added.",
         section=_ROWS,
         metavar="ROLE=TOKEN,…",
     )
@@ -199,6 +199,6 @@ class PairsConfig(Config):
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; masks only where rows have some, special tokens where named."""
-        own = super().identity()
+        values = super().identity()
         left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}
-        return {name: value for name, value in own.items() if name not in left_out}
+        return {name: value for name, value in values.items() if name not in left_out}

@@ -64,10 +64,10 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
         lines.append(f"  accents {accents}")
     sources = manifest.get("sources", {})
     if len(sources) > 1:
-        told = (
+        shares = (
             f"{name} {percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})" for name, s in sources.items()
         )
-        lines.append(f"  shares of the text: {', '.join(told)}")
+        lines.append(f"  shares of the text: {', '.join(shares)}")
     if books := apparatus(sources):
         lines.append(f"  {books}")
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
@@ -101,10 +101,10 @@ def apparatus(sources: dict[str, Any]) -> str:
     accounts = [source["apparatus"] for source in sources.values() if "apparatus" in source]
     if not accounts:
         return ""
-    (own,) = accounts
-    dropped = sorted(own["dropped"].items(), key=lambda item: (-item[1], item[0]))
+    (account,) = accounts
+    dropped = sorted(account["dropped"].items(), key=lambda item: (-item[1], item[0]))
     names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
-    return f"characters of books, without white space: {own['characters']:,} read, {own['kept']:,} kept{names}"
+    return f"characters of books, without white space: {account['characters']:,} read, {account['kept']:,} kept{names}"
 
 
 def _content(manifest: dict[str, Any]) -> str:
@@ -122,17 +122,17 @@ def _content(manifest: dict[str, Any]) -> str:
 
 def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
     """Say how many rows have label 1, how full rows are, and how much of them is masked."""
-    told = f"mean length {values['mean_length']:.1f}, padding {percent(values['padding_share'])}"
-    told += f", [UNK] {percent(values['unknown_share'])}"
+    text = f"mean length {values['mean_length']:.1f}, padding {percent(values['padding_share'])}"
+    text += f", [UNK] {percent(values['unknown_share'])}"
     if "masked" in values:
-        told += f", masked {percent(values['masked_share'])}"
+        text += f", masked {percent(values['masked_share'])}"
     parts = values.get("parts", values["rows"])
     if "parts" in values:
-        told = f"{parts:,} in {values['rows']:,} packed rows, {told}"
+        text = f"{parts:,} in {values['rows']:,} packed rows, {text}"
     if not (names := OBJECTIVES[config["objective"]]):
-        return told if "parts" in values else f"{parts:,} rows, {told}"
+        return text if "parts" in values else f"{parts:,} rows, {text}"
     key = LABEL_1[config["objective"]]
-    return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {told}"
+    return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {text}"
 
 
 def _gone(stage: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""How rows are masked when they are read."""
+"""Mask rows when they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training run before it begins: its data, opened and checked against its configuration."""
+"""Prepare a training run: open its data, and check them against its configuration."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
 
 
 def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
-    made = [manifest.read(to_path(path)) for path in phase.shards]
-    all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in made)
+    manifests = [manifest.read(to_path(path)) for path in phase.shards]
+    all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in manifests)
     return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
 
 

@@ -1,4 +1,4 @@
-"""What lies in a data set's directory, against what its manifest names: missing, strange, links, sizes, digests."""
+"""Compare the files of a data set's directory with those that its manifest names: missing, strange, links, sizes, digests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..errors import VerificationError
 from ..io.files import TEMPORARY, is_local, open_file, to_path
 from ..io.storage import storage_errors
 
-__all__ = ["CheckFailed", "compare", "fetched", "hold"]
+__all__ = ["CheckFailed", "compare", "fetched", "require"]
 
 _BLOCK = 1 << 20  # bytes read at a time
 _KEPT = frozenset(
@@ -37,7 +37,7 @@ class CheckFailed(Exception):
     """What is wrong with a file; the caller knows which file it is."""
 
 
-def hold(holds: npt.NDArray[Any], first: int, what: str) -> None:
+def require(holds: npt.NDArray[Any], first: int, what: str) -> None:
     """Raise CheckFailed for the first row of which a law does not hold; `first` is the number of the first of these rows."""
     if not holds.all():
         raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")

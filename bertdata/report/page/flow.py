@@ -1,4 +1,4 @@
-"""The picture of what became of everything that went in: bands as wide as counts, each loss with its name.
+"""Draw what became of everything that went in: bands as wide as counts, each loss with its name (a Sankey diagram).
 
 A stage is a bar of what came in; what it kept goes on down, and each reason for which something was left out turns aside.
 """
@@ -46,15 +46,15 @@ def flow(stages: Sequence[Stage]) -> Html:
     """Return the picture of stages, those of a group one below the other, and the table of their losses."""
     parts: list[Html] = []
     y = 4.0
-    for group, own in groupby(stages, key=lambda stage: stage.group):
+    for group, of_group in groupby(stages, key=lambda stage: stage.group):
         if group:
             parts.append(label(0, y + 12, group, kind="f"))
             y += 22
-        for stage in own:
+        for stage in of_group:
             drawn, y = _stage(stage, y)
             parts += drawn
-    told = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
-    picture = svg(y, f"What became of everything: {told}", *parts)
+    summary = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
+    picture = svg(y, f"What became of everything: {summary}", *parts)
     return tag("div", figure("", picture), losses(stages), class_="pair")
 
 
@@ -76,8 +76,8 @@ def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
         left = max(kept, right - count * scale)
         middle = top + _EDGE + _ROW * (index + 0.5) + 2
         parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle))
-        told = _fitting(name, f" {number(count)}", f" ({percent(count / max(1, stage.entered))})")
-        parts.append(label(_ACROSS + 26, middle + 4, told, kind="r" if broken else "d"))
+        text = _fitting(name, f" {number(count)}", f" ({percent(count / max(1, stage.entered))})")
+        parts.append(label(_ACROSS + 26, middle + 4, text, kind="r" if broken else "d"))
         right = left
     parts.append(_rect(0, top, _ACROSS, "edge"))
     parts.append(_rect(0, bottom, max(kept, 0.8) if stage.left else 0, "edge"))
@@ -98,7 +98,7 @@ def _turn(left: float, right: float, top: float, middle: float) -> Html:
     return tag("path", d=f"{path}C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z", class_="lost")
 
 
-def _fitting(name: str, told: str, more: str, most: int = int(_NAMES / _LETTER)) -> str:
+def _fitting(name: str, amount: str, more: str, most: int = int(_NAMES / _LETTER)) -> str:
     """Put a count behind a name, and more where there is room; cut a name that is too long, in which a wide character takes two.
 
     >>> _fitting("redirect", " 12", " (3.0 %)", 20), _fitting("documents of one", " 12", " (3.0 %)", 20)
@@ -107,10 +107,10 @@ def _fitting(name: str, told: str, more: str, most: int = int(_NAMES / _LETTER))
     '青山县… 12'
     """
     widths = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in name]
-    for each in (told + more, told):
+    for each in (amount + more, amount):
         if sum(widths) + len(each) <= most:
             return name + each
-    return _cut(name, widths, most - len(told)) + told
+    return _cut(name, widths, most - len(amount)) + amount
 
 
 def _cut(name: str, widths: Sequence[int], most: int) -> str:

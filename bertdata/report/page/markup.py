@@ -1,4 +1,4 @@
-"""HTML put together from pieces: whatever is not `Html` already is escaped, so no title of a dump becomes markup.
+"""Put HTML together from parts: whatever is not `Html` already is escaped, so no title of a dump becomes markup.
 
 >>> tag("td", "<b> \\u202e", class_="n")
 '<td class="n">&lt;b&gt; \ufffd</td>'
@@ -36,12 +36,12 @@ def join(*parts: object) -> Html:
 
 def tag(element: str, /, *children: object, **attributes: object) -> Html:
     """Return an element; an attribute that is a word of Python ends with ``_``, and one that is None or False is left out."""
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{"" if value is True else text(value)}"'
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Html(f"<{element}{told}>" if element in _VOID else f"<{element}{told}>{join(*children)}</{element}>")
+    return Html(f"<{element}{written}>" if element in _VOID else f"<{element}{written}>{join(*children)}</{element}>")
 
 
 def foreign(value: str, language: str = "", most: int = 400) -> Html:
@@ -89,12 +89,12 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
     if not body:
         return Html("")
     head = tag("tr", *map(_head, known))
-    told = tag("caption", caption) if caption else ""
+    caption_tag = tag("caption", caption) if caption else ""
     reached: dict[str, object] = {}
     if len(known) > _NARROW:
         names = ", ".join(column.name for column in known if column.name)
         reached = {"tabindex": 0, "role": "group", "aria_label": caption or names}
-    return tag("div", tag("table", told, tag("thead", head), tag("tbody", *body)), class_="scroll", **reached)
+    return tag("div", tag("table", caption_tag, tag("thead", head), tag("tbody", *body)), class_="scroll", **reached)
 
 
 def _head(column: Column) -> Html:

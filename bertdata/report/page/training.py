@@ -1,4 +1,4 @@
-"""The report of a training run: its curve, its rates, what it predicts, and how it ended."""
+"""Write the report of a training run: its curve, its rates, what it predicts, and how it ended."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def records_of(directory: Path) -> list[Record]:
 
 
 def predictions_of(directory: Path) -> Any:
-    """Read what the last saved model of a run predicts; None where nothing tells."""
+    """Read what the last saved model of a run predicts; None where that is not stored."""
     return read_json(directory / PREDICTIONS)
 
 
@@ -52,9 +52,13 @@ def key_figures(records: list[Record]) -> Html:
     last = max((record["step"] for record in records), default=0)
     known = [("steps", f"{last:,}")]
     for kind in ("evaluation", "train"):
-        own = [record for record in records if record["kind"] == kind]
-        if own:
-            known += [(f"{name}, {kind}", _told(own[-1][key], share)) for key, name, share in _FIGURES[:5:2] if key in own[-1]]
+        of_kind = [record for record in records if record["kind"] == kind]
+        if of_kind:
+            known += [
+                (f"{name}, {kind}", _written(of_kind[-1][key], share))
+                for key, name, share in _FIGURES[:5:2]
+                if key in of_kind[-1]
+            ]
             break
     rates = _rates(records, "tokens_per_second")
     known += [("tokens a second", f"{np.median(rates):,.0f}")] if rates else []
@@ -67,12 +71,12 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
     if measured:
         pictures = [lines(panel, "step") for panel in panels(measured)]
         yield Section("curve", "Curve", tag("div", *pictures, class_="pair"))
-    if own := [record for record in records if record["kind"] == "evaluation"]:
-        yield Section("evaluations", "Evaluations", _evaluations(own))
+    if evaluations := [record for record in records if record["kind"] == "evaluation"]:
+        yield Section("evaluations", "Evaluations", _evaluations(evaluations))
     if body := _speed(records):
         yield Section("rates", "Rates", body)
-    if told := _predictions(predictions):
-        yield Section("predictions", "Predictions", told)
+    if predicted := _predictions(predictions):
+        yield Section("predictions", "Predictions", predicted)
     if errors := [record for record in records if record["kind"] == "error"]:
         yield Section(
             "errors", "Errors", tag("ul", *(tag("li", f"step {e['step']:,}: {e.get('message', 'failed')}") for e in errors))
@@ -85,7 +89,7 @@ def _evaluations(records: list[Record]) -> Html:
     shown = records[::-1][::every][::-1]
     known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
     columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
-    rows = [[f"{r['step']:,}", *(_told(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
+    rows = [[f"{r['step']:,}", *(_written(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
     return table("On documents held out", columns, rows)
 
 
@@ -98,12 +102,12 @@ def _speed(records: list[Record]) -> Html:
     return join(table("", columns, rows))
 
 
-def _predictions(told: Any) -> Html:
+def _predictions(predictions: Any) -> Html:
     """Return rows with their masked words, what was guessed of each and what stood there; nothing where that is not known."""
     try:
-        mark, held_out = str(told["mark"]), bool(told["held_out"])
-        rows = [_predicted(row, mark, list(map(str, told["special"]))) for row in told["rows"]]
-        step = f"{told['step']:,}"
+        mark, held_out = str(predictions["mark"]), bool(predictions["held_out"])
+        rows = [_predicted(row, mark, list(map(str, predictions["special"]))) for row in predictions["rows"]]
+        step = f"{predictions['step']:,}"
     except (KeyError, TypeError, ValueError, IndexError):
         return Html("")
     which = "rows held out" if held_out else "rows of the last batch that it learnt from"
@@ -124,11 +128,11 @@ def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
     columns = (Column("Truth"), Column("Shown as"), *(Column(name) for name in ("Guess", "Second", "Third")))
     lines = []
     for w in words:
-        told = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
+        cells = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
         for piece, share in w["guesses"]:
             name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
-            told.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w["truth"] else "guess"))
-        lines.append(told)
+            cells.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w["truth"] else "guess"))
+        lines.append(cells)
     return tag("article", *body, table("", columns, lines))
 
 
@@ -136,7 +140,7 @@ def _rates(records: list[Record], key: str) -> list[float]:
     return [float(record[key]) for record in records if record["kind"] == "train" and key in record]
 
 
-def _told(value: Any, share: bool) -> str:
+def _written(value: Any, share: bool) -> str:
     if not isinstance(value, int | float) or not math.isfinite(value):
         return "–"
     return percent(value) if share else number(round(value, 3))
