@@ -164,9 +164,14 @@ def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
     return ""
 
 
-@functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """Return the types of the fields by name, which are text until they are asked for: looked up once, as that takes .5 ms."""
+    """Return the types of the fields by name."""
+    return _looked_up(kind)
+
+
+@functools.cache
+def _looked_up(kind: Any) -> dict[str, Any]:
+    """Turn the types of the fields, which are text, into types: once for each class, as that takes .5 ms."""
     hints = typing.get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
