@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import io
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks, trainers
+from forking import forks, start_worker, trainers
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -26,6 +27,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
+sys.dont_write_bytecode = False
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -42,6 +45,11 @@ while line := sys.stdin.readline():
     if os.waitpid(child, 0)[1]:
         print("null", flush=True)
 """
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays to the end: nobody looks for garbage among it, which are millions of objects."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +105,7 @@ def run() -> Run:
 def build() -> Build:
     """Run `bertdata COMMAND ARGUMENTS --output OUTPUT` in this process, which is faster; return the output.
 
-    One worker does the work, or Beam where its options stand behind ``--``.
+    One worker does the work unless the arguments name more, or Beam where its options stand behind ``--``.
     """
 
     def call(command: str, output: Path, *arguments: object) -> Path:
@@ -106,7 +114,7 @@ def build() -> Build:
         words = [*map(str, arguments)]
         at = words.index("--") if "--" in words else len(words)
         how = [] if "--" in words else ["--workers", "1"]
-        options = [command, *words[:at], "--output", str(output), *how, *words[at:]]
+        options = [command, *how, *words[:at], "--output", str(output), *words[at:]]
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
                 cli.main(options, prog_name="bertdata", standalone_mode=False)
@@ -118,6 +126,15 @@ def build() -> Build:
     return call
 
 
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the workers of runs in this process, where a test is of what they write, and not of how they are started."""
+    from bertdata.pipelines.engines import processes
+
+    if forks().takes(dict(os.environ)):
+        monkeypatch.setattr(processes, "_start", start_worker)
+
+
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
     """Read the rows of a data set of Arrow streams, or of one split of it, with pyarrow alone."""
     rows: list[dict[str, Any]] = []
@@ -125,6 +142,14 @@ def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
         with pa.memory_map(str(path)) as source:
             rows += pa.ipc.open_stream(source).read_all().to_pylist()
     return rows
+
+
+def is_alive(number: int) -> bool:
+    """Tell whether a process runs, and is no zombie."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -39,25 +40,28 @@ def run(
     chain: Step,
     *,
     tasks: int,
+    size: int = sys.maxsize,
     workers: int | None = None,
     beam_args: Sequence[str] = (),
     verbose: bool = False,
     wait: bool = True,
-    hold: Callable[[Job], None] = lambda _: None,
+    reserve: Callable[[Job], None] = lambda _: None,
     release: Callable[[], None] = lambda: None,
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
-    """Run a chain of steps to its end; `beam_args` go to Beam unchanged.
+    """Run a chain of steps, of so many tasks and bytes of input, to its end; `beam_args` go to Beam unchanged.
 
-    A job that continues without this process is given to `hold` before it can begin, and `release` is called when it is over; it
-    is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
+    A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
+    it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
     Raise the BertDataError that a step raised, on whatever engine, BertDataError for a failure of the engine, or, where this
     process is interrupted, KeyboardInterrupt.
     """
     options, runner = _read(beam_args, workers)
     jobs.reach(runner, options)
     with contextlib.ExitStack() as stack:
-        local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
+        local = None
+        if runner is None:
+            local = stack.enter_context(_local(options, processes.number(workers, tasks, size), verbose, warn))
         if runner is local:
             one_process.run(chain)
             return
@@ -68,7 +72,7 @@ def run(
             _ = pipeline | on_beam(chain)
         try:
             if jobs.is_elsewhere(runner, options):
-                jobs.submit(lambda: _submit(pipeline), runner, options, hold, release, wait)
+                jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)
             else:
                 (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
         except KeyboardInterrupt as stopped:
@@ -138,8 +142,8 @@ def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOption
         except (ValueError, ImportError, AttributeError) as error:
             raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
         known = options.get_all_options(drop_default=True)
-    if runner is None and (own := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
-        raise UsageError(f"--{own[0]}: use `workers`")
+    if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
+        raise UsageError(f"--{given[0]}: use `workers`")
     unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
     if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
         raise UsageError(f"--{unknown[0]}: Beam knows no such option for {f'--runner={name}' if name else 'the local runner'}")
@@ -155,11 +159,9 @@ def _submit(pipeline: beam.Pipeline) -> Any:
 
 
 @contextlib.contextmanager
-def _local(
-    options: PipelineOptions, workers: int | None, tasks: int, verbose: bool, warn: Callable[[str], object]
-) -> Iterator[Any]:
-    """Yield the runner of worker processes here; None where there is to be one worker, or where several are not possible."""
-    count, runner = processes.number(workers, tasks), None
+def _local(options: PipelineOptions, count: int, verbose: bool, warn: Callable[[str], object]) -> Iterator[Any]:
+    """Yield the runner of worker processes here; None where there is to be one, or where several are not possible."""
+    runner = None
     with contextlib.ExitStack() as stack:
         if count > 1:
             try:

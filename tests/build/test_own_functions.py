@@ -9,10 +9,9 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import REPOSITORY, Run
+from conftest import REPOSITORY, Run, read_manifest
 
 from bertdata import CorpusConfig, build_corpus
 from bertdata.build.corpus.sources import in_order
@@ -40,11 +39,6 @@ def crawl(path: Path) -> None:
     path.write_bytes(gzip.compress("".join(records).encode()))
 
 
-def manifest(directory: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
 def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     """The command and the Python lines of docs/how-to/extending.md, in a directory of their own, give equal corpora."""
     crawl(tmp_path / "crawl" / "a.warc.wet.gz")
@@ -54,7 +48,7 @@ def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     command = re.search(r"^bertdata (build-corpus --read.*)$", GUIDE, re.MULTILINE)
     assert command
     run(*shlex.split(command[1]), "--min-letters", 0, "--workers", 2, cwd=tmp_path)
-    made = manifest(tmp_path / "corpus")
+    made = read_manifest(tmp_path / "corpus")
     (stage,) = made["counts"]
     assert (stage["stage"], stage["in"], stage["out"]) == ("documents of mine:wet", 2, 1)
     assert stage["dropped"] == {"recipe": 1}
@@ -64,7 +58,7 @@ def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(script.replace('output="corpus"', 'output="again"'))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert manifest(tmp_path / "again")["rows"] == 1
+    assert read_manifest(tmp_path / "again")["rows"] == 1
     explained = run("inspect", "corpus", "--explain", "mine:wet:http://example.org/1", cwd=tmp_path)
     assert "was dropped: recipe (filter mine:no_recipes)" in explained.stdout
 

@@ -29,7 +29,7 @@ from bertdata.dataset.shards import windows
 from bertdata.dataset.staging import commit, settle, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
 from bertdata.io.files import read_json, write_json, write_text
-from bertdata.io.lock import Job, hold, lock
+from bertdata.io.lock import Job, lock, reserve
 from bertdata.records import Task
 
 TASK = Task(0, "text", "[]")
@@ -177,7 +177,7 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
 def test_two_commits_of_one_run_at_a_time_are_one(directory: Path) -> None:
     """An engine may call twice, on two hosts: the second waits, and finds it done."""
     late = Late(_begin(directory, "data/train-00000-of-00001.arrow"))
-    hold(directory / STATE, Job("7", "PortableRunner", "localhost:8099"))
+    reserve(directory / STATE, Job("7", "PortableRunner", "localhost:8099"))
     threads = [threading.Thread(target=_commit, args=(late,)) for _ in range(3)]
     for thread in threads:
         thread.start()

@@ -94,7 +94,7 @@ def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest
     """The first block from each multiple of the target on, whatever is looked at by one thread."""
     monkeypatch.setattr(bzip2, "_SPAN", span)
     starts = sorted(_read(single)[0])
-    for target in (100, 50_000, 70_000, 120_000, len(STREAM)):
+    for target in (1000, 50_000, 70_000, 120_000, len(STREAM)):
         firsts = [[start for start in starts if start >= at][:1] for at in range(0, len(STREAM), target)]
         assert block_starts(str(single), target) == sorted({start for first in firsts for start in first})
     if span > 1:  # or each byte is a span of its own
@@ -127,6 +127,18 @@ def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(bzip2, "_NEAR", 1000)
     assert len(block_starts(str(path), 1)) == 18
     assert block_starts(str(path), len(STREAM) - 500) == [0, len(STREAM), 2 * len(STREAM)]
+
+
+def test_streams_are_cut_at_without_being_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decompressed to plan the cuts is decompressed again by the tasks: a stream is known by its checksums."""
+    monkeypatch.setattr(bzip2, "_text", None)
+    empty, one = bz2.compress(b""), bz2.compress(b"one")
+    path = _write(tmp_path / "a.bz2", one + empty + STREAM + STREAM + one)
+    begin = len(one) + len(empty)
+    assert block_starts(str(path), len(one))[:3] == [0, begin, begin + len(STREAM)]
+    data = bytearray(path.read_bytes())
+    data[begin + len(STREAM) - 3] ^= 1  # of the checksum at the end of a stream
+    assert block_starts(str(_write(tmp_path / "b.bz2", bytes(data))), len(one))[:2] == [0, begin + len(STREAM)]
 
 
 def _inner() -> list[int]:

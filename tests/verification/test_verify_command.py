@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from conftest import COMMAND, Build, Run
+from conftest import COMMAND, Build, Run, is_alive
 
 from bertdata import Shards
 from bertdata.cli import cli
@@ -269,20 +269,13 @@ def test_a_signal_ends_all_processes(number: signal.Signals, text: Path, build: 
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 128 + number and "Traceback" not in said and "stopped" in said
-    while (left := [child for child in children if _alive(child)]) and time.monotonic() < deadline:
+    while (left := [child for child in children if is_alive(child)]) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(children) >= 2 and left == []
 
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_there_is_a_bar_on_a_terminal_and_none_elsewhere(pairs: Path) -> None:

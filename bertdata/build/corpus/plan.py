@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
+from ...config.inputs import INPUTS
 from ...errors import NoInputError
 from ...io.files import to_path
 from ...io.storage import storage_errors
@@ -15,7 +16,7 @@ from ...sources import dumps
 from ...text import sentences
 from ..selection import minhash
 from . import trial
-from .sources import SOURCES, in_order, is_check, source
+from .sources import in_order, is_check, source
 
 __all__ = ["CorpusPlan", "packages", "plan"]
 
@@ -49,10 +50,12 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
                 entry |= check.entry
                 checks.append((check.kind, check.parts))
             inputs.append(entry)
-        whole = _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for own in files for p in own)
+        whole = (
+            _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for of_file in files for p in of_file)
+        )
         groups += [(kind, group) for group in whole]
     if not inputs:
-        raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in SOURCES)} or `read`")
+        raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
     if config.max_documents:
         groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them

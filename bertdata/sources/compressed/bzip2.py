@@ -74,7 +74,7 @@ class _Segment(NamedTuple):
 def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Damage]:
     """Decompress block after block from the one at `start` on; what is broken is named and passed over.
 
-    An empty Block comes before each block, so that a reader who has enough need not wait for its text.
+    An empty DecompressedBlock comes before each block, so that a reader who has enough need not wait for its text.
     """
     broken: Damage | None = None  # from the first byte that could not be read since the last good block
     failed: _Segment | None = None  # the segment before, if it is a block that failed
@@ -127,22 +127,36 @@ def _starts(file: IO[bytes], at: int, end: int, target: int) -> Iterator[int]:
 
 
 def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
-    """Find the start of a stream, or the block nearest to `at` where no stream starts soon, which is decompressed only then."""
+    """Find the start of a stream, or the block nearest to `at` where no stream starts soon.
+
+    A stream is known by its end: the checksum there is that of the checksums before its blocks.  A block is decompressed.
+    """
     nearest: list[_Segment] = []
+    stream, total = -1, 0  # where the stream that the segments are of begins, if that is near, and the checksum of its blocks
     for segment in _segments(file, max(0, at - _HEADER_BYTES)):
         if segment.at > at + _NEAR:
             if (start := _first_good(nearest)) is not None or segment.at >= end:
                 return start
-            nearest = []
+            nearest, stream = [], -1
+        if segment.opens:
+            stream, total = (segment.at if segment.at >= at and segment.mark == _BLOCK else -1), 0
+        if segment.mark == _END and stream >= 0 and _checksum(segment) == total:
+            return stream
+        total = _checksum(segment) ^ (total << 1 | total >> 31) & 0xFFFFFFFF
         if segment.mark == _BLOCK and segment.at >= at:
-            if segment.opens and _text(segment) is not None:
-                return segment.at
             nearest.append(segment)
     return _first_good(nearest)
 
 
+def _checksum(segment: _Segment) -> int:
+    """Read the 32 bits behind a mark."""
+    return int.from_bytes(segment.data[:11].ljust(11, b"\0"), "big") >> 8 - segment.shift & 0xFFFFFFFF
+
+
 def _first_good(segments: list[_Segment]) -> int | None:
-    return next((segment.at for segment in segments if _text(segment) is not None), None)
+    """Return where the first block begins that can be decompressed, one that opens a stream before others."""
+    in_order = sorted(segments, key=lambda segment: not segment.opens)
+    return next((segment.at for segment in in_order if _text(segment) is not None), None)
 
 
 def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:

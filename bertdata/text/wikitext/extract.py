@@ -25,6 +25,7 @@ from .variants import resolve_variants
 __all__ = ["extract_paragraphs", "resolution_steps"]
 
 _WORD = re.compile(r"\w")
+_ADDRESSES = ("http://", "https://")
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
@@ -70,7 +71,17 @@ def extract_paragraphs(
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    return [paragraph for paragraph in _all_finished(parts, page, split) if _WORD.search(paragraph)]
+    shown = _all_finished(parts, page, split)
+    return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
+
+
+def _only_addresses(paragraph: str) -> bool:
+    """Tell whether a paragraph is a list of addresses.
+
+    >>> _only_addresses("https://x.org/a  https://x.org/b"), _only_addresses("https://x.org shows it")
+    (True, False)
+    """
+    return paragraph.startswith(_ADDRESSES) and all(word.startswith(_ADDRESSES) for word in paragraph.split())
 
 
 _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left
@@ -107,9 +118,9 @@ def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str
     """Return paragraphs as plain text; a page without a formula has nothing to count."""
     if page.formulas.choice != "text" and not page.formulas.seen:
         return [finish(part, page.templates is not None) for part in parts]
-    found = [_finished(part, page, split) for part in parts]
+    finished = [_finished(part, page, split) for part in parts]
     page.formulas.finish()
-    return found
+    return finished
 
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:

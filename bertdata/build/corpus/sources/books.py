@@ -1,4 +1,4 @@
-"""Books: one a file, a member of an archive or a row of a table, or lines without a border between books."""
+"""Read books: one a file, a member of an archive or a row of a table, or lines without a border between books."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ....sources import SUFFIXES, books
 from .base import Counts, Record, Source, document
 from .text import columns
 
-__all__ = ["BOOKS"]
+__all__ = ["SOURCE"]
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
@@ -33,11 +33,11 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         if isinstance(book, Drop | Reject):
             yield book
         else:
-            own = (book.language, book.title, book.url, book.paragraphs)
-            yield document(book.id, "books", *own, config, split=not book.sentences)
+            fields = (book.language, book.title, book.url, book.paragraphs)
+            yield document(book.id, "books", *fields, config, split=not book.sentences)
 
 
-BOOKS = Source(
+SOURCE = Source(
     name="books",
     stage="books",
     licence="as each book states",
