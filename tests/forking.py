@@ -137,8 +137,10 @@ def _read(file: BinaryIO) -> bytes:
 
 def _serve(requests: socket.socket) -> str:
     """Fork for each request, until there are no more; in a process that is to run a command, return what it runs instead."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets those that have ended
     while True:
+        with contextlib.suppress(ChildProcessError):  # none at all
+            while os.waitpid(-1, os.WNOHANG)[0]:  # those that have ended: their CPU time is counted as this process's
+                pass
         request, descriptors, _, _ = socket.recv_fds(requests, _LONGEST, 3)
         if not request:
             sys.exit()
@@ -147,7 +149,6 @@ def _serve(requests: socket.socket) -> str:
                 os.close(descriptor)
             continue
         requests.close()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         out, err, status = descriptors
         if not (pid := os.fork()):
             os.setsid()

@@ -146,7 +146,7 @@ def _number(text: pa.LargeStringArray) -> tuple[list[bytes], pa.Int32Array, npt.
 
 def _starts(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return where parts start in UTF-8 that is cut at `bounds` as well."""
-    kinds = _KINDS[data]
+    kinds = _KINDS.take(data)
     cut = np.zeros(len(data) + 3, bool)
     cut[bounds] = True
     cut[: len(data)] |= kinds == _SINGLE

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import SAMPLE, Run, digests, leftovers
+from conftest import SAMPLE, Build, Run, digests, leftovers
 
 DUMPS = sorted(SAMPLE.glob("*multistream.xml.bz2"))
 PACKED = ("--objective", "documents", "--pack", "--max-seq-length", 512, "--shards", 3)
 BOOKS = sorted((SAMPLE / "books").glob("*.txt"))
 
 
-def everything(run: Run, inputs: list[object], output: Path, *more: object) -> dict[str, str]:
+def everything(run: Callable[..., Any], inputs: list[object], output: Path, *more: object) -> dict[str, str]:
     """Build corpus, vocabulary and pairs of two lengths; return the digests of all their files."""
     options, beam = (more[: more.index("--")], more[more.index("--") :]) if "--" in more else (more, ())
     corpus, vocab = output / "corpus", output / "vocab"
@@ -51,7 +53,13 @@ def test_shuffled_input(run: Run, reference: dict[str, str], tmp_path: Path) -> 
     assert everything(run, arguments(dumps, books), tmp_path, "--workers", 1) == reference
 
 
-def test_repeated_bundles(run: Run, reference: dict[str, str], tmp_path: Path) -> None:
+def test_repeated_bundles(build: Build, reference: dict[str, str], tmp_path: Path) -> None:
+    """By Beam in this process."""
+
+    def run(command: str, *words: Any) -> None:
+        at = words.index("--output")
+        build(command, words[at + 1], *words[:at], *words[at + 2 :])
+
     assert everything(run, arguments(DUMPS, BOOKS), tmp_path, "--", "--direct_runner_bundle_repeat=1") == reference
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,15 @@ def _made(**more: Any) -> dict[str, Any]:
     entry = {"bytes": 900, "sha256": "", "batches": 1, "text_bytes": 7}
     shards = [{"name": f"data/{name}", "rows": rows, **entry} for name, rows in (("a", 2), ("b", 3))]
     return corpus_manifest(shards, tallies=[Tally("pages", 5, 5)]) | more
+
+
+def test_a_module_is_of_the_distribution_that_installed_it() -> None:
+    """As `importlib.metadata` says of all packages at once."""
+    known = metadata.packages_distributions()
+    for name in {*list(known)[::20], "click", "numpy", "pip"} & known.keys():
+        found = manifest._distribution(name)
+        assert found and found.metadata["Name"] in known[name]
+    assert manifest._distribution("nobody_installs_this") is None
 
 
 def test_make_sums_rows_and_names_versions() -> None:

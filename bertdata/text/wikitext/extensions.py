@@ -36,6 +36,7 @@ _LEFT: dict[str, str] = {
 _NAMES = frozenset([*_LEFT, *_UNWRAPPED])
 # What begins here: a reference without tags in it, which is one match; a comment; or a tag, by its name.
 _TAG = re.compile(r"<(?:ref(?:\s[^<>]*)?(?:/>|(?<!/)>[^<]*</ref\s*>)|!--|/?([a-zA-Z]+)(?=[\s/>]))")
+_BEGUN = re.compile(r"</?[a-zA-Z]+(?:[ \t]+[a-zA-Z]+[ \t]*=[ \t]*(?:\"[^\"<>\n]*\"|[^\s<>]*))*")
 _CLOSE = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _LEFT}
 _INLINE = re.compile(r"\binline\b", re.IGNORECASE)
 _BLANKS = " \t"
@@ -100,8 +101,14 @@ class _Scan:
             self.replace(start, end, "")
 
     def tag(self, name: str, start: int, tag_end: int) -> None:
-        """Replace a tag and its content by what is left of them; an unclosed tag loses only itself."""
+        """Replace a tag and its content by what is left of them; an unclosed tag loses only itself.
+
+        One that does not even end in its paragraph loses its name and attributes: no other paragraph goes with it.
+        """
         text = self.text
+        if text.find("\n\n", start, tag_end) >= 0 and (begun := _BEGUN.match(text, start)):
+            self.replace(start, begun.end(), "")
+            return
         if name in _UNWRAPPED or text[start + 1] == "/":
             self.replace(start, tag_end + 1, "")
             return

@@ -25,6 +25,7 @@ from .variants import resolve_variants
 __all__ = ["extract_paragraphs", "resolution_steps"]
 
 _WORD = re.compile(r"\w")
+_ADDRESSES = ("http://", "https://")
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
@@ -70,7 +71,18 @@ def extract_paragraphs(
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    return [paragraph for paragraph in _all_finished(parts, page, split) if _WORD.search(paragraph)]
+    return [paragraph for paragraph in _all_finished(parts, page, split) if _has_words(paragraph)]
+
+
+def _has_words(paragraph: str) -> bool:
+    """Tell whether a paragraph has words that are no addresses.
+
+    >>> _has_words("https://x.org/a  https://x.org/b"), _has_words("https://x.org shows it"), _has_words("... 。")
+    (False, True, False)
+    """
+    if paragraph.startswith(_ADDRESSES):
+        return not all(word.startswith(_ADDRESSES) for word in paragraph.split())
+    return _WORD.search(paragraph) is not None
 
 
 _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left

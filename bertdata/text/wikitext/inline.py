@@ -21,7 +21,11 @@ INLINE = frozenset(_INLINE_NAMES.split())
 _BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED}[\s,;:、，；]*([)）\]])?")
 _MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s,;:、，；]{VANISHED})")  # a bracket ends so, where all before it vanished
 _SINGLE = re.compile(r"\[|\]+")
-_CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # but for white space, and holes
+_CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # but for white space, and holes
+_CURRENCIES = "$£€¥₹"
+_ASIDE = re.compile(  # a bracket with the sign of a currency whose number has vanished
+    rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[{_CURRENCIES}] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]"
+)
 _SET_APART = frozenset(":;!?")
 _STOPS = frozenset(",.;:!?)]、。，；：）")
 _STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the white space may hold other marks
@@ -64,6 +68,15 @@ def _close_gaps(text: str, templates_on: bool) -> str:
     return "".join(pieces)
 
 
+def _drop_asides(text: str) -> str:
+    """Remove brackets that give an amount in other money, which the template that is dropped would have computed.
+
+    >>> _drop_asides("paid $5 ($\\x1f in dollars of today), and 5 $ (7 €\\x1f)") == "paid $5 \\x1f, and 5 $ (7 €\\x1f)"
+    True
+    """
+    return _ASIDE.sub(VANISHED, text) if any(sign in text for sign in _CURRENCIES) else text
+
+
 def _drop_strays(text: str) -> str:
     """Remove from each ``]]`` what neither a link nor a bracket in the text has opened.
 
@@ -98,6 +111,8 @@ def finish(text: str, templates_on: bool = False) -> str:
         text = _TAG.sub(_tag, text)
     if "&" in text:
         text = decode_entities(text)
+    if templates_on and VANISHED in text:
+        text = _drop_asides(text)
     if OBJECT in text:
         text = text.replace(OBJECT, VANISHED)
     if VANISHED in text or FOOTNOTE in text:

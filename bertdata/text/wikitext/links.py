@@ -24,6 +24,7 @@ __all__ = ["resolve_links"]
 # Most links: no colon and nothing to resolve.  Splitting at them leaves the text and the labels.
 _PLAIN = re.compile(rf"\[(?:\[[^\[\]|:\n]*\||\[)([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]")
 _OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # begins with one plain character: that is found much faster
+_ADDRESSES = ("http://", "https://")
 _CLOSING = re.compile(r"\]\]+")
 
 
@@ -54,6 +55,8 @@ def _words(content: str, names: Namespaces) -> str | None:
             return None
         target = target.removeprefix(":")
     if not bar:
+        if target.startswith(_ADDRESSES):
+            return f"[{target}]"  # [[https://x.org label]] is an external link
         return shield(target) if "''" in target else as_text(target)
     if "''" in label:
         label = drop_quotes(label)

@@ -58,6 +58,16 @@ ENGLISH = [
     ("links to other wikis", "{{ill|Foo|de|Bar}}, {{ill|Foo (x)|de|lt=Foo}}", ["Foo, Foo"]),
     ("parameters on a page", "{{nowrap|{{{1|a}}} {{{2}}}b}}", ["a b"]),
     ("a table and an infobox", "{{Infobox|a={{nowrap|b}}}}\n{|\n| {{nowrap|c}}\n|}\nd", ["d"]),
+    (
+        "an amount that only the wiki can compute",
+        "It cost $5 (${{formatnum:{{inflation|US|5|1929}}}} in {{CURRENTYEAR}}), then 9 lire (about US$ {{zz}} (now)).",
+        ["It cost $5, then 9 lire (about US$ (now))."],
+    ),
+    (
+        "an amount that stands there",
+        "Pay 7 € ({{zz}}5 €{{zz}}), (US$ {{zz}} 6) or (£<ref>a</ref>).",
+        ["Pay 7 € (5 €), (US$ 6) or (£)."],
+    ),
     ("nowiki in an argument", "{{nowrap|a <nowiki>{{b|c}}</nowiki>}}", ["a {{b|c}}"]),
 ]
 LONGER = {

@@ -26,6 +26,7 @@ _STOP = re.compile(
     r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)"
 )  # a full stop within the formula ends the sentence
 _DIGITS = 12  # twice as many kinds as there are names of formulas: tables name some tens
+_TO_BITS, _TO_DIGITS = str.maketrans("01", BITS), str.maketrans(BITS, "01")
 _NUMBER = re.compile(rf"[{BITS}]{{{_DIGITS}}}")
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 
@@ -116,11 +117,11 @@ class Formulas:
     def _digits(self, kind: str) -> str:
         if kind not in self._kinds:
             self._kinds.append(kind)
-        return "".join(BITS[self._kinds.index(kind) >> place & 1] for place in range(_DIGITS))
+        return f"{self._kinds.index(kind):0{_DIGITS}b}".translate(_TO_BITS)
 
 
 def _value(number: str) -> int:
-    return sum(BITS.index(bit) << place for place, bit in enumerate(number))
+    return int(number.translate(_TO_DIGITS), 2)
 
 
 def _tex_script(tag: re.Match[str]) -> str:

@@ -82,7 +82,7 @@ def write(atoms: list[Atom]) -> str:
             bars += 1
             kind = OPEN if bars % 2 else CLOSE
         if kind == SPACE:
-            shown = shown.rstrip() + " "
+            shown = shown if before == OPEN else shown.rstrip() + " "
             continue
         if kind in (PUNCTUATION, CLOSE, POSTFIX):
             shown = shown.rstrip()

@@ -29,7 +29,7 @@ _FUNCTION_COST = 40  # against the limit on the page, besides the characters
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
 _BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in all; names that have one
-_LIST_MARKS = ("*", "#", ":", ";", " ")  # in words that a template gives they make no list: "*wódr̥"
+_LIST_MARKS = frozenset("*#:; ")  # in words that a template gives they make no list: "*wódr̥"
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,11 @@ class _Expander:
             return self.node(node(text, span), {}) or VANISHED
         name = title(text, span)
         kind = self.kind(name)
+        if kind == UNKNOWN:
+            self.lost.append(name)
+            return VANISHED
         if kind == WORDS:
             return self.repeated(text, span, name)
-        if kind == UNKNOWN:
-            return self.drop(name)
         if kind == RULES:
             self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
             return VANISHED
@@ -201,12 +202,13 @@ def expand_templates(text: str, page: PageContext) -> str:
     expander = _Expander(page, len(text))
     parts: list[str] = []
     done = 0
+    lost, examples, known = expander.lost, page.examples, 0
     for span in scan(text):
-        known = len(expander.lost)
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
-        if page.examples is not None and len(expander.lost) > known:
-            _keep_example(page.examples, expander.lost[known:], text, span)
+        if examples is not None and len(lost) > known:
+            _keep_example(examples, lost[known:], text, span)
+            known = len(lost)
     parts.append(text[done:])
     page.dropped.update(expander.lost)
     return "".join([*expander.notes, *parts])

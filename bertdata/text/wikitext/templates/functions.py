@@ -27,7 +27,7 @@ _MAX_PADDING = 500  # MediaWiki's own
 _MAX_REPLACED = 10_000  # characters that one #replace may put in
 
 
-@dataclass(frozen=True)
+@dataclass
 class Arguments:
     """The arguments of a function; each is shown when it is asked for, so a branch not taken costs nothing."""
 
