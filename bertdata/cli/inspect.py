@@ -88,7 +88,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
 def _meant(directory: Path, contents: dict[str, Any], wanted: dict[str, str]) -> str:
     """Say what a language, a title or an id that there is not was meant for."""
-    from ..report.explain import alike
+    from ..report.explain import alike, example
 
     if contents["kind"] != "documents":
         return ""
@@ -100,7 +100,7 @@ def _meant(directory: Path, contents: dict[str, Any], wanted: dict[str, str]) ->
     for name, column in (("title", "title"), ("document", "id")):
         if wanted[name] and (suggestion := did_you_mean(wanted[name], alike(directory, contents, wanted[name], [column]))):
             return suggestion
-    return ""
+    return f": ids here look like {example(directory, contents)}" if wanted["document"] else ""
 
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None) -> None:

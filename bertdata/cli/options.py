@@ -68,6 +68,16 @@ class Command(click.Command):
             error.args = (from_file(ctx, self.in_options(str(error))),)
             raise
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; where an option is none of the command's, say where those of Beam stand."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.possibilities or not any(param.name == "beam_args" for param in self.params):
+                raise
+            told = f"{error.message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
+            raise click.NoSuchOption(error.option_name, told, ctx=error.ctx) from None
+
     def in_options(self, message: str) -> str:
         """Write the option in place of each field that is named in a message and is a parameter of this command."""
         params = [param for param in self.params if isinstance(param, click.Option)]
@@ -182,6 +192,15 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
             raise click.BadParameter(message, ctx, param) from None
 
 
+class _OfSeveral(type(click.INT)):  # type: ignore[misc]
+    """A whole number of an option that may be given several times."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and "," in value:
+            self.fail(f"{value!r} is no whole number: give the option once for each.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
     flags, help = option.flags or f"--{name.replace('_', '-')}", in_options(option.help)
     if option.unset:
@@ -198,6 +217,8 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
         form = _codes
     shown = not option.unset and default not in ("", None, ())
     metavar = option.metavar or None
+    if multiple and form is int:
+        form = _OfSeveral()
     first = (default,) if multiple else default
     return click.option(flags, name, type=form, default=first, multiple=multiple, show_default=shown, metavar=metavar, help=help)
 

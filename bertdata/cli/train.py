@@ -74,16 +74,15 @@ def command(
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
     at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
-    second Ctrl-C ends it at once.  The same command
-    continues from the last checkpoint, on one process to the bit.  For several GPUs:
+    second Ctrl-C ends it at once.  The same command continues from the last checkpoint, on one process to the bit.  For several
+    GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
     given: dict[str, Any] = {"cache_bytes": cache_bytes, "checkpoint_words": checkpoint_words}
-    changed = {key: value for key, value in given.items() if value is not None}
-    config = dataclasses.replace(read_training(configuration), **changed)
+    config = dataclasses.replace(read_training(configuration), **{key: each for key, each in given.items() if each is not None})
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():

@@ -139,7 +139,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
     if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
-        raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
     for name in lists.names(manifest):
         check_inside(directory, name)
     manifest = lists.join(directory, manifest, FORMAT)
@@ -207,7 +207,20 @@ def _version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        if distributions := metadata.packages_distributions().get(name.partition(".")[0]):
-            return metadata.version(distributions[0])
+        if distribution := _distribution(name.partition(".")[0]):
+            return distribution.version
         spec = importlib.util.find_spec(name)
         return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"
+
+
+def _distribution(package: str) -> metadata.Distribution | None:
+    """Return what a top-level package or module was installed by; None for one that was not installed.
+
+    `packages_distributions` answers for all packages, and parses the lists of their files for that: a second and more.
+    """
+    for each in metadata.distributions():
+        declared = (each.read_text("top_level.txt") or "").split()
+        files = "" if declared else "\n" + (each.read_text("RECORD") or "")
+        if package in declared or f"\n{package}/" in files or f"\n{package}.py," in files:
+            return each
+    return None

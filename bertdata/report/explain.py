@@ -15,7 +15,7 @@ from ..dataset import shards
 from ..errors import UsageError, VerificationError, did_you_mean
 from ..io.files import open_file
 
-__all__ = ["alike", "explain", "named_rows"]
+__all__ = ["alike", "example", "explain", "named_rows"]
 
 _SOURCES = ("text:", "books:")  # whose ids name their file
 _LOOKED = 200_000  # documents among whose titles a like one is looked for: seconds
@@ -63,7 +63,7 @@ def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Count
         counted.update(stage["dropped"])
     if unlisted := ", ".join(f"{reason} {count:,}" for reason, count in counted.items() if reason not in listed):
         yield f"It may be among those that are counted, and not listed: {unlisted}."
-    yield f"Else it was in no input; ids here look like {_example(directory, manifest)}."
+    yield f"Else it was in no input; ids here look like {example(directory, manifest)}."
 
 
 def _is_named(id: str, name: str) -> bool:
@@ -138,7 +138,8 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _example(directory: Path, manifest: dict[str, Any]) -> str:
+def example(directory: Path, manifest: dict[str, Any]) -> str:
+    """Return the id of a corpus' first document."""
     for shard in manifest["shards"]:
         if shard["rows"]:
             batch = next(shards.read_batches(directory / shard["name"], manifest["config"]["format"], 0, 1))

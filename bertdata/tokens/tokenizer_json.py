@@ -11,8 +11,9 @@ from typing import Any
 
 from ..config import read_small
 from ..errors import UsageError
+from .vocab_txt import unreadable
 
-__all__ = ["is_bert", "read_tokenizer"]
+__all__ = ["is_bert", "read_tokenizer", "unreadable"]
 
 _MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 _BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; what a file does not name has this value
@@ -52,9 +53,7 @@ def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
     try:
         parsed = json.loads(read_small(file, _MOST).decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
-        ) from error
+        raise unreadable(file, error) from error
     if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
         raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
     if other := _other(parsed):

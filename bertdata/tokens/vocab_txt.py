@@ -8,8 +8,9 @@ from pathlib import Path
 from ..config import read_small
 from ..errors import UsageError
 from ..pieces import OF_BERT
+from .tokenizer_json import unreadable
 
-__all__ = ["SETTINGS", "check_pieces", "read_pieces", "read_settings"]
+__all__ = ["SETTINGS", "check_pieces", "read_pieces", "read_settings", "unreadable"]
 
 SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # of tokenizer_config.json: our names
 _MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB
@@ -18,14 +19,18 @@ _BLANK = " \t\r"
 _NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
 
 
+def unreadable(file: Path, error: BaseException) -> UsageError:
+    """Return the error of a vocabulary's file that cannot be read."""
+    why = getattr(error, "strerror", None) or error
+    return UsageError(f"cannot read the vocabulary {file} ({why}): give a vocab.txt, or a directory of train-vocab")
+
+
 def read_pieces(file: Path) -> list[str]:
     """Return the piece of each line, without white space around it, as BERT's own reader takes it."""
     try:
         text = read_small(file, _MOST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
-        ) from error
+        raise unreadable(file, error) from error
     pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
     check_pieces(file, pieces, "line")
     return pieces
