@@ -42,12 +42,12 @@ Paths = str | Path | Sequence[str | Path]
 class RunOptions:
     """How a planned run is carried out; no byte of its output depends on it.
 
-    workers: local worker processes; None for one a core.  overwrite: replace a finished data set once the new one is whole.
-    wait: False submits the job to an engine that continues by itself, and returns.  beam_args: options for Beam, such as
-    ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse what, by samples of the
-    input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a thread of its own.  warn: is
-    called with what a user should know and no error says.  own_process: this process does nothing else, so Beam is imported
-    without the packages that a local run does not use, in half the time.
+    workers: local worker processes; None for one a core, or one for little input.  overwrite: replace a finished data set
+    once the new one is whole.  wait: False submits the job to an engine that continues by itself, and returns.  beam_args:
+    options for Beam, such as ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse
+    what, by samples of the input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a
+    thread of its own.  warn: is called with what a user should know and no error says.  own_process: this process does
+    nothing else, so Beam is imported without the packages that a local run does not use, in half the time.
     """
 
     workers: int | None = None
@@ -135,8 +135,9 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
     else:
         from bertdata.pipelines.engines import one_process, processes
 
-    count = processes.number(workers, planned.tasks) if local else 0
-    how_run: dict[str, Any] = {"tasks": planned.tasks, "workers": workers, "beam_args": options.beam_args}
+    total = max((step.bytes for step in planned.steps), default=0)
+    count = processes.number(workers, planned.tasks, total) if local else 0
+    how_run: dict[str, Any] = {"tasks": planned.tasks, "size": total, "workers": workers, "beam_args": options.beam_args}
     how_run |= {"verbose": options.verbose, "warn": options.warn}
     if not local:
         with _silenced(options.verbose):

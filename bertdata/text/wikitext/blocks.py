@@ -159,15 +159,15 @@ class _Page:
 
     def tagged(self, line: str, tags: list[re.Match[str]]) -> None:
         """Cut a line at its block tags."""
-        place = 0
+        position = 0
         if line[0] in "*#:;":
             self.end()
             tags = _after_item(tags)
-            place = tags[0].start() if tags else len(line)
+            position = tags[0].start() if tags else len(line)
         for tag in tags:
-            self.piece(line[place : tag.start()])
+            self.piece(line[position : tag.start()])
             self.end()
-            place = tag.end()
+            position = tag.end()
             closing, name = tag[1] == "/", tag[2].lower()
             if self.inside:
                 self.nest(name, closing)
@@ -176,7 +176,7 @@ class _Page:
             elif name == "blockquote":
                 self.in_quote = not closing
             self.in_run = name == "p" and not closing
-        self.piece(line[place:])
+        self.piece(line[position:])
 
     def nest(self, name: str, closing: bool) -> None:
         """Count the elements within one that is dropped, up to its end."""
@@ -202,10 +202,10 @@ def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
     ['</blockquote>', '<hr>']
     """
     depth = 0
-    for place, tag in enumerate(tags):
+    for index, tag in enumerate(tags):
         depth += -1 if tag[1] else tag[2].lower() != "hr"
         if depth < 0:
-            return tags[place:]
+            return tags[index:]
     return []
 
 

@@ -71,18 +71,17 @@ def extract_paragraphs(
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
     parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    return [paragraph for paragraph in _all_finished(parts, page, split) if _has_words(paragraph)]
+    shown = _all_finished(parts, page, split)
+    return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
 
 
-def _has_words(paragraph: str) -> bool:
-    """Tell whether a paragraph has words that are no addresses.
+def _only_addresses(paragraph: str) -> bool:
+    """Tell whether a paragraph is a list of addresses.
 
-    >>> _has_words("https://x.org/a  https://x.org/b"), _has_words("https://x.org shows it"), _has_words("... 。")
-    (False, True, False)
+    >>> _only_addresses("https://x.org/a  https://x.org/b"), _only_addresses("https://x.org shows it")
+    (True, False)
     """
-    if paragraph.startswith(_ADDRESSES):
-        return not all(word.startswith(_ADDRESSES) for word in paragraph.split())
-    return _WORD.search(paragraph) is not None
+    return paragraph.startswith(_ADDRESSES) and all(word.startswith(_ADDRESSES) for word in paragraph.split())
 
 
 _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left
@@ -119,9 +118,9 @@ def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str
     """Return paragraphs as plain text; a page without a formula has nothing to count."""
     if page.formulas.choice != "text" and not page.formulas.seen:
         return [finish(part, page.templates is not None) for part in parts]
-    found = [_finished(part, page, split) for part in parts]
+    finished = [_finished(part, page, split) for part in parts]
     page.formulas.finish()
-    return found
+    return finished
 
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:

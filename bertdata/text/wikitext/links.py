@@ -109,38 +109,38 @@ class _Links:
             if count == 3 and parts[-1].rfind("[") > parts[-1].rfind("]"):
                 parts[-1] += "]"  # [[target|[label]]]
                 count = 2
-            place = self.open.pop()
-            if len(parts) == place + 2:
+            index = self.open.pop()
+            if len(parts) == index + 2:
                 content = parts.pop()
-                parts[place] = ""
+                parts[index] = ""
                 self.add(content)
             else:
-                self.close_nested(place)
+                self.close_nested(index)
             count -= 2
         parts.append("]" * count)
 
-    def close_nested(self, place: int) -> None:
+    def close_nested(self, index: int) -> None:
         """Close a link that holds others: a file with its caption goes, of all else the label stays."""
         parts = self.parts
-        target, bar, label = parts[place + 1].partition("|")
+        target, bar, label = parts[index + 1].partition("|")
         if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
-            parts[place:] = [VANISHED]
+            parts[index:] = [VANISHED]
         else:
-            parts[place] = ""
-            parts[place + 1] = as_text(label if bar else target)
+            parts[index] = ""
+            parts[index + 1] = as_text(label if bar else target)
 
     def finish(self) -> str:
         """Return the text; of a link that never ends drop the target, of a file all but what may be a caption."""
         parts = self.parts
-        for place in self.open:
-            parts[place] = ""
-            line, newline, rest = parts[place + 1].partition("\n")
+        for index in self.open:
+            parts[index] = ""
+            line, newline, rest = parts[index + 1].partition("\n")
             target, bar, label = line.partition("|")
             if bar and ":" in target and self.names.kind(target) == FILE:
                 caption = label.rpartition("|")[2].strip()
-                parts[place + 1] = (as_text(caption) if " " in caption else "") + newline + rest
+                parts[index + 1] = (as_text(caption) if " " in caption else "") + newline + rest
             elif bar:
-                parts[place + 1] = as_text(label) + newline + rest
+                parts[index + 1] = as_text(label) + newline + rest
         return "".join(parts)
 
 
