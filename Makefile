@@ -7,7 +7,7 @@ READERS := .venv-readers
 
 SIZE ?= small
 
-.PHONY: help demo test quick long docs bench lint clean
+.PHONY: help demo test quick long docs bench lint style types all-tests quick-tests clean
 
 help:
 	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
@@ -21,10 +21,16 @@ help:
 demo: $(VENV)/.installed
 	$(BIN)/bertdata demo --train
 
-test: lint
+test: style # the types are checked beside the tests: mypy uses one core
+	$(MAKE) --no-print-directory --jobs=2 types all-tests
+
+quick: style
+	$(MAKE) --no-print-directory --jobs=2 types quick-tests
+
+all-tests: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "not long"
 
-quick: lint
+quick-tests: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow and not long"
 
 long: $(VENV)/.installed-engines $(READERS)/.installed
@@ -37,9 +43,13 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt
 	$(BIN)/python benchmarks/all.py --size $(SIZE)
 
-lint: $(VENV)/.installed-dev
+lint: style types
+
+style: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 clean:

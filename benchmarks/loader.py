@@ -95,7 +95,7 @@ def _flat(shards: Shards, batch_size: int, workers: int, rows: Any, tokenizer: A
         counts.append(len(own))
         parts += own
     documents = datasets.Dataset.from_dict({"input_ids": parts})
-    flatten = transformers.DataCollatorWithFlattening(return_flash_attn_kwargs=True)  # type: ignore[no-untyped-call]
+    flatten = transformers.DataCollatorWithFlattening(return_flash_attn_kwargs=True)
     masks = transformers.DataCollatorForLanguageModeling(tokenizer)
 
     def collate(features: list[dict[str, Any]]) -> dict[str, Any]:

@@ -127,8 +127,8 @@ def _grow(dumps: list[Dump], directory: Path, mb: float) -> float:
     return sum(sizes) / 1e6
 
 
-def _apart(arguments: Sequence[str], work: Path) -> float:
-    """Return the seconds that two runs take at once, each with one worker and an output of its own."""
+def _apart(arguments: Sequence[str], work: Path, repeats: int) -> float:
+    """Return the fewest seconds that two runs take at once, each with one worker and an output of its own."""
 
     def once(name: str) -> float:
         took = run([*arguments, "--output", str(work / name), "--workers", "1"]).seconds
@@ -136,7 +136,7 @@ def _apart(arguments: Sequence[str], work: Path) -> float:
         return took
 
     with ThreadPoolExecutor(2) as pool:
-        return min(max(pool.map(once, ("left", "right"))) for _ in range(2))
+        return min(max(pool.map(once, ("left", "right"))) for _ in range(repeats))
 
 
 def _measure(wiki: Path, size: int, options: argparse.Namespace) -> Iterator[tuple[str, int, list[Run], set[str], float | None]]:
@@ -161,7 +161,8 @@ def _measure(wiki: Path, size: int, options: argparse.Namespace) -> Iterator[tup
                 print(f"  {workers} workers: {took[-1]}", file=sys.stderr)
         for _, workers, took, written in runs:
             bound = workers == 1 and size == options.sizes[-1] and command in JUDGED
-            yield command, workers, took, written, _apart([command, *arguments], wiki.parent) if bound else None
+            apart = _apart([command, *arguments], wiki.parent, min(options.repeats, 2)) if bound else None
+            yield command, workers, took, written, apart
     for output in (corpus, vocab, pairs):
         shutil.rmtree(output)
 

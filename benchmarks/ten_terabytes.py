@@ -42,7 +42,7 @@ from bertdata.sample import sample
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 BYTES, WORKERS = 10e12, 1000
-LATENCY, IN_FLIGHT = 0.03, 16  # seconds of a request; how many pieces are on their way at a time (dataset/shards/pieces.py)
+LATENCY, IN_FLIGHT = 0.03, 16  # seconds of a request; how many requests are on their way at a time (dataset/shards/ranges.py)
 SPILLED = 2.3 / 4.3  # bytes of tokens that are shuffled for a byte of text (docs/explanation/scale.md)
 DOCUMENT, NEAR = 3000, 0.05  # bytes of a document; the share of copies, and that of near-copies
 BANDS, SHARED, PAIRS = 21, 11, 1.5  # of a signature at 0.8; of them those that a near-copy shares; pairs of it to compare

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-import transformers as _transformers
+import transformers
 from pairs import Rows, control, read, tokenize
 from ratios import ratio
 
@@ -42,9 +42,8 @@ from bertdata.tokens import vocab
 from bertdata.training.loader import batches
 from bertdata.training.trainer import train
 
-transformers: Any = _transformers  # it is typed in part
 SIZES = {
-    "tiny": ["--wikipedia {dump} --books {books} --steps 4 --seeds 1 --batch 4"],
+    "tiny": ["--wikipedia {dump} --books {books} --steps 4 --seeds 1 --batch 4 --workers 1"],
     "full": ["--wikipedia {dump} --books {books}"],
 }
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -79,6 +78,7 @@ def _options() -> argparse.Namespace:
     add("--batch", type=int, default=32, help="rows in a batch  [default: 32]")
     add("--length", type=int, default=64, help="tokens in a row  [default: 64]")
     add("--rate", type=float, default=1e-3, help="learning rate  [default: 1e-3]")
+    add("--workers", type=int, help="worker processes that make the data  [default: one a core]")
     add("--work", type=Path, help="directory for data and checkpoints; what is there is used again  [default: a temporary one]")
     return parser.parse_args()
 
@@ -87,10 +87,11 @@ def _prepare(work: Path, options: argparse.Namespace) -> float:
     """Make the corpus, the vocabulary and all data sets; return the unigram entropy of the held-out words, in nats."""
     if not (work / "bertdata").exists():
         sources = [part for kind in ("wikipedia", "books") for value in getattr(options, kind) for part in (f"--{kind}", value)]
-        _bertdata("build-corpus", *sources, "--output", work / "corpus")
-        _bertdata("train-vocab", work / "corpus", "--size", "4000", "--output", work / "vocab")
+        workers = ["--workers", str(options.workers)] if options.workers else []
+        _bertdata("build-corpus", *sources, "--output", work / "corpus", *workers)
+        _bertdata("train-vocab", work / "corpus", "--size", "4000", "--output", work / "vocab", *workers)
         split = ["--validation-fraction", "0.1", "--provenance", "--shards", "1"]
-        form = ["--max-seq-length", str(options.length), *split]
+        form = ["--max-seq-length", str(options.length), *split, *workers]
         _bertdata("make-pairs", work / "corpus", "--vocab", work / "vocab", *form, "--output", work / "bertdata")
     vocabulary = vocab.read(work / "vocab")
     ours = _split(work / "bertdata")

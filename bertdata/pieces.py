@@ -157,9 +157,9 @@ def shown(piece: str, mark: str) -> str:
     """
     if mark not in BEGINS:
         return piece
-    told = piece_bytes(piece, mark)
-    text = told.decode("utf-8", "replace").translate(_SPACES)
-    return text if text.isprintable() and "\ufffd" not in text else "".join(f"<0x{byte:02X}>" for byte in told)
+    data = piece_bytes(piece, mark)
+    text = data.decode("utf-8", "replace").translate(_SPACES)
+    return text if text.isprintable() and "\ufffd" not in text else "".join(f"<0x{byte:02X}>" for byte in data)
 
 
 def word_rule(mark: str) -> str:

@@ -16,9 +16,8 @@ import random
 from typing import Any
 
 import torch
-import transformers as _transformers
+import transformers
 
-transformers: Any = _transformers  # it is typed in part
 LAYERS = 4
 NAMES = ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry", "Ida", "John", "Kate", "Leo"]
 HELPERS = ["can", "will", "must", "may", "should", "could"]

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers as _transformers
+import transformers
 
-transformers: Any = _transformers  # it is typed in part
 Example = dict[str, Any]
 Features = dict[str, torch.Tensor]
 GRID = {"batch": (16, 32), "rate": (5e-5, 3e-5, 2e-5), "epochs": (2, 3, 4)}  # Devlin et al. 2019, section A.3

@@ -12,14 +12,11 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
-from typing import Any
 
 import torch
-import transformers as _transformers
+import transformers
 
 import bertdata
-
-transformers: Any = _transformers  # it is typed in part
 
 
 def main() -> None:

@@ -14,9 +14,7 @@ from typing import Any
 
 import datasets
 import torch
-import transformers as _transformers
-
-transformers: Any = _transformers  # it is typed in part
+import transformers
 
 
 def main() -> None:

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers as _transformers
+import transformers
 from torch.utils.data import DataLoader
 
 import bertdata
 from bertdata.errors import UsageError
 
-transformers: Any = _transformers  # it is typed in part
 Batch = dict[str, torch.Tensor]
 
 

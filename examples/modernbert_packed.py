@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers as _transformers
+import transformers
 
 import bertdata
 from bertdata.training import attention
 from bertdata.training.masks import Schedule
-
-transformers: Any = _transformers  # it is typed in part
 
 
 def main() -> None:

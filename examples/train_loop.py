@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers as _transformers
+import transformers
 
 import bertdata
-
-transformers: Any = _transformers  # it is typed in part
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Dumps, books and other text to documents: plan tasks, extract each into a shard, choose, commit the manifest."""
+"""Chain the steps from dumps, books and other text to documents: extract each task into a shard, choose, commit."""
 
 from __future__ import annotations
 

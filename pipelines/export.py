@@ -1,4 +1,4 @@
-"""A data set to another format: a task for each shard, and a commit."""
+"""Chain the steps from a data set to another format: a task for each shard, and a commit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bertdata.config import ExportConfig
 from bertdata.exports.base import ExportSource
 from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.records import Task
-from bertdata.tokens.vocab import Vocabulary
+from bertdata.tokens.vocab import AnyVocabulary
 
 from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
@@ -20,11 +20,11 @@ class Export(Chain):
     """Tasks -> files of each shard -> one manifest."""
 
     def __init__(
-        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
+        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: AnyVocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
-        told = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)
-        self._work, self._commit = ExportShard(*told), ExportCommit(*told)
+        arguments = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)
+        self._work, self._commit = ExportShard(*arguments), ExportCommit(*arguments)
 
     def expand(self, begin: Steps) -> Steps:
         return (

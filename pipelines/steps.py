@@ -1,4 +1,4 @@
-"""The steps that chains are made of, under the names that Beam gives them: done by this process, or handed to Beam.
+"""Define the steps that chains are made of, under the names that Beam gives them: done in this process, or by Beam.
 
 A chain is a sentence, ``begin | "Label" >> step | "Label" >> step``.  `Here` does its steps in this process as soon as elements
 are asked for; `engines/on_beam.py` makes Beam's own transforms of them.  Beam, which takes a second, is not imported here.
@@ -39,8 +39,8 @@ class Step:
 
     def here(self, elements: Iterable[Any]) -> Iterable[Any]:
         """Do the step in this process: an element is made when it is asked for."""
-        made: Here = self.expand(Here(elements))
-        return made.elements
+        done: Here = self.expand(Here(elements))
+        return done.elements
 
 
 class Here:

@@ -1,4 +1,4 @@
-"""A corpus to a vocabulary: count the words of a sample, batch by batch, and train on the counts."""
+"""Chain the steps from a corpus to a vocabulary: count the words of a sample, batch by batch, and train on the counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TrainVocab(Chain):
 
     def expand(self, begin: Steps) -> Steps:
         root, config, sample, reader = str(self._root), self._config, self._sample, self._source.reader()
-        work = CountWords(root, config, sample.own, sample.own == sample.share, reader)
+        work = CountWords(root, config, sample.share_of_read, sample.share_of_read == sample.share, reader)
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)

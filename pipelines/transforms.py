@@ -1,4 +1,4 @@
-"""The steps all three pipelines share: spread tasks over workers, do each once, gather what they report."""
+"""Define the steps that all pipelines share: spread tasks over workers, do each once, gather what they report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 __all__ = ["Chain", "CommitStep", "TOGETHER", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
-Place = tuple[int, int, int]  # a `TaskRange`, as an element: engines know how to write a plain tuple
+TaskRangeTuple = tuple[int, int, int]  # a `TaskRange`, as an element: engines know how to write a plain tuple
 Emit = Callable[[int, dict[str, Any]], Iterable[Any]]
 TOGETHER = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
 
@@ -69,13 +69,13 @@ class Tasks(Step):
         )
 
 
-def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, Place]]:
+def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, TaskRangeTuple]]:
     """Return where each task of a range is, under its number: a task itself has names, and an engine may hold them all."""
     with runs.entered():
-        return [(number, (own.start, own.length, own.digest)) for number, own in range.each(root)]
+        return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.each(root)]
 
 
-def _task(group: tuple[int, Iterable[Place]], root: str, runs: Runs) -> Task:
+def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: Runs) -> Task:
     with runs.entered():
         (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
         return task
@@ -111,7 +111,7 @@ class Writing:
 
 
 class Perform:
-    """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one tells where it is.
+    """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one refers to it.
 
     Raise UsageError where a worker has other versions than the driver of what every run needs, or of `packages`.
     """
@@ -137,8 +137,8 @@ def _own_versions(packages: tuple[str, ...]) -> dict[str, str]:
 
 def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
     """Raise UsageError on a host where something else is installed than where the command runs: it might write other bytes."""
-    own = _own_versions(packages)
-    if other := [f"{name} {own[name]}, not {version}" for name, version in driver.items() if own[name] != version]:
+    installed = _own_versions(packages)
+    if other := [f"{name} {installed[name]}, not {version}" for name, version in driver.items() if installed[name] != version]:
         raise UsageError(
             f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs: install the same versions on "
             "all hosts, then run the same command again"
@@ -164,8 +164,8 @@ class Gather(Step):
     """Add up the reports of `count` tasks, and gather the sums into one call of `commit`, the only leaf of a pipeline.
 
     It is a tree of two levels: a worker reads and adds up the reports of `TOGETHER` tasks that follow one another, so that no
-    sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step is told
-    where these are.
+    sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step gets
+    references to these.
     """
 
     def __init__(self, commit: CommitStep, count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import io
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks, trainers
+from forking import forks, start_worker, trainers
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -26,10 +27,29 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
 COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
+sys.dont_write_bytecode = False
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Build = Callable[..., Path]
+Rows = dict[str, list[dict[str, Any]]]
+Load = Callable[..., list[Rows]]
+LOAD = """
+import datasets, json, os, sys
+while line := sys.stdin.readline():
+    if not (child := os.fork()):
+        found = [datasets.load_dataset(directory) for directory in json.loads(line)]
+        print(json.dumps([{split: rows.to_list() for split, rows in each.items()} for each in found]), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        print("null", flush=True)
+"""
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays to the end: nobody looks for garbage among it, which are millions of objects."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +72,15 @@ def forks_end() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`.
+    """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`, or with one of several.
 
     It is a new one, not a fork, with an environment that tells more than where a store is, or with an engine, which needs more
     of Beam.
     """
 
-    def call(*arguments: object, code: int = 0, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        *arguments: object, code: int | tuple[int, ...] = 0, cwd: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         words, environment = [*map(str, arguments)], {**os.environ, **env}
         if "--" in words or not forks().takes(environment):
             done = subprocess.run(
@@ -72,7 +94,8 @@ def run() -> Run:
             )
         else:
             done = forks().run(words, cwd or Path.cwd(), environment, SECONDS)
-        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        wanted = (code,) if isinstance(code, int) else code
+        assert done.returncode in wanted, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
     return call
@@ -80,12 +103,18 @@ def run() -> Run:
 
 @pytest.fixture(scope="session")
 def build() -> Build:
-    """Run `bertdata COMMAND ARGUMENTS --output OUTPUT` in this process, which is faster; return the output."""
+    """Run `bertdata COMMAND ARGUMENTS --output OUTPUT` in this process, which is faster; return the output.
+
+    One worker does the work unless the arguments name more, or Beam where its options stand behind ``--``.
+    """
 
     def call(command: str, output: Path, *arguments: object) -> Path:
         root, said = logging.getLogger(), io.StringIO()
         handlers, level = root.handlers[:], root.level
-        options = [command, *map(str, arguments), "--output", str(output), "--workers", "1"]
+        words = [*map(str, arguments)]
+        at = words.index("--") if "--" in words else len(words)
+        how = [] if "--" in words else ["--workers", "1"]
+        options = [command, *how, *words[:at], "--output", str(output), *words[at:]]
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
                 cli.main(options, prog_name="bertdata", standalone_mode=False)
@@ -97,6 +126,15 @@ def build() -> Build:
     return call
 
 
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the workers of runs in this process, where a test is of what they write, and not of how they are started."""
+    from bertdata.pipelines.engines import processes
+
+    if forks().takes(dict(os.environ)):
+        monkeypatch.setattr(processes, "_start", start_worker)
+
+
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
     """Read the rows of a data set of Arrow streams, or of one split of it, with pyarrow alone."""
     rows: list[dict[str, Any]] = []
@@ -104,6 +142,14 @@ def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
         with pa.memory_map(str(path)) as source:
             rows += pa.ipc.open_stream(source).read_all().to_pylist()
     return rows
+
+
+def is_alive(number: int) -> bool:
+    """Tell whether a process runs, and is no zombie."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
@@ -173,6 +219,25 @@ def sample_vocab(build: Build, sample_corpus: Path) -> Path:
 def sample_pairs(build: Build, sample_corpus: Path, sample_vocab: Path) -> Path:
     """Pairs of the sample, with where they came from."""
     return build("make-pairs", sample_corpus.parent / "pairs", sample_corpus, "--vocab", sample_vocab, "--provenance")
+
+
+@pytest.fixture(scope="session")
+def load_datasets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Load]:
+    """Read data sets as a user does, all with one cache, each time in another process, which has only imported `datasets`."""
+    pytest.importorskip("datasets")
+    cache = tmp_path_factory.mktemp("cache")
+    environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", LOAD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
+
+        def call(*directories: Path) -> list[Rows]:
+            assert process.stdin is not None and process.stdout is not None
+            print(json.dumps([*map(str, directories)]), file=process.stdin, flush=True)
+            found: list[Rows] | None = json.loads(process.stdout.readline())
+            assert found is not None, "the process has failed"
+            return found
+
+        yield call
 
 
 STEPS = {"build-corpus": "extract", "train-vocab": "count", "make-pairs": "pairs"}  # a step of each command, for its records

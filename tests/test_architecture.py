@@ -19,13 +19,16 @@ STAGES = {"sources", "text", "tokens", "rows"}  # they do not import one another
 MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/explanation/architecture.md draws it
     **dict.fromkeys(GROUND, GROUND),
     "config": GROUND,
-    "io": BELOW,
+    "io": GROUND,
     "dataset": BELOW,
-    **dict.fromkeys(STAGES, BELOW | {"dataset"}),
+    "sources": BELOW,
+    "text": BELOW,
+    "rows": GROUND | {"config"},
+    "tokens": BELOW | {"dataset"},
     "report": BELOW | {"dataset", "tokens", "rows"},
     "build": BELOW | STAGES | {"dataset", "report"},
     "exports": BELOW | {"dataset", "tokens"},
-    "pipelines": BELOW | STAGES | {"dataset", "report", "build", "exports"},
+    "pipelines": BELOW | {"dataset", "sources", "tokens", "build", "exports"},
     "training": BELOW | {"dataset", "rows", "report"},
     "verification": BELOW | {"dataset", "rows", "tokens"},  # reads what stages wrote, by laws of its own
     "sample": set(),
@@ -41,6 +44,7 @@ TORCH = {
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "trial.py",
 }  # the only files that import torch and safetensors
+AUTO = PACKAGE / "tokens" / "auto.py"  # reads a tokenizer of transformers, in the driver alone
 TRAINER_LINES = 640
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
@@ -97,13 +101,20 @@ def test_imports_run_one_way(path: Path) -> None:
     assert used <= MAY_IMPORT[part] | {part}, f"{path} imports {used - MAY_IMPORT[part] - {part}}"
 
 
+def test_the_documented_table_is_the_one_that_is_held() -> None:
+    page = (REPOSITORY / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)*) ?\|$", page, re.MULTILINE)
+    documented = {part: set(re.findall(r"\w+", imported)) for part, imported in rows}
+    assert documented == {part: imported - GROUND for part, imported in MAY_IMPORT.items() if part not in GROUND}
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_who_imports_what_is_heavy(path: Path) -> None:
     roots = {module.split(".")[0] for module in imports(path)}
     assert part_of(path) == "pipelines" or "apache_beam" not in roots
     assert part_of(path) == "cli" or "click" not in roots
     assert with_torch(path) or not roots & {"torch", "safetensors"}
-    assert path.name == "auto.py" or not roots & {"transformers", "datasets"}  # which reads a tokenizer, in the driver alone
+    assert path == AUTO or not roots & {"transformers", "datasets"}
     assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
 
 
@@ -127,7 +138,7 @@ def test_style(path: Path) -> None:
     docstring = ast.get_docstring(tree)
     assert docstring, "a file's first line is a sentence a user understands"
     assert docstring.splitlines()[0].rstrip().endswith((".", ":", ",")) or len(docstring.splitlines()[0]) > 80
-    assert len(text.splitlines()) <= 330, "one file, one idea: up to about 300 lines"
+    assert len(text.splitlines()) <= 300, "one file, one idea"
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             public = isinstance(node, ast.ClassDef) or node in tree.body
@@ -135,7 +146,7 @@ def test_style(path: Path) -> None:
         if isinstance(node, ast.FunctionDef):
             told = ast.get_docstring(node) or ""
             lines = (node.end_lineno or 0) - node.lineno + 1 - (told.count("\n") if "Args:" in told else 0)
-            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" and "MakePairs" not in text else 48
+            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" else 48
             assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
     names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not names & {"eval", "exec"}

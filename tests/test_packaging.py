@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from importlib.metadata import requires
+from importlib.metadata import distribution, requires
 from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
+from packaging.requirements import Requirement
 
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CORE = {"apache-beam", "click", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
 EXTRA = ["torch", "safetensors", "datasets", "transformers", "jieba", "blingfire", "h5py", "rensa", "upath", "s3fs", "pandas"]
 WITHOUT_DEPENDENCIES = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
@@ -42,6 +44,33 @@ def test_what_is_heavy_is_an_extra() -> None:
     """These and what they ask for are 50 packages, 135 MB of wheels: pyarrow 50, Beam 20 and its own needs 33, NumPy 17."""
     asked = [line for line in requires("bertdata") or [] if "extra ==" not in line]
     assert {re.split(r"[^\w-]", line)[0] for line in asked} == CORE
+
+
+def test_the_core_takes_as_much_as_readme_says() -> None:
+    """By the files of what is installed: a tenth more or less by versions; pyarrow and Beam are half of it."""
+    sizes: dict[str, int] = {}
+    wanted = ["bertdata"]
+    while wanted:
+        if (name := wanted.pop().lower().replace("_", "-")) in sizes:
+            continue
+        found = distribution(name)
+        paths = [Path(str(found.locate_file(file))) for file in found.files or []]
+        sizes[name] = sum(path.stat().st_size for path in paths if path.is_file())
+        needs = map(Requirement, found.requires or [])
+        wanted += [each.name for each in needs if each.marker is None or each.marker.evaluate({"extra": ""})]
+    (told,) = re.findall(r"and (\d+) MB with what it needs, most of it pyarrow and Apache Beam", README)
+    assert sum(sizes.values()) / 1e6 == pytest.approx(int(told), rel=0.1)
+    assert sorted(sizes, key=lambda name: -sizes[name])[:2] == ["pyarrow", "apache-beam"]
+    assert sizes["pyarrow"] + sizes["apache-beam"] > sum(sizes.values()) / 2
+
+
+def test_versions_of_python_are_those_that_readme_names() -> None:
+    settings = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    first, last = re.findall(r"It takes Python 3\.(\d+) to 3\.(\d+)", README)[0]
+    assert f'requires-python = ">=3.{first},<3.{int(last) + 1}"' in settings
+    assert re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', settings) == [
+        str(minor) for minor in range(int(first), int(last) + 1)
+    ]
 
 
 @pytest.mark.slow

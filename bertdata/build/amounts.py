@@ -1,4 +1,4 @@
-"""How much text a task has written, by language: documents, words as `str.split` counts them, and characters."""
+"""Count how much text a task has written, by language: documents, words as `str.split` counts them, and characters."""
 
 from __future__ import annotations
 
@@ -40,17 +40,19 @@ class Amounts:
         words, characters = _word_starts(data, bounds), data & 0xC0 != 0x80
         for language, (start, end) in zip(batch.column("language").to_pylist(), pairwise(bounds[first].tolist()), strict=True):
             counts = {"words": words[start:end], "characters": characters[start:end]}
-            self._languages[language].update(documents=1, **{name: int(np.count_nonzero(own)) for name, own in counts.items()})
+            self._languages[language].update(
+                documents=1, **{name: int(np.count_nonzero(flags)) for name, flags in counts.items()}
+            )
         return batch
 
-    def merge(self, told: Mapping[str, Mapping[str, int]]) -> None:
+    def merge(self, amounts: Mapping[str, Mapping[str, int]]) -> None:
         """Add the sums of another task, as `to_json` returns them."""
-        for language, own in told.items():
-            self._languages[language].update(own)
+        for language, counts in amounts.items():
+            self._languages[language].update(counts)
 
     def to_json(self) -> dict[str, dict[str, int]]:
         """Return the sums by language."""
-        return {language: dict(own) for language, own in sorted(self._languages.items())}
+        return {language: dict(counts) for language, counts in sorted(self._languages.items())}
 
 
 def _word_starts(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:

@@ -68,17 +68,17 @@ class DocumentReader(NamedTuple):
 
     def inputs(self) -> list[dict[str, Any]]:
         """Describe the shards as the inputs of what is made from them."""
-        made = self.manifest()
-        licences = ", ".join(sorted({entry["licence"] for entry in made["inputs"]}))
+        contents = self.manifest()
+        licences = ", ".join(sorted({entry["licence"] for entry in contents["inputs"]}))
         keys = ("name", "bytes", "sha256")
-        return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in made["shards"]]
+        return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in contents["shards"]]
 
     def about(self) -> dict[str, Any]:
         """Return what a manifest tells of the corpus that its rows were made from: counts, sources, and what licences ask for."""
-        made = self.manifest()
-        inputs = [{key: entry[key] for key in ("name", "source", "licence")} for entry in made["inputs"][:_NAMED]]
-        told = {key: made[key] for key in ("rows", "counts", "sources")}
-        return {**told, "inputs": inputs, "further_inputs": len(made["inputs"]) - len(inputs)}
+        contents = self.manifest()
+        inputs = [{key: entry[key] for key in ("name", "source", "licence")} for entry in contents["inputs"][:_NAMED]]
+        copied = {key: contents[key] for key in ("rows", "counts", "sources")}
+        return {**copied, "inputs": inputs, "further_inputs": len(contents["inputs"]) - len(inputs)}
 
 
 def text_bytes(batch: pa.RecordBatch) -> int:
@@ -120,8 +120,8 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 @functools.lru_cache(maxsize=2)
 def _known(reader: DocumentReader) -> tuple[str, dict[str, str]]:
     """Return the format of a corpus' shards, and their digests by name."""
-    made = reader.manifest()
-    return made["config"]["format"], {shard["name"]: shard["sha256"] for shard in made["shards"]}
+    contents = reader.manifest()
+    return contents["config"]["format"], {shard["name"]: shard["sha256"] for shard in contents["shards"]}
 
 
 class Corpus(NamedTuple):
@@ -143,16 +143,16 @@ class Corpus(NamedTuple):
 
 def read(directory: Path) -> Corpus:
     """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
-    made = manifest.read(directory, "documents")
+    contents = manifest.read(directory, "documents")
     source = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
     tasks: list[Task] = []
-    manifest.check_files(directory, made)
-    for shard in made["shards"]:
+    manifest.check_files(directory, contents)
+    for shard in contents["shards"]:
         path = directory / shard["name"]
         count = math.ceil(shard["batches"] / BATCHES)
         for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
             tasks.append(Task(len(tasks), "documents", pack([FileRange(shard["name"], str(path.resolve()), start, end)])))
-    return Corpus(made, tasks, sum(shard["text_bytes"] for shard in made["shards"]), source)
+    return Corpus(contents, tasks, sum(shard["text_bytes"] for shard in contents["shards"]), source)
 
 
 def refuse_to_replace(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

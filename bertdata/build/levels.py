@@ -1,10 +1,10 @@
-"""Two levels of buckets, where one would give too many small pieces: each about the root of their number.
+"""Plan two levels of buckets, where one would give too many small record batches: each about the root of their number.
 
-    tasks 0 … 624,999   ── a piece for each of 159 groups of buckets ──►  a spill file each
-    791 tasks, a block  ── their pieces for a group ──►  a merged file: a piece for each bucket of the group
-    791 merged files    ── a piece each ──►  a bucket
+    tasks 0 … 624,999   ── a batch for each of 159 groups of buckets ──►  a spill file each
+    791 tasks, a block  ── their batches for a group ──►  a merged file: a batch for each bucket of the group
+    791 merged files    ── a batch each ──►  a bucket
 
-With T tasks and B buckets there are T · √B / 2 + √T · B pieces, instead of T · B.
+With T tasks and B buckets there are T · √B / 2 + √T · B batches, instead of T · B.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["Levels"]
 
-_ONE_LEVEL = 1 << 22  # tasks times buckets: that many pieces cost as much as a third of the work on a disk
+_ONE_LEVEL = 1 << 22  # tasks times buckets: that many batches cost as much as a third of the work on a disk
 
 
 class Levels(NamedTuple):
@@ -26,7 +26,7 @@ class Levels(NamedTuple):
 
     @classmethod
     def of(cls, tasks: int, buckets: int) -> Levels:
-        """Return two levels where there would be too many pieces, or else one.
+        """Return two levels where there would be too many batches, or else one.
 
         Of groups there are half the root: a task has less for one than a block of tasks has for a bucket.
 
@@ -40,7 +40,7 @@ class Levels(NamedTuple):
 
     @property
     def are_two(self) -> bool:
-        """Whether pieces of tasks are merged before they come to buckets."""
+        """Whether batches of tasks are merged before they come to buckets."""
         return self.together > 0
 
     def group(self, bucket: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A list of rejects or drops goes to its file as it grows: input of a few megabytes may unpack to any number of them."""
+"""Write a list of rejects or drops to its file as it grows: input of a few megabytes may unpack to any number of them."""
 
 from __future__ import annotations
 

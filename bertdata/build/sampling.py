@@ -1,4 +1,4 @@
-"""Which record batches of a corpus a sample of its documents is read from: as much to read, however large the corpus is."""
+"""Choose the record batches that a sample of a corpus is read from: as many bytes of a large corpus as of a larger one."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FEWEST = 64  # record batches that are read: 128 MB of text as build-corpus wri
 
 
 class Sample(NamedTuple):
-    """What of a corpus is looked at: `share` of its documents, which are `own` of those that `tasks` read.
+    """A sample of a corpus: `share` of its documents, which are `share_of_read` of the documents that `tasks` read.
 
-    Of a large corpus the tasks read some record batches and take a document in `_READ`.  So what is read is as much however
-    large the corpus is, and is still of many places in it.
+    Of a large corpus the tasks read some record batches and take a document in `_READ`.  So the bytes that are read do not grow
+    with the corpus, and still come from many places in it.
     """
 
     share: float
-    own: float
+    share_of_read: float
     tasks: list[Task]
 
     @classmethod

@@ -23,12 +23,12 @@ def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), 
     for name, path in inputs.find(patterns, SUFFIXES["wikipedia"], "DUMP"):
         site = dumps.read_site(path)
         table = load_templates(site.language, dict(tables))
-        own = surveys.setdefault(site.language, Survey())
+        of_language = surveys.setdefault(site.language, Survey())
         whole = FileRange(name, path, 0, files.size(path))
         records = dumps.read_pages(whole, site, CorpusConfig().max_page_bytes)
         articles = (each for each in records if isinstance(each, Page) and _is_article(each, site.language))
         for page in islice(articles, pages or None):
-            survey(page.text, table, own)
+            survey(page.text, table, of_language)
     return surveys
 
 

@@ -29,10 +29,10 @@ from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["trace"]
 
-_LINES = 4_000  # lines of a page that are compared; a longer one is told of as a whole
+_LINES = 4_000  # lines of a page that are compared; a longer one is shown as a whole
 _AROUND = 30  # characters shown on each side of what differs
 _PROBE = 6  # pieces of a sentence, at the least, by which a row is found
-_SENTENCES, _ROWS = 400, 20  # sentences that are looked for, and rows that are told of
+_SENTENCES, _ROWS = 400, 20  # sentences that are looked for, and rows that are shown
 
 
 def trace(
@@ -63,19 +63,19 @@ def trace(
         >>> from bertdata import build_corpus
         >>> from bertdata.sample import sample
         >>> corpus = build_corpus(wikipedia=sample(), output=here / "corpus", workers=1)
-        >>> found = trace(corpus.path, "sampleenwiki:107", wikipedia=sample())
-        >>> found.title, found.steps[1].name, found.paragraphs[0][0][:32]
+        >>> traced = trace(corpus.path, "sampleenwiki:107", wikipedia=sample())
+        >>> traced.title, traced.steps[1].name, traced.paragraphs[0][0][:32]
         ('River Ellyn', 'templates', 'The River Ellyn rises on Cold Mo')
     """
     directory = files.to_path(str(corpus))
     with steady(directory):
-        made = manifest.read(directory, "documents")
-        config = CorpusConfig.of(made["config"])
-        document = _document(directory, made, name)
+        contents = manifest.read(directory, "documents")
+        config = CorpusConfig.of(contents["config"])
+        document = _document(directory, contents, name)
         page = _page(wikipedia, document["id"] if document else name, document["title"] if document else name)
         fate: list[str] = []
         try:
-            for line in explain(directory, made, document["id"] if document else page[0].id if page else name):
+            for line in explain(directory, contents, document["id"] if document else page[0].id if page else name):
                 fate.append(line)
         except UsageError:
             if page is None:
@@ -88,10 +88,10 @@ def trace(
     return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark)
 
 
-def _document(directory: Path, made: dict[str, Any], name: str) -> dict[str, Any] | None:
+def _document(directory: Path, contents: dict[str, Any], name: str) -> dict[str, Any] | None:
     """Return the first document of this id or title."""
-    for shard in made["shards"]:
-        for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
+    for shard in contents["shards"]:
+        for batch in shards.read_batches(directory / shard["name"], contents["config"]["format"]):
             for at in named_rows(batch, name):
                 document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
                 return document
@@ -177,7 +177,7 @@ def _tokens(
     if where is None or document is None:
         return [], [], ""
     known, cut = _cut(document, where)
-    pieces = [[known.pieces[i] for i in own] for own in cut]
+    pieces = [[known.pieces[i] for i in ids] for ids in cut]
     if pairs is None:
         return pieces, [], known.special.mark
     rows = list(_rows(files.to_path(str(pairs)), cut if where == pairs else _cut(document, pairs)[1]))
@@ -194,15 +194,15 @@ def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, li
 
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     """Yield the rows that hold a sentence's pieces one behind the other, in masked rows what stood there."""
-    probes = {own.tobytes() for own in sentences[:_SENTENCES] if len(own) >= _PROBE}
-    made = manifest.read(directory, "pairs")
-    before, told = 0, 0
-    for shard in made["shards"]:
-        for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
+    probes = {ids.tobytes() for ids in sentences[:_SENTENCES] if len(ids) >= _PROBE}
+    contents = manifest.read(directory, "pairs")
+    before, shown = 0, 0
+    for shard in contents["shards"]:
+        for batch in shards.read_batches(directory / shard["name"], contents["config"]["format"]):
             for row in rows_with(batch, probes):
                 yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])
-                told += 1
-                if told == _ROWS:
+                shown += 1
+                if shown == _ROWS:
                     return
             before += batch.num_rows
             del batch

@@ -1,4 +1,4 @@
-"""A vocabulary from a corpus: count the words of a sample, task by task, train on the counts, and say what that covers.
+"""Make a vocabulary from a corpus: count the words of a sample, task by task, train on the counts, and report what that covers.
 
 Whether accents are taken off may depend on the languages of all documents, which are known when all tasks are done.  So words are
 counted with their accents, and lose them, where they do, when the counts are added up: the words, and how often each occurs, are
@@ -44,12 +44,12 @@ _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", 
 class CountWords:
     """Count the words of the documents of a task that are in the sample, by language: a record batch for each.
 
-    `own` is the share of its documents that are; not the `whole` corpus may be read.
+    `share` of its documents are; the `whole` corpus is read, or a part of it.
     """
 
     root: str
     config: VocabConfig
-    own: float
+    share: float
     whole: bool
     reader: DocumentReader
 
@@ -62,7 +62,7 @@ class CountWords:
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 documents_in[language if language in documents_in or len(documents_in) < _LANGUAGES else ""] += 1
-                if vocab.is_sampled(self.config.seed, doc_id, self.own):
+                if vocab.is_sampled(self.config.seed, doc_id, self.share):
                     tally.left += 1
                     text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
@@ -88,8 +88,8 @@ class CountWords:
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
         tokenizer = vocab.Vocabulary(list(vocab.SPECIAL), bool(self.config.lowercase), strip_accents=False).tokenizer()
         for language in sorted(parts):
-            own = parts.pop(language)
-            words = sorted((parts_to_words(own, tokenizer) if self.config.model == "wordpiece" else own).items())
+            counted = parts.pop(language)
+            words = sorted((parts_to_words(counted, tokenizer) if self.config.model == "wordpiece" else counted).items())
             columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
             yield pa.record_batch(columns, schema=_WORDS)
 
@@ -118,12 +118,12 @@ class Train:
         tally, languages = _of_all(self.source.manifest(), Tally.from_json(total["tally"]), Counter[str](total["languages"]))
         strip, accents = _accents(self.config, languages)
         config = replace(self.config, strip_accents=strip)
-        for _, own in _read_words(files, config):
-            words.update(own)
+        for _, counts in _read_words(files, config):
+            words.update(counts)
         wordpiece = config.model == "wordpiece"
         vocabulary = vocab.train(words, config) if wordpiece else train.train(words, config)
         names = vocab.write(root, vocabulary)
-        made = manifest.make(
+        contents = manifest.make(
             "vocabulary",
             config=config.identity(),
             accents=accents,
@@ -140,23 +140,23 @@ class Train:
             },
             coverage=_coverage(files, config, vocabulary),
         )
-        write_beside(root, made)
-        manifest.write(root, made)
+        write_beside(root, contents)
+        manifest.write(root, contents)
 
 
-def _of_all(made: dict[str, Any], tally: Tally, languages: Counter[str]) -> tuple[Tally, Counter[str]]:
+def _of_all(contents: dict[str, Any], tally: Tally, languages: Counter[str]) -> tuple[Tally, Counter[str]]:
     """Return the counts and languages of all documents of a corpus, of which not all were read.
 
-    A corpus of an early bertdata does not tell its languages; then those of the documents that were read stand for them.
+    The manifest of an early bertdata does not name the languages; then those of the documents that were read stand for them.
     """
-    if unread := made["rows"] - tally.entered:
+    if unread := contents["rows"] - tally.entered:
         tally.entered += unread
         tally.dropped["not in the sample"] += unread
-        told = [own.get("languages", {}) for own in made["sources"].values()]
+        per_source = [source.get("languages", {}) for source in contents["sources"].values()]
         documents = Counter[str]()
-        for each in told:
+        for each in per_source:
             documents.update({language: counts["documents"] for language, counts in each.items()})
-        languages = documents if documents.total() == made["rows"] else languages
+        languages = documents if documents.total() == contents["rows"] else languages
     return tally, languages
 
 
@@ -208,8 +208,8 @@ def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocab
     encode = _word_encoder(vocabulary)
     unknown = vocabulary.special.unk
     coverages: dict[str, Coverage] = defaultdict(Coverage)
-    for language, own in _read_words(files, config):
-        words, counts = list(own), np.array([*own.values()], np.int64)
+    for language, word_counts in _read_words(files, config):
+        words, counts = list(word_counts), np.array([*word_counts.values()], np.int64)
         ids, ends = encode(words)
         coverages[language].add(words, counts, np.diff(ends, prepend=0), ids[ends - 1] == unknown)
 

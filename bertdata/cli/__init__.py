@@ -92,8 +92,8 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort) as stopped:
-        told = (stopped.__cause__ or stopped).args  # click makes an Abort of the interrupt of a block in a command
-        code = told[0] if told else 130
+        arguments = (stopped.__cause__ or stopped).args  # click makes an Abort of the interrupt of a block in a command
+        code = arguments[0] if arguments else 130
     except BertDataError as error:
         code = _say(f"error: {error}", error.exit_code)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""How far a command is: bars on a terminal, elsewhere a line every half minute, or lines of JSON."""
+"""Show how far a command is: by bars on a terminal, elsewhere by a line every half minute, or by lines of JSON."""
 
 from __future__ import annotations
 
@@ -19,26 +19,31 @@ if TYPE_CHECKING:
 
     from ..commands.progress import Progress, Step
 
-__all__ = ["answer", "drawn", "is_watched", "of_bytes", "of_steps"]
+__all__ = ["answer", "begin", "drawn", "is_watched", "of_bytes", "of_steps"]
 
 _EVERY = 30.0  # seconds between two lines where there is no terminal
-_LOOKING = frozenset(("doctor", "inspect", "report", "templates", "trace", "verify"))  # commands with nothing to go on from
-_LEAST = 34  # columns for what is told beside a bar, which is left out where there are fewer
-_last: dict[str, Progress] = {}  # what was told last of each step, for who stops the run
+_LEAST = 34  # columns for the facts beside a bar, which is left out where there are fewer
+_writes = True  # whether the command that runs leaves something to go on from: it says so in `begin`
+_last: dict[str, Progress] = {}  # the last progress of each step, for the answer to a signal
+
+
+def begin(*, writes: bool) -> None:
+    """Take note that a command begins, and whether it `writes` something that the same command would go on from."""
+    global _writes
+    _writes = writes
 
 
 def answer() -> Answer:
-    """Say to who stops a command what of it is kept."""
-    if next((word for word in sys.argv[1:] if not word.startswith("-")), "") in _LOOKING:
+    """Return what is printed where a signal stops a command: what of it is kept."""
+    if not _writes:
         return Answer("stopped; nothing was written: the same command begins anew")
-    begun = [told for told in _last.values() if told.done and told.total]
-    told = "; ".join(f"{each.step}: {each.done:,} of {count(each.total, 'task')} ({_kept(each)})" for each in begun)
-    return stopped(told)
+    begun = [progress for progress in _last.values() if progress.done and progress.total]
+    return stopped("; ".join(f"{each.step}: {each.done:,} of {count(each.total, 'task')} ({_kept(each)})" for each in begun))
 
 
-def _kept(told: Progress) -> str:
-    share = f"{told.done / told.total:.1%}"
-    return f"{share}, {count(told.documents, 'document')}" if told.documents else share
+def _kept(progress: Progress) -> str:
+    share = f"{progress.done / progress.total:.1%}"
+    return f"{share}, {count(progress.documents, 'document')}" if progress.documents else share
 
 
 def drawn(*columns: ProgressColumn) -> Bars:
@@ -50,7 +55,7 @@ def drawn(*columns: ProgressColumn) -> Bars:
 
 
 def is_watched() -> bool:
-    """Tell whether someone looks at a terminal, and wants more than errors and lines of JSON."""
+    """Tell whether the standard error is a terminal, and bars are wanted there."""
     return sys.stderr is not None and sys.stderr.isatty() and not output.is_quiet() and not output.is_json()
 
 
@@ -69,10 +74,10 @@ def of_bytes() -> Iterator[Bars | None]:
 
 @contextlib.contextmanager
 def of_steps(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield what shows the progress that it is told, as this process speaks; None where nothing is to be shown."""
+    """Yield a function that shows progress in the form that this process prints; None where nothing is to be shown."""
     _last.clear()
     if output.is_quiet():
-        yield _keep
+        yield _remember
     elif is_watched():
         with _bars(steps) as show:
             yield show
@@ -80,53 +85,56 @@ def of_steps(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None] | Non
         yield _Lines().show
 
 
-def _keep(told: Progress) -> None:
-    _last[told.step] = told
+def _remember(progress: Progress) -> None:
+    _last[progress.step] = progress
 
 
 @contextlib.contextmanager
 def _bars(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, TextColumn
 
-    words, facts = TextColumn("{task.description}", markup=False), TextColumn("{task.fields[told]}", markup=False)
+    words, facts = TextColumn("{task.description}", markup=False), TextColumn("{task.fields[facts]}", markup=False)
     with drawn(words, BarColumn(bar_width=16), facts) as bars:
         numbers = {
-            step.label: bars.add_task(f"{step.label:12}", total=1.0, told="" if number else "starting")
+            step.label: bars.add_task(f"{step.label:12}", total=1.0, facts="" if number else "starting")
             for number, step in enumerate(steps)
         }
 
-        def show(told: Progress) -> None:
-            _keep(told)
-            name = told.step if told.total else ""  # what has no tasks that are known before has one bar
+        def show(progress: Progress) -> None:
+            _remember(progress)
+            name = progress.step if progress.total else ""  # what has no tasks that are known before has one bar
             if name not in numbers:
-                numbers[name] = bars.add_task("", total=None, told="")
-            facts = _fitting(_facts(told), max(bars.console.width - 12 - 16 - 3, _LEAST))
-            bars.update(numbers[name], description=f"{told.step:12.12}", completed=told.share, told=facts)
+                numbers[name] = bars.add_task("", total=None, facts="")
+            facts = _fitting(_facts(progress), max(bars.console.width - 12 - 16 - 3, _LEAST))
+            bars.update(numbers[name], description=f"{progress.step:12.12}", completed=progress.share, facts=facts)
 
         yield show
 
 
-def _facts(told: Progress) -> list[tuple[int, str]]:
-    """Say how far a step is, fact by fact, each with its rank: those of high rank go first where there is no room."""
-    facts = [(0, f"{told.share:.1%}")] if told.total else [(0, count(told.done, "task"))]
-    if told.total and told.total_bytes:
-        facts += [(6, f"{size(told.bytes)} of {size(told.total_bytes)}"), (2, f"{size(round(told.bytes_per_second))}/s")]
-    elif told.total:
-        facts.append((6, f"{told.done:,} of {count(told.total, 'task')}"))
-    if told.documents:
-        facts.append((3, count(told.documents, "document")))
-    if told.rejects:
-        facts.append((4, count(told.rejects, "reject")))
-    facts.append((2, f"elapsed {output.duration(told.seconds)}"))
-    if told.seconds_left is not None and told.done < told.total:
-        facts.append((1, f"left {output.duration(told.seconds_left)}"))
-    if told.workers:
-        facts.append((5, f"{count(told.workers, 'worker')} at work"))
+def _facts(progress: Progress) -> list[tuple[int, str]]:
+    """Say how far a step is, fact by fact, each with its rank: those of the highest ranks are left out first."""
+    facts = [(0, f"{progress.share:.1%}")] if progress.total else [(0, count(progress.done, "task"))]
+    if progress.total and progress.total_bytes:
+        facts += [
+            (6, f"{size(progress.bytes)} of {size(progress.total_bytes)}"),
+            (2, f"{size(round(progress.bytes_per_second))}/s"),
+        ]
+    elif progress.total:
+        facts.append((6, f"{progress.done:,} of {count(progress.total, 'task')}"))
+    if progress.documents:
+        facts.append((3, count(progress.documents, "document")))
+    if progress.rejects:
+        facts.append((4, count(progress.rejects, "reject")))
+    facts.append((2, f"elapsed {output.duration(progress.seconds)}"))
+    if progress.seconds_left is not None and progress.done < progress.total:
+        facts.append((1, f"left {output.duration(progress.seconds_left)}"))
+    if progress.workers:
+        facts.append((5, f"{count(progress.workers, 'worker')} at work"))
     return facts
 
 
 def _fitting(facts: list[tuple[int, str]], width: int) -> str:
-    """Put together as many facts as there is room for.
+    """Put together as many facts as fit a width.
 
     >>> _fitting([(0, "42.0%"), (2, "3.1 MB/s"), (1, "left 0:01:20")], 20)
     '42.0%  left 0:01:20'
@@ -144,18 +152,22 @@ class _Lines:
         self._due = time.monotonic() + _EVERY
         self._seen: set[tuple[str, bool]] = set()
 
-    def show(self, told: Progress) -> None:
-        _keep(told)
+    def show(self, progress: Progress) -> None:
+        _remember(progress)
         if output.is_json():
-            border = (told.step, told.done == told.total > 0)
+            border = (progress.step, progress.done == progress.total > 0)
             if border not in self._seen or time.monotonic() >= self._due:
                 self._seen.add(border)
                 output.event(
-                    "progress", told.step, _counts(told), share=round(told.share, 4), seconds_left=_rounded(told.seconds_left)
+                    "progress",
+                    progress.step,
+                    _counts(progress),
+                    share=round(progress.share, 4),
+                    seconds_left=_rounded(progress.seconds_left),
                 )
                 self._due = time.monotonic() + _EVERY
         elif time.monotonic() >= self._due:
-            output.echo(f"  {told.step}: {_fitting(_facts(told), 1000)}", err=True)
+            output.echo(f"  {progress.step}: {_fitting(_facts(progress), 1000)}", err=True)
             self._due = time.monotonic() + _EVERY
 
 
@@ -163,6 +175,6 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
 
 
-def _counts(told: Progress) -> dict[str, float]:
+def _counts(progress: Progress) -> dict[str, float]:
     names = ("done", "total", "bytes", "total_bytes", "documents", "rejects", "workers")
-    return {name: getattr(told, name) for name in names} | {"bytes_per_second": round(told.bytes_per_second)}
+    return {name: getattr(progress, name) for name in names} | {"bytes_per_second": round(progress.bytes_per_second)}

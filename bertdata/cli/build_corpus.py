@@ -50,7 +50,7 @@ def _input_options(command: F) -> F:
     return command
 
 
-@click.command("build-corpus", cls=Command, sections=_SECTIONS, first=_FIRST)
+@click.command("build-corpus", cls=Command, arrow=True, sections=_SECTIONS, first=_FIRST)
 @_input_options
 @click.option(
     "--read",
@@ -105,8 +105,8 @@ def command(
     inputs = {name: values.pop(name) for name in INPUTS}
     if templates and not inputs["wikipedia"]:
         raise UsageError("`templates` does nothing without `wikipedia`")
-    own = {"templates": tables(templates), "exclude": excluded(exclude)}
-    config = take(CorpusConfig, values, filters=bounds, choice=choice, **own)
+    files = {"templates": tables(templates), "exclude": excluded(exclude)}
+    config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
     planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config)
     echo(planned.summary, err=True)

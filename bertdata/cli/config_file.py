@@ -1,4 +1,4 @@
-"""Options from a TOML file, `--config`: a table per command; each error names the file, the table and the key."""
+"""Read options from a TOML file, `--config`: a table per command; each error names the file, the table and the key."""
 
 from __future__ import annotations
 

@@ -73,11 +73,11 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     started = time.monotonic()
     corpus, vocab, pairs = (output / name for name in ("corpus", "vocab", "pairs"))
     echo(f"$ bertdata build-corpus --wikipedia {sample()} --books {sample() / 'books'} --output {corpus}")
-    _tell(bertdata.build_corpus(wikipedia=sample(), books=sample() / "books", output=corpus, **_HOW))
+    _describe(bertdata.build_corpus(wikipedia=sample(), books=sample() / "books", output=corpus, **_HOW))
     echo(f"$ bertdata train-vocab {corpus} --size 8000 --output {vocab}")
-    _tell(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=8000), **_HOW))
+    _describe(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=8000), **_HOW))
     echo(f"$ bertdata make-pairs {corpus} --vocab {vocab} --output {pairs}")
-    _tell(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, **_HOW))
+    _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, **_HOW))
     echo(f"$ bertdata inspect {pairs} --n {count}")
     show(pairs, count=count)
     if train:
@@ -86,28 +86,29 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     echo(f"\n{took}  Look at {pairs / 'report.html'}, and closer with: bertdata inspect {corpus}")
 
 
-def _tell(*made: DataSet) -> None:
-    for each in made:
+def _describe(*data_sets: DataSet) -> None:
+    for each in data_sets:
         echo(describe(each.manifest, each.path))
         echo()
 
 
 def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
-    """Train on short rows of a small vocabulary, many copies of them: what little text teaches most; tell what came of it."""
+    """Train on short rows of a small vocabulary, many copies of them, from which little text teaches most; print the result."""
     from ..config import PairsConfig, VocabConfig
     from ..report.metrics import read_metrics
     from .train import command as train
 
     vocab, pairs, recipe, run = (output / name for name in ("train-vocab", "train-pairs", "train.toml", "train-run"))
-    _tell(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=2000), **_HOW))
+    _describe(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=2000), **_HOW))
     config = PairsConfig(max_seq_length=64, dupe_factor=20, validation_fraction=0.2, shards=1)
-    _tell(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, config=config, **_HOW))
+    _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, config=config, **_HOW))
     write_text(recipe, _RECIPE.format(pairs=json.dumps(str(pairs))))
     echo(f"$ bertdata train {recipe} --output {run}")
     ctx.invoke(train, configuration=recipe, output=str(run), overwrite=True)
-    told = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
+    scores = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
     echo(
-        f"Of documents it has not seen, the model predicts words at a loss of {told['mlm_loss']:.2f}; to know how frequent words "
-        f"are gives {told['unigram_entropy']:.2f} at best.  It tells {told['nsp_accuracy']:.0%} of their pairs; chance, 50 %."
+        f"Of documents it has not seen, the model predicts words at a loss of {scores['mlm_loss']:.2f}; to know how frequent "
+        f"words are gives {scores['unigram_entropy']:.2f} at best.  It tells {scores['nsp_accuracy']:.0%} of their pairs; "
+        "chance, 50 %."
     )
     echo(f"The curve: {run / 'curve.svg'}")

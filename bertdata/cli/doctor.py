@@ -33,28 +33,32 @@ _EXTRAS = {  # of pyproject.toml: what each makes possible, and the modules that
     "s3": ("s3://", ("s3fs", "upath")),
     "gs": ("gs://", ("gcsfs", "upath")),
     "tensorboard": ("curves in TensorBoard", ("tensorboard",)),
+    "transformers": ("vocabularies without a tokenizer.json", ("transformers",)),
 }
 _ENGINES = {  # what each takes beside Beam: modules, and a program
     "local": ((), ""),
     "Dask": (("dask", "distributed"), ""),
     "Spark": (("pyspark",), "java"),
     "Flink": ((), "java"),
-    "Dataflow": (("google.cloud.storage", "apache_beam.io.gcp"), ""),
+    "Dataflow": (("google.cloud.storage", "apitools"), ""),
 }
-_HOSTS = ("dumps.wikimedia.org", "huggingface.co")
+_HOSTS = {  # of downloads: what takes their place
+    "dumps.wikimedia.org": "bertdata download wikipedia takes --base-url of a mirror",
+    "huggingface.co": "bertdata download hub takes --base-url, or HF_ENDPOINT, of a mirror",
+}
 _SECONDS = 3.0  # for a host to answer
 _FEW_FILES, _LITTLE = 256, 2_000_000_000  # open files of some twenty workers; bytes of memory of two workers and the driver
 
 
 class Finding(NamedTuple):
-    """A line: what was looked at, what it is, and what to do where that is too little."""
+    """A line: what was looked at, what was found out, and what to do where that is too little."""
 
     name: str
-    told: str
+    found_out: str
     advice: str = ""
 
 
-@click.command("doctor", cls=Command)
+@click.command("doctor", cls=Command, writes=False)
 @click.option("--offline", is_flag=True, help="Do not look whether the hosts of downloads can be reached.")
 def command(offline: bool) -> None:
     """Show what this machine has for a run: versions, extras, cores, memory, space, limits, engines, hosts.
@@ -64,7 +68,7 @@ def command(offline: bool) -> None:
     findings = [*_versions(), *_machine(), *_limits(), *_extras(), *_engines(), *(() if offline else _hosts())]
     for finding in findings:
         advice = f": {finding.advice}" if finding.advice else ""
-        echo(f"{'!' if finding.advice else ' '} {finding.name:22} {finding.told}{advice}")
+        echo(f"{'!' if finding.advice else ' '} {finding.name:22} {finding.found_out}{advice}")
     lacking = sum(bool(finding.advice) for finding in findings)
     echo(f"{count(lacking, 'line')} with ! to look at" if lacking else "all that a local run needs is here")
 
@@ -81,9 +85,9 @@ def _machine() -> Iterator[Finding]:
     total, free = machine.memory()
     few = "take fewer --workers: each takes about 300 MB, the driver 250 MB" if free < _LITTLE else ""
     yield Finding("memory", f"{size(total)}, {size(free)} free", few)
-    for name, where in (("space here", Path.cwd()), ("space for temporary files", Path(tempfile.gettempdir()))):
+    for name, where in (("space here", Path.cwd()), ("space of TMPDIR", Path(tempfile.gettempdir()))):
         disk = shutil.disk_usage(where)
-        yield Finding(name[:22], f"{size(disk.free)} free of {size(disk.total)} in {where}")
+        yield Finding(name, f"{size(disk.free)} free of {size(disk.total)} in {where}")
 
 
 def _limits() -> Iterator[Finding]:
@@ -110,6 +114,5 @@ def _engines() -> Iterator[Finding]:
 
 
 def _hosts() -> Iterator[Finding]:
-    for host, problem in machine.reachable(_HOSTS, _SECONDS).items():
-        advice = "bertdata download takes --base-url of a mirror" if problem else ""
-        yield Finding(host, f"cannot be reached ({problem})" if problem else "can be reached", advice)
+    for host, problem in machine.reachable(tuple(_HOSTS), _SECONDS).items():
+        yield Finding(host, f"cannot be reached ({problem})" if problem else "can be reached", _HOSTS[host] if problem else "")

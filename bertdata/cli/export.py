@@ -18,7 +18,7 @@ __all__ = ["command"]
 _FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
 
 
-@click.command("export", cls=Command, first=_FIRST)
+@click.command("export", cls=Command, arrow=True, first=_FIRST)
 @click.argument("directory", type=to_path)
 @config_options(ExportConfig)
 @click.option("--vocab", type=to_path, metavar="PATH", help="For a format of ids that is made from a corpus: as for make-pairs.")
@@ -43,5 +43,5 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
     if options.dry_run:
         foretell(planned, options)
     else:
-        for made in build(planned, options):
-            conclude(made, "")
+        for exported in build(planned, options):
+            conclude(exported, "")

@@ -30,7 +30,7 @@ _CODES = 12  # languages that are named where another one was asked for
 _RANDOM = r"\(random: [^)]{1,100}\)"
 
 
-@click.command("inspect", cls=Command)
+@click.command("inspect", cls=Command, arrow=True, writes=False)
 @click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
@@ -75,32 +75,32 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
     """Print the first documents or rows that were asked for, and say where there are none."""
     from ..report.select import select
 
-    made = read(directory)
-    check_files(directory, made)
-    numbers = list(islice(select(directory, made, wanted), count))
+    contents = read(directory)
+    check_files(directory, contents)
+    numbers = list(islice(select(directory, contents, wanted), count))
     for number in numbers:
         show_row(directory, number, epoch)
         echo()
     if not numbers:
         asked = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
-        raise UsageError(f"{directory} holds nothing with {asked}{_meant(directory, made, wanted)}")
+        raise UsageError(f"{directory} holds nothing with {asked}{_meant(directory, contents, wanted)}")
 
 
-def _meant(directory: Path, made: dict[str, Any], wanted: dict[str, str]) -> str:
+def _meant(directory: Path, contents: dict[str, Any], wanted: dict[str, str]) -> str:
     """Say what a language, a title or an id that there is not was meant for."""
-    from ..report.explain import alike
+    from ..report.explain import alike, example
 
-    if made["kind"] != "documents":
+    if contents["kind"] != "documents":
         return ""
-    known = sorted({code for source in made.get("sources", {}).values() for code in source.get("languages", {})})
+    known = sorted({code for source in contents.get("sources", {}).values() for code in source.get("languages", {})})
     language = wanted["language"]
     if language and language not in known:
         many = f"{', '.join(known[:_CODES])}{', …' if len(known) > _CODES else ''}"
         return did_you_mean(language, known) or f": {problem_of(language) or 'it has other languages'}; there are {many}"
     for name, column in (("title", "title"), ("document", "id")):
-        if wanted[name] and (told := did_you_mean(wanted[name], alike(directory, made, wanted[name], [column]))):
-            return told
-    return ""
+        if wanted[name] and (suggestion := did_you_mean(wanted[name], alike(directory, contents, wanted[name], [column]))):
+            return suggestion
+    return f": ids here look like {example(directory, contents)}" if wanted["document"] else ""
 
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None) -> None:
@@ -108,12 +108,12 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
     from ..report import examples, masking
     from ..tokens.read import read_any
 
-    made = read(directory)
-    row = examples.row(directory, made, number)
-    if made["kind"] == "documents":
+    contents = read(directory)
+    row = examples.row(directory, contents, number)
+    if contents["kind"] == "documents":
         _print(examples.document_lines(row))
         return
-    config, vocabulary = PairsConfig.of(made["config"]), read_any(directory)
+    config, vocabulary = PairsConfig.of(contents["config"]), read_any(directory)
     rule = rule or masking.of_epoch(vocabulary, config, epoch)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
     _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask)

@@ -34,7 +34,7 @@ _FIRST: tuple[str, ...] = (
 _FIRST += ("dry_run", "overwrite", "workers", "config")
 
 
-@click.command("make-pairs", cls=Command, sections=_SECTIONS, first=_FIRST)
+@click.command("make-pairs", cls=Command, arrow=True, sections=_SECTIONS, first=_FIRST)
 @click.argument("corpus", type=to_path)
 @click.option(
     "--vocab",

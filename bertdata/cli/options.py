@@ -1,4 +1,4 @@
-"""Options made from the fields of a configuration: name, default, bounds and help stand in `config/`, once."""
+"""Make options from the fields of a configuration: name, default, bounds and help stand in `config/`, once."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError, did_you_mean
 from ..io.process import arrow_alone
+from . import bars
 from .config_file import from_file
 from .output import echo
 
@@ -26,7 +27,7 @@ __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 F = TypeVar("F", bound=Callable[..., Any])
 _BRIEF = 48  # characters that stand beside an option in 80 columns
 _ALL = f"{__name__}.all"  # in a context: all options are to be explained
-_OF_DATA_SETS = ("build-corpus", "train-vocab", "make-pairs", "export", "inspect", "report", "trace", "verify")
+
 _FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # how the library's messages name a field or an argument
 
 
@@ -34,7 +35,9 @@ class Command(click.Command):
     """A command whose help lists its options under titles, and whose errors name options where the library names fields.
 
     sections: title -> names of parameters; the others follow as "Options".  first: those that ``--help`` explains; of the others
-    it gives the names, and ``--help-all`` explains all.  None is for a command whose options all fit a screen.
+    it gives the names, and ``--help-all`` explains all.  None is for a command whose options all fit a screen.  writes: False for
+    a command that only shows something, so that one that is stopped has nothing to go on from.  arrow: it reads or writes data
+    sets, so pyarrow is imported at its beginning.
     """
 
     def __init__(
@@ -42,19 +45,22 @@ class Command(click.Command):
         *args: Any,
         sections: Mapping[str, Sequence[str]] | None = None,
         first: Collection[str] | None = None,
+        writes: bool = True,
+        arrow: bool = False,
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
-        self._sections, self._first = sections or {}, first
+        self._sections, self._first, self._writes, self._arrow = sections or {}, first, writes, arrow
         if first is not None:
-            told = "Show this message and exit, with all options."
+            help_text = "Show this message and exit, with all options."
             self.params.append(
-                click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all, help=told)
+                click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all, help=help_text)
             )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library that names `max_seq_length` comes out with ``--max-seq-length``."""
-        if (ctx.obj or {}).get("own_process") and ctx.info_name in _OF_DATA_SETS:
+        bars.begin(writes=self._writes)
+        if (ctx.obj or {}).get("own_process") and self._arrow:
             arrow_alone()
         try:
             return super().invoke(ctx)
@@ -62,12 +68,22 @@ class Command(click.Command):
             error.args = (from_file(ctx, self.in_options(str(error))),)
             raise
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; where an option is none of the command's, say where those of Beam stand."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.possibilities or not any(param.name == "beam_args" for param in self.params):
+                raise
+            message = f"{error.message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
+            raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+
     def in_options(self, message: str) -> str:
         """Write the option in place of each field that is named in a message and is a parameter of this command."""
         params = [param for param in self.params if isinstance(param, click.Option)]
-        own = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
-        own |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
-        return in_options(message, own)
+        flags = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
+        flags |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
+        return in_options(message, flags)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section with its options in order of declaration; what ``--help`` does not explain it names."""
@@ -83,11 +99,11 @@ class Command(click.Command):
             if shown or more:
                 with formatter.section(title):
                     if shown:
-                        formatter.write_dl(shown if first == rows.keys() else [(name, _brief(told)) for name, told in shown])
+                        formatter.write_dl(shown if first == rows.keys() else [(name, _brief(text)) for name, text in shown])
                     if more:
-                        told, margin = f"{'and ' if shown else ''}{', '.join(more)}", " " * formatter.current_indent
+                        text, margin = f"{'and ' if shown else ''}{', '.join(more)}", " " * formatter.current_indent
                         width = formatter.width - len(margin)
-                        lines = textwrap.wrap(told, width, break_on_hyphens=False)
+                        lines = textwrap.wrap(text, width, break_on_hyphens=False)
                         formatter.write("".join(f"{margin}{line}\n" for line in lines))
 
 
@@ -172,8 +188,17 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            told = f"{error.message.rstrip('.')}{did_you_mean(str(value), map(str, self.choices))}"
-            raise click.BadParameter(told, ctx, param) from None
+            message = f"{error.message.rstrip('.')}{did_you_mean(str(value), map(str, self.choices))}"
+            raise click.BadParameter(message, ctx, param) from None
+
+
+class _OfSeveral(type(click.INT)):  # type: ignore[misc]
+    """A whole number of an option that may be given several times."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and "," in value:
+            self.fail(f"{value!r} is no whole number: give the option once for each.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
@@ -192,6 +217,8 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
         form = _codes
     shown = not option.unset and default not in ("", None, ())
     metavar = option.metavar or None
+    if multiple and form is int:
+        form = _OfSeveral()
     first = (default,) if multiple else default
     return click.option(flags, name, type=form, default=first, multiple=multiple, show_default=shown, metavar=metavar, help=help)
 

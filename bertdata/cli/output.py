@@ -1,4 +1,4 @@
-"""What a command prints: lines for people, with ``--log-json`` an object of JSON a line, with ``--quiet`` nothing but errors."""
+"""Print: lines for people, with ``--log-json`` an object of JSON a line, with ``--quiet`` nothing but errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..io.terminal import clean
 
 __all__ = ["duration", "echo", "error", "event", "is_json", "is_quiet", "speak"]
 
-_LONG = 14 * 86400.0  # seconds that are told in days
+_LONG = 14 * 86400.0  # seconds that are written as days
 _mode = ""  # of this process: "quiet", "json" or for people
 _begun = time.monotonic()
 
@@ -62,8 +62,8 @@ def event(name: str, step: str = "", counts: dict[str, Any] | None = None, **mor
     if is_json():
         at = click.get_current_context(silent=True)
         step = step or (at.info_name or "" if at else "")
-        told = {"event": name, "step": step, "counts": counts or {}, "seconds": round(time.monotonic() - _begun, 3), **more}
-        _print(json.dumps(told, ensure_ascii=False), err=True)
+        record = {"event": name, "step": step, "counts": counts or {}, "seconds": round(time.monotonic() - _begun, 3), **more}
+        _print(json.dumps(record, ensure_ascii=False), err=True)
 
 
 def _print(text: str, *, err: bool) -> None:

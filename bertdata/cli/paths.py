@@ -1,4 +1,4 @@
-"""The type of an argument that names a file or directory, on this machine or in a store."""
+"""Parse an argument that names a file or directory, on this machine or in a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bertdata report`: one HTML page that tells what data sets or training runs hold, and what became of all that went in."""
+"""`bertdata report`: one HTML page that shows what data sets or training runs hold, and what became of all that went in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .run import echo
 __all__ = ["command"]
 
 
-@click.command("report", cls=Command)
+@click.command("report", cls=Command, arrow=True, writes=False)
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
 @click.option(
     "--output", type=to_path, metavar="FILE", help="HTML file; several directories need it.  [default: report.html in DIRECTORY]"

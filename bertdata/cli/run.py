@@ -1,4 +1,4 @@
-"""What the commands that build a data set share: options, the plan on the screen, and a safe end."""
+"""Share what the commands that build a data set have in common: options, the plan on the screen, and the end."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def take_options(values: dict[str, Any]) -> Options:
 
 @contextlib.contextmanager
 def _engine_folded(verbose: bool) -> Iterator[None]:
-    """Let no library speak, whatever handlers it gives its loggers, as those of Dask do: unless `verbose`."""
+    """Keep all libraries from logging, whatever handlers they give their loggers, as those of Dask do: unless `verbose`."""
     if verbose:
         yield
         return
@@ -150,15 +150,15 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             warn=partial(echo, err=True),
             own_process=(click.get_current_context().obj or {}).get("own_process", False),
         )
-        made = run(planned, how)
-    if not made:
+        data_sets = run(planned, how)
+    if not data_sets:
         if options.no_wait and all(holder(path / STATE) or is_complete(path) for path in planned.directories):
             for directory in planned.directories:
                 echo(f"{directory}: {_whereabouts(directory)}")
         else:
             echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
         click.get_current_context().exit()
-    return made
+    return data_sets
 
 
 def foretell(planned: PlannedRun, options: Options) -> None:
@@ -171,8 +171,8 @@ def foretell(planned: PlannedRun, options: Options) -> None:
         if whole and not options.overwrite:
             echo(f"  {directory} is complete already: nothing to do")
         elif any(steps.values()):
-            told = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
-            echo(f"  {directory}: an earlier run did {told}, which are kept")
+            steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
+            echo(f"  {directory}: an earlier run did {steps_done}, which are kept")
     if planned.estimate is None or (all(done) and not options.overwrite):
         return
     estimate = planned.estimate(options.workers)
@@ -199,12 +199,12 @@ def _whereabouts(directory: Path) -> str:
     return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
-def conclude(made: DataSet, reading: str) -> None:
+def conclude(data_set: DataSet, reading: str) -> None:
     """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
-    counts = {str(key): made.manifest[key] for key in ("rows", "size") if key in made.manifest}
-    output.event("done" if made.new else "nothing to do", counts=counts, path=str(made.path))
-    echo(describe(made.manifest, made.path) if made.new else f"{made.path} is complete already: nothing to do")
-    for path, left in leftovers(made.path).items():
+    counts = {str(key): data_set.manifest[key] for key in ("rows", "size") if key in data_set.manifest}
+    output.event("done" if data_set.new else "nothing to do", counts=counts, path=str(data_set.path))
+    echo(describe(data_set.manifest, data_set.path) if data_set.new else f"{data_set.path} is complete already: nothing to do")
+    for path, left in leftovers(data_set.path).items():
         echo(f"{path} ({size(left)}) is left over from a run that was not finished: continue it by its command, or remove it")
     if reading:
         echo(f"Read it with: {reading}")

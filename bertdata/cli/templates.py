@@ -13,7 +13,7 @@ from .run import echo
 __all__ = ["command"]
 
 
-@click.command("templates", cls=Command)
+@click.command("templates", cls=Command, writes=False)
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
 @click.option("--templates", multiple=True, type=click.Path(path_type=Path), help="TOML file with templates of your own.")
 @click.option("--pages", type=click.IntRange(min=0), default=10_000, show_default=True, help="Articles of each dump; 0: all.")

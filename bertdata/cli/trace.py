@@ -30,7 +30,9 @@ _CHANGES, _LINE, _SENTENCES, _ROWS = 6, 160, 12, 4  # of what is shown in a term
 _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
 
-@click.command("trace", cls=Command, sections={"Masks at a step of training": ["step", "run", *_OF_BATCHES]})
+@click.command(
+    "trace", cls=Command, arrow=True, writes=False, sections={"Masks at a step of training": ["step", "run", *_OF_BATCHES]}
+)
 @click.argument("corpus", type=to_path)
 @click.argument("name", metavar="ID|TITLE")
 @click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was made from, to see the wikitext.")
@@ -89,7 +91,7 @@ def command(
 def _rule(
     pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
 ) -> MaskRule | None:
-    """Return how rows are masked: at a step of a run or of batches, or as BERT's defaults do it in an epoch."""
+    """Return how rows are masked: at a step of a run or of batches, or as BERT's defaults do in an epoch."""
     given = click.get_current_context().get_parameter_source
     used = [name for name in ("epoch", "run", *_OF_BATCHES) if given(name) is click.core.ParameterSource.COMMANDLINE]
     if pairs is None or step is None:
@@ -107,10 +109,10 @@ def _rule(
 
 
 def _of_epoch(pairs: Path, epoch: int) -> MaskRule | None:
-    made = manifest.read(pairs, "pairs")
-    if epoch and made["config"]["masking"] == "static":
+    contents = manifest.read(pairs, "pairs")
+    if epoch and contents["config"]["masking"] == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {pairs} have one mask, which they were stored with")
-    return of_epoch(read_any(pairs), PairsConfig.of(made["config"]), epoch)
+    return of_epoch(read_any(pairs), PairsConfig.of(contents["config"]), epoch)
 
 
 def flag_of(name: str) -> str:

@@ -74,15 +74,14 @@ def command(
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
     at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
-    second Ctrl-C ends it at once.  The same command
-    continues from the last checkpoint, on one process to the bit.  For several GPUs:
+    second Ctrl-C ends it at once.  The same command continues from the last checkpoint, on one process to the bit.  On GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
     given: dict[str, Any] = {"cache_bytes": cache_bytes, "checkpoint_words": checkpoint_words}
-    config = dataclasses.replace(read_training(configuration), **{key: own for key, own in given.items() if own is not None})
+    config = dataclasses.replace(read_training(configuration), **{key: each for key, each in given.items() if each is not None})
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():
@@ -111,9 +110,9 @@ def command(
 
 def _conclude(done: Done) -> None:
     """Say what a run has come to, or that it was complete already."""
-    run, told = done.checkpoint.parent, _told(done.evaluation) if done.evaluation else "no validation split to evaluate on"
+    run, result = done.checkpoint.parent, _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
     speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
-    echo(f"{run}: {count(done.step, 'step')}; {told}" if done.new else f"{run} is complete already: nothing to do")
+    echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
     echo(f'Read it with: transformers.BertForPreTraining.from_pretrained("{done.checkpoint}")')
 
 
@@ -148,8 +147,8 @@ def _named_losses() -> Iterator[None]:
     except RuntimeError as error:
         if not re.search("gloo|nccl|DataLoader worker", str(error), re.IGNORECASE):
             raise
-        told = f"another process of this run is gone ({' '.join(str(error).split())})"
-        raise BertDataError(f"{told}: see what it said, or whether memory ran out, then {_GO_ON}") from error
+        problem = f"another process of this run is gone ({' '.join(str(error).split())})"
+        raise BertDataError(f"{problem}: see what it said, or whether memory ran out, then {_GO_ON}") from error
 
 
 def _foretell(recipe: Recipe, output: Path) -> None:
@@ -160,8 +159,8 @@ def _foretell(recipe: Recipe, output: Path) -> None:
     if not last:
         return
     done, total = steps_of(last[0]), recipe.config.total_steps
-    told = "is complete already: nothing to do" if done == total else f"has {count(done, 'step')}, which are kept"
-    echo(f"  {output} {told}")
+    state = "is complete already: nothing to do" if done == total else f"has {count(done, 'step')}, which are kept"
+    echo(f"  {output} {state}")
 
 
 class _Position:
@@ -176,10 +175,10 @@ class _Position:
         self._tokens = (
             [(part.end, float(part.shards.lengths.mean()) * recipe.config.batch_size) for part in recipe.parts] if recipe else []
         )
-        self.shown: Callable[[int, str], None] = lambda done, told: None
+        self.shown: Callable[[int, str], None] = lambda done, text: None
 
     def move(self, done: int, saved: int) -> None:
-        """Take note of a step that begins; it is told of twice."""
+        """Take note of a step that begins; it is called twice for each."""
         if self._begun and done == self._done:
             return
         now = time.monotonic()
@@ -188,9 +187,9 @@ class _Position:
             self._mean += (self._seconds - self._mean) / min(_STEPS, self._counted + 1)
             self._counted += 1
         self._done, self._saved, self._begun = done, saved, now
-        self.shown(done, self._told())
+        self.shown(done, self._speed())
 
-    def _told(self) -> str:
+    def _speed(self) -> str:
         """Say how fast it goes, and what is left."""
         if not self._mean:
             return ""
@@ -199,7 +198,7 @@ class _Position:
         return f"{tokens / self._mean:,.0f} tokens/s  left {left}"
 
     def answer(self) -> Answer:
-        """Tell what a signal does now: where all steps are saved, it ends the one that is begun; else the run saves first.
+        """Return what a signal does now: where all steps are saved, it ends the one that is begun; else the run saves first.
 
         Processes that train together end after the same step.
         """
@@ -227,10 +226,10 @@ def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator
     elif is_watched():
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-        facts, words = TextColumn("{task.fields[told]}"), TextColumn("elapsed")
+        facts, words = TextColumn("{task.fields[text]}"), TextColumn("elapsed")
         with drawn(TextColumn("train"), BarColumn(bar_width=16), MofNCompleteColumn(), facts, words, TimeElapsedColumn()) as bars:
-            bar = bars.add_task("train", total=config.total_steps, told="")
-            position.shown = lambda done, told: bars.update(bar, completed=done, told=told)
+            bar = bars.add_task("train", total=config.total_steps, text="")
+            position.shown = lambda done, text: bars.update(bar, completed=done, text=text)
             yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
     else:
         due = time.monotonic() + _EVERY
@@ -243,15 +242,15 @@ def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator
             else:
                 echo(_line(record), err=True)
 
-        def show(done: int, told: str) -> None:
+        def show(done: int, text: str) -> None:
             nonlocal due
-            if told and time.monotonic() >= due:
+            if text and time.monotonic() >= due:
                 due = time.monotonic() + _EVERY
                 counts = {"step": done, "of": config.total_steps}
                 if speech.is_json():
-                    speech.event("progress", "train", counts, text=told)
+                    speech.event("progress", "train", counts, text=text)
                 else:
-                    echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {told}", err=True)
+                    echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {text}", err=True)
 
         position.shown = show
         yield say
@@ -266,14 +265,14 @@ def _line(record: dict[str, Any]) -> str:
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":
-        return f"{record['step']:>9,}  evaluation: {_told(record)}"
+        return f"{record['step']:>9,}  evaluation: {_figures(record)}"
     norm = record["gradient_norm"]
     rates = f"{record['sequences_per_second']:,.0f} sequences/s  {record['tokens_per_second']:,.0f} tokens/s"
     rates += f"  padding {record['padding_share']:.1%}"
     learning = f"rate {record['learning_rate']:.2e}  gradient {'overflow' if norm is None else f'{norm:.2f}'}"
-    return f"{record['step']:>9,}  {_told(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
+    return f"{record['step']:>9,}  {_figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
 
 
-def _told(record: dict[str, Any]) -> str:
+def _figures(record: dict[str, Any]) -> str:
     text = f"words: loss {record['mlm_loss']:.3f}, right {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
     return text + (f"; pairs: loss {record['nsp_loss']:.3f}, right {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else "")

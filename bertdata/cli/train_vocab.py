@@ -20,7 +20,7 @@ __all__ = ["command"]
 _FIRST = ("output", "size", "lowercase", "strip_accents", "sample_bytes", "seed", "dry_run", "overwrite", "workers", "config")
 
 
-@click.command("train-vocab", cls=Command, first=_FIRST)
+@click.command("train-vocab", cls=Command, arrow=True, first=_FIRST)
 @click.argument("corpus", type=to_path)
 @click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the vocabulary.")
 @config_options(VocabConfig)

@@ -22,7 +22,7 @@ __all__ = ["command"]
 _LINES = 50  # about damaged files of one data set; the others are counted
 
 
-@click.command("verify", cls=Command)
+@click.command("verify", cls=Command, arrow=True, writes=False)
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
 @click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one a core, fewer for little]")
 def command(directories: tuple[Path, ...], workers: int | None) -> None:

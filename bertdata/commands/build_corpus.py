@@ -97,11 +97,11 @@ def plan_corpus(
 ) -> PlannedRun:
     """Cut the input, the paths of each kind in `INPUTS`, into tasks, and return what `build_corpus` would do; write nothing."""
     directory = to_path(str(output))
-    own = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
-    names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in own]}
+    readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
+    names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in readers]}
     settings = _with_functions(CorpusConfig.or_default(config), names)
     given = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
-    for name, paths in own:
+    for name, paths in readers:
         given[name] = (*given.get(name, ()), *paths)
     known = given_digest("build-corpus", {kind: [*map(conceal, paths)] for kind, paths in given.items()}, settings.identity())
     try:
@@ -113,13 +113,16 @@ def plan_corpus(
     identity["versions"] = versions(packages(settings))
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.build_corpus import BuildCorpus
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.build_corpus import BuildCorpus
+        else:
+            from bertdata.pipelines.build_corpus import BuildCorpus
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 
     paths = tuple(path for entries in files.values() for _, path in entries)
     total = sum(entry["bytes"] for entry in cut.inputs)
-    told = f"{count(len(cut.inputs), 'file')}, {size(total)}"
+    files_read = f"{count(len(cut.inputs), 'file')}, {size(total)}"
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
@@ -128,7 +131,7 @@ def plan_corpus(
         steps=(Step("Extract", "extract", len(cut.tasks), total),),
         chain=chain,
         estimate=partial(_estimate, cut, settings, directory, paths),
-        summary=f"build-corpus: {told}, in {count(len(cut.tasks), 'task')} -> {directory}",
+        summary=f"build-corpus: {files_read}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),
         given=known,
     )

@@ -1,4 +1,4 @@
-"""What a run will take, from a second or two of its work on samples of its own input: time, memory, disk, requests to a store."""
+"""Estimate what a run will take by a second or two of its work on samples of its input: time, memory, disk, requests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
     """What a run is to take.
 
     seconds: with so many workers on this machine.  memory: bytes of a worker, and of all with the driver.  output, work: bytes on
-    disk, of the data set and of files that go at its end.  sampled, sample_seconds: bytes of input that this is told from, and
+    disk, of the data set and of files that go at its end.  sampled, sample_seconds: bytes of input that were sampled, and
     the seconds of work on them.  gets, puts: requests to a store, cheap ones (GET, HEAD) and dear ones (PUT, LIST).
     """
 
@@ -96,14 +96,14 @@ def estimate(
     if most and measured.documents:
         total = min(total, math.ceil(measured.bytes * most / measured.documents))
     ratio = total / max(1, measured.bytes)
-    own = peak_memory() + _BEAM + round(held * _BUCKET)
+    worker_memory = peak_memory() + _BEAM + round(held * _BUCKET)
     gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
     remote = not all(map(is_local, writes))
     return Estimate(
         seconds=_START + measured.seconds * ratio / count,
         workers=count,
-        worker_memory=own,
-        memory=own * count + (_DRIVER if count > 1 else 0),
+        worker_memory=worker_memory,
+        memory=worker_memory * count + (_DRIVER if count > 1 else 0),
         output=round(measured.output * ratio),
         work=round(measured.work * ratio),
         sampled=measured.bytes,
@@ -130,7 +130,7 @@ def _until(deadline: float, items: Iterator[T]) -> Iterator[T]:
 
 
 class _Clock:
-    """Adds up the seconds of samples, and tells when it is enough."""
+    """Add up the seconds of samples, and say when they are enough."""
 
     def __init__(self) -> None:
         self.seconds, self.is_over = 0.0, False
@@ -189,7 +189,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, of_corpus: Drawn) -> Sample:
         for task in _first_batches(of_corpus.tasks):
             if not clock.is_over:
                 with clock.running() as work:
-                    report = CountWords(str(root), config, of_corpus.own, False, corpus.reader())(task)
+                    report = CountWords(str(root), config, of_corpus.share_of_read, False, corpus.reader())(task)
                     read, files = read + work.bytes, files + report["files"][0]["bytes"]
         return Measured(read, clock.seconds, 0, files)
 
@@ -226,9 +226,9 @@ def handed(root: Path, vocabulary: AnyVocabulary) -> Handed:
     from ..dataset.handed import Handed
 
     value = vocabulary._asdict()
-    made = Handed.of(root, "vocabulary", value)
-    made.write(value)
-    return made
+    reference = Handed.of(root, "vocabulary", value)
+    reference.write(value)
+    return reference
 
 
 def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sample:

@@ -90,17 +90,20 @@ def plan_export(
     except (StorageError, TransferError) as error:
         return complete_already([target], given, error)
     refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])
-    made = source.manifest()
+    contents = source.manifest()
     identity = {
         "command": "export",
         "config": settings.identity(),
-        "inputs": [{key: shard[key] for key in ("name", "sha256")} for shard in made["shards"]],
+        "inputs": [{key: shard[key] for key in ("name", "sha256")} for shard in contents["shards"]],
         "vocabulary": hashlib.sha256(json.dumps(vocabulary).encode()).hexdigest(),
         "versions": versions(FORMATS[settings.to].packages),
     }
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.export import Export
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.export import Export
+        else:
+            from bertdata.pipelines.export import Export
 
         return Export(tasks, source, settings, vocabulary, roots[0] or target)
 
@@ -113,7 +116,7 @@ def plan_export(
         given=given,
         chain=chain,
         estimate=partial(_estimate, source, vocabulary, settings, tasks, target),
-        summary=f"export: {count(len(tasks), 'shard')} of {made['kind']} to {settings.to} -> {target}",
+        summary=f"export: {count(len(tasks), 'shard')} of {contents['kind']} to {settings.to} -> {target}",
     )
 
 
@@ -141,18 +144,18 @@ def _bytes(tasks: list[Task]) -> int:
 
 def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> AnyVocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
-    format, made = FORMATS[to], source.manifest()
-    if made["kind"] != format.of:
+    format, contents = FORMATS[to], source.manifest()
+    if contents["kind"] != format.of:
         wanted = "a corpus" if format.of == "documents" else "rows of make-pairs"
-        raise UsageError(f"{directory} holds {made['kind']}, and {to} is made from {wanted}: give another directory")
-    if why := format.refusal(made):
+        raise UsageError(f"{directory} holds {contents['kind']}, and {to} is made from {wanted}: give another directory")
+    if why := format.refusal(contents):
         raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
-        told = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
-        raise UsageError(f"`vocab`: {to} {told}")
+        reason = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
+        raise UsageError(f"`vocab`: {to} {reason}")
     for package in format.packages:
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"`to` {to} needs the package {package}: pip install 'bertdata[{to}]'")
     if vocab is not None:
         return read_any(to_path(str(vocab)))
-    return read_any(directory) if made["kind"] == "pairs" else None
+    return read_any(directory) if contents["kind"] == "pairs" else None

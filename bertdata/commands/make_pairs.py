@@ -97,10 +97,10 @@ def make_pairs(
         beam_args=beam_args,
     )
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
-    made = run(planned, options)
-    for lost in filter(None, map(lost_text, made)):
+    data_sets = run(planned, options)
+    for lost in filter(None, map(lost_text, data_sets)):
         warnings.warn(lost, stacklevel=2)
-    return made
+    return data_sets
 
 
 def lost_text(pairs: DataSet) -> str:
@@ -110,9 +110,9 @@ def lost_text(pairs: DataSet) -> str:
     share = reasons.total() / max(1, sum(stage["in"] for stage in stages))
     if share <= _LOST:
         return ""
-    told = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
+    dropped = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
     return (
-        f"{pairs.path}: {share:.0%} of the text's tokens are in no row (dropped: {told}): give a larger "
+        f"{pairs.path}: {share:.0%} of the text's tokens are in no row (dropped: {dropped}): give a larger "
         "`max_seq_length` or another `objective`"
     )
 
@@ -209,7 +209,10 @@ def _chain(
     spill: Path | None,
     roots: list[Path | None],
 ) -> Any:
-    from bertdata.pipelines.make_pairs import MakePairs
+    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+        from pipelines.make_pairs import MakePairs
+    else:
+        from bertdata.pipelines.make_pairs import MakePairs
 
     from ..build.rows.bucket import Output
 

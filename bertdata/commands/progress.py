@@ -1,4 +1,4 @@
-"""How far a run is, as its caller is told: by bytes of input, as its workers say, or by finished tasks where they say nothing."""
+"""Report to a caller how far a run is: by bytes of input, as its workers count them, or else by finished tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Progress(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step whose progress can be told: its label, its records under ``.bertdata/tasks``, its tasks and bytes of input."""
+    """A step whose progress is reported: its label, its records under ``.bertdata/tasks``, its tasks and bytes of input."""
 
     label: str
     name: str
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 def watched(
     root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None, spill: Path | None = None
 ) -> Iterator[None]:
-    """Tell `progress` how far each step is, at first soon, then twice a second, until the block ends; and then that all are done.
+    """Call `progress` for each step, at first soon, then twice a second, until the block ends; and then that all are done.
 
     root: where the run builds.  spill: where some of its steps keep their records instead.
     """
@@ -70,8 +70,8 @@ def watched(
         pause, longest = (0.05, 0.5) if is_local(root) else (5.0, 5.0)
         while not finished.wait(pause):
             pause = min(2 * pause, longest)  # what a run of a second has counted is gone with its end
-            for told in watch.look():
-                progress(told)
+            for step in watch.look():
+                progress(step)
 
     watcher = threading.Thread(target=tell, name="progress", daemon=True)
     watcher.start()
@@ -80,8 +80,8 @@ def watched(
     finally:
         finished.set()
         watcher.join()
-    for told in watch.ended():
-        progress(told)
+    for step in watch.ended():
+        progress(step)
 
 
 class _Watch:
@@ -114,8 +114,8 @@ class _Watch:
                 yield self._last[step.name]
         if all(map(self._is_over, self._steps)):  # what then is at work has no tasks that are known before
             for name in dict.fromkeys(line.step for line in running):
-                own = by_step[name]
-                yield self._progress(Step(name.capitalize(), name, 0), sum(line.done for line in own), own)
+                lines = by_step[name]
+                yield self._progress(Step(name.capitalize(), name, 0), sum(line.done for line in lines), lines)
 
     def _is_over(self, step: Step) -> bool:
         last = self._last[step.name]

@@ -1,4 +1,4 @@
-"""Put a data set on the Hugging Face Hub: what is there already is not sent again, and what was sent is looked at again.
+"""Put a data set on the Hugging Face Hub: what is there already is not sent again, and what was sent is checked.
 
 Files go in commits of a gigabyte at most; the manifest goes with the last of them, so a data set without one is not whole.
 """
@@ -60,7 +60,7 @@ def push(
         name: ``OWNER/NAME`` of the data set; it is made where there is none.
         config: Whether shards become Parquet on the way, and who may see a new data set.
         overwrite: Replace another data set that is there, and remove its files.
-        progress: Is told how many bytes are done, and of how many.
+        progress: Is called with how many bytes are done, and of how many.
 
     Returns:
         Address, commit, and how many files were sent and kept.
@@ -79,14 +79,14 @@ def push(
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name} is no name on the Hub: write OWNER/NAME")
     source, settings = to_path(str(directory)), config or PushConfig()
-    made = manifest.read(source)
-    manifest.check_files(source, made)
-    if settings.format == "parquet" and made["kind"] not in ("documents", "pairs"):
-        raise UsageError(f"{source} holds {made['kind']}, which has no shards to make Parquet of: leave out `format` parquet")
+    contents = manifest.read(source)
+    manifest.check_files(source, contents)
+    if settings.format == "parquet" and contents["kind"] not in ("documents", "pairs"):
+        raise UsageError(f"{source} holds {contents['kind']}, which has no shards to make Parquet of: leave out `format` parquet")
     api = _api()
     with storage_errors(f"cannot push to {name}"), _silent(), tempfile.TemporaryDirectory(prefix="bertdata-") as scratch:
         api.create_repo(name, repo_type="dataset", private=settings.private or None, exist_ok=True)
-        job = _Push(api, name, source, Path(scratch), made, settings.format == "parquet", overwrite, progress)
+        job = _Push(api, name, source, Path(scratch), contents, settings.format == "parquet", overwrite, progress)
         return job.run()
 
 
@@ -128,13 +128,16 @@ class _Sent(NamedTuple):
 
 @dataclass
 class _Push:
-    """One push: `there` are the Hub's files, `sent` those that it should have, `waiting` the operations of the next commit."""
+    """One push: `there` are the Hub's files, `expected` those that it should have, `waiting` the operations of the next commit.
+
+    `contents` are those of the manifest; `bytes` are those of `waiting`, and `sent` counts files.
+    """
 
     api: HfApi
     name: str
     source: Path
     scratch: Path
-    made: dict[str, Any]
+    contents: dict[str, Any]
     parquet: bool
     overwrite: bool
     progress: Callable[[int, int], None] | None
@@ -147,18 +150,18 @@ class _Push:
 
     def run(self) -> Pushed:
         """Send what is missing, the manifest last, and look at what is there."""
-        convert = self.parquet and self.made["config"]["format"] != "parquet"
+        convert = self.parquet and self.contents["config"]["format"] != "parquet"
         self.there = self._list()
-        self._refuse({self._name_of(entry["name"], convert) for entry in manifest.listed(self.made)})
-        done, total = 0, sum(entry["bytes"] for entry in manifest.listed(self.made))
+        self._refuse({self._name_of(entry["name"], convert) for entry in manifest.listed(self.contents)})
+        done, total = 0, sum(entry["bytes"] for entry in manifest.listed(self.contents))
         entries = []
-        for entry in manifest.listed(self.made):
-            shard = entry in self.made["shards"]
+        for entry in manifest.listed(self.contents):
+            shard = entry in self.contents["shards"]
             entries.append((entry, self._give(entry, convert and shard)))
             done += entry["bytes"]
             if self.progress:
                 self.progress(done, total)
-        self._finish([sent for entry, sent in entries if entry in self.made["shards"]] if convert else [])
+        self._finish([sent for entry, sent in entries if entry in self.contents["shards"]] if convert else [])
         self._check()
         return Pushed(f"{self.api.endpoint}/datasets/{self.name}", self.commit, self.sent, len(self.expected) - self.sent)
 
@@ -169,15 +172,15 @@ class _Push:
 
     def _refuse(self, names: set[str]) -> None:
         """Raise OutputExistsError where another data set is there."""
-        own = {*names, manifest.NAME, manifest.CARD}
-        strange = sorted(path for path in self.there if path not in own | _THEIRS)
+        expected = {*names, manifest.NAME, manifest.CARD}
+        strange = sorted(path for path in self.there if path not in expected | _THEIRS)
         if strange and not self.overwrite:
             raise OutputExistsError(
                 f"{self.name} has {strange[0]}, which is no file of {self.source}: give another name, or `overwrite` to remove it"
             )
         if manifest.NAME in self.there and not self.overwrite:
             path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=self.scratch / "there")
-            if _content(read_json(Path(path))) != _content(self.made):
+            if _content(read_json(Path(path))) != _content(self.contents):
                 raise OutputExistsError(f"{self.name} holds another data set: give another name, or `overwrite` to replace it")
 
     def _name_of(self, name: str, convert: bool) -> str:
@@ -193,8 +196,8 @@ class _Push:
                 f"{self.source / entry['name']} is not what its manifest says: build it again with `overwrite`"
             )
         if convert:
-            batches = shards.read_batches(path, self.made["config"]["format"])
-            schema = next(shards.read_batches(path, self.made["config"]["format"])).schema
+            batches = shards.read_batches(path, self.contents["config"]["format"])
+            schema = next(shards.read_batches(path, self.contents["config"]["format"])).schema
             entry = shards.write(self.scratch, self._name_of(entry["name"], True), schema, batches, "parquet")
             path = self.scratch / entry["name"]
         self._take(entry["name"], path)
@@ -210,13 +213,13 @@ class _Push:
     def _take(self, name: str, path: Path) -> None:
         from huggingface_hub import CommitOperationAdd
 
-        self.expected[name] = own = _sent(path)
-        if _is(self.there.get(name), own):
+        self.expected[name] = sent = _sent(path)
+        if _is(self.there.get(name), sent):
             if path.is_relative_to(self.scratch):
                 path.unlink()
             return
         self.waiting.append(CommitOperationAdd(name, str(path)))
-        self.bytes += own.bytes
+        self.bytes += sent.bytes
         self.sent += 1
         if self.bytes >= _COMMIT[0] or len(self.waiting) >= _COMMIT[1]:
             self._send(f"Add {len(self.waiting)} files")
@@ -225,11 +228,11 @@ class _Push:
         """Commit what waits, and remove what was made for it."""
         if self.waiting:
             try:
-                made = self.api.create_commit(self.name, self.waiting, commit_message=message, repo_type="dataset")
+                created = self.api.create_commit(self.name, self.waiting, commit_message=message, repo_type="dataset")
             except RuntimeError as error:  # of an upload, in whose place the Hub's own answer is
                 said = " ".join(f"{error} {error.__cause__ or ''}".split())
                 raise TransferError(f"cannot push to {self.name}: {said}: {_AGAIN}") from cause(error)
-            self.commit, self.waiting, self.bytes = made.oid, [], 0
+            self.commit, self.waiting, self.bytes = created.oid, [], 0
         for path in self.scratch.rglob("*"):
             if path.is_file():
                 path.unlink()
@@ -241,29 +244,29 @@ class _Push:
         self._send(f"Add {len(self.waiting)} files")
         final: Path = self.source
         if converted:
-            made = {key: value for key, value in self.made.items() if key not in ("card", "sha256")}
-            made |= {"config": {**made["config"], "format": "parquet"}, "shards": converted}
+            contents = {key: value for key, value in self.contents.items() if key not in ("card", "sha256")}
+            contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": converted}
             final = self.scratch
-            manifest.write(final, made, card.write(made))
-        names = [manifest.NAME, *([manifest.CARD] if "card" in self.made else [])]
+            manifest.write(final, contents, card.write(contents))
+        names = [manifest.NAME, *([manifest.CARD] if "card" in self.contents else [])]
         for name in names:
             self._take(name, final / name if is_local(final) else self._copy(final / name, name))
         strange = [path for path in self.there if path not in self.expected and path not in _THEIRS | {manifest.CARD}]
         self.waiting += [CommitOperationDelete(path) for path in strange]
-        self._send(f"Complete {self.made['kind']} of bertdata")
+        self._send(f"Complete {self.contents['kind']} of bertdata")
 
     def _check(self) -> None:
         """Raise TransferError for a file that the Hub has not as it was sent."""
         listed = self._list()
-        for name, own in self.expected.items():
-            if not _is(listed.get(name), own):
+        for name, sent in self.expected.items():
+            if not _is(listed.get(name), sent):
                 raise TransferError(f"{self.name} has not {name} as it was sent: {_AGAIN}")
 
 
-def _content(made: Any) -> dict[str, Any]:
+def _content(parsed: Any) -> dict[str, Any]:
     """Return what a manifest says whatever format its shards have."""
-    told = made if isinstance(made, dict) and isinstance(made.get("config"), dict) else {"config": {}}
-    rest = {key: value for key, value in told.items() if key not in ("card", "sha256", "shards")}
+    contents = parsed if isinstance(parsed, dict) and isinstance(parsed.get("config"), dict) else {"config": {}}
+    rest = {key: value for key, value in contents.items() if key not in ("card", "sha256", "shards")}
     return {**rest, "config": {**rest["config"], "format": ""}}
 
 
@@ -277,8 +280,8 @@ def _sent(path: Path) -> _Sent:
     return _Sent(size, plain.hexdigest(), git.hexdigest())
 
 
-def _is(entry: Any, own: _Sent) -> bool:
+def _is(entry: Any, sent: _Sent) -> bool:
     """Tell whether a file of the Hub is this one."""
-    if entry is None or entry.size != own.bytes:
+    if entry is None or entry.size != sent.bytes:
         return False
-    return bool(entry.lfs.sha256 == own.sha256 if entry.lfs else entry.blob_id == own.git)
+    return bool(entry.lfs.sha256 == sent.sha256 if entry.lfs else entry.blob_id == sent.git)

@@ -1,4 +1,4 @@
-"""A command that is planned: its outputs, its tasks and its chain of steps; and the run of it, here or on an engine."""
+"""Run a planned command, here or on an engine: its outputs, its tasks and its chain of steps."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def given_digest(command: str, *arguments: Any) -> str:
 def complete_already(directories: Sequence[Path], given: str, error: BertDataError) -> PlannedRun:
     """Return a run with nothing to do, where the input cannot be reached and was made into these data sets before.
 
-    Raise `error`, which tells that it cannot be reached, where it was not.
+    Raise `error`, which says that it cannot be reached, where it was not.
     """
     if not all(is_done(directory, {"given": given}) for directory in directories):
         raise error
@@ -130,7 +130,10 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         return [DataSet.read(directory, new=False) for directory in planned.directories]
     workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
     pipelines = _pipelines(lean=local and options.own_process)
-    from bertdata.pipelines.engines import one_process, processes
+    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+        from pipelines.engines import one_process, processes
+    else:
+        from bertdata.pipelines.engines import one_process, processes
 
     total = max((step.bytes for step in planned.steps), default=0)
     count = processes.number(workers, planned.tasks, total) if local else 0
@@ -148,23 +151,28 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
         ]
-        todo = [None if is_complete(root) else root for root in roots]
+        todo = [_unfinished(root) for root in roots]
         first = next((root for root in todo if root is not None), None)
-        for root, task in zip(roots, todo, strict=True):
-            if task is None:
-                manifest.check_files(root, manifest.read(root))
         if first is not None:
             if local:
                 stack.enter_context(processes.started(count, options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
-            held = {"hold": functools.partial(_hold, states), "release": functools.partial(_release, states)}
+            reservation = {"reserve": functools.partial(_reserve, states), "release": functools.partial(_release, states)}
             stack.enter_context(spilling(planned.spill))
             with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
                 if count == 1:
                     one_process.run(planned.chain(todo))
                 else:
-                    pipelines().run(planned.chain(todo), **how_run, **held, wait=options.wait)
+                    pipelines().run(planned.chain(todo), **how_run, **reservation, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
+
+
+def _unfinished(root: Path) -> Path | None:
+    """Return a root that is not complete; of one that is, check that it has the files which its manifest names."""
+    if not is_complete(root):
+        return root
+    manifest.check_files(root, manifest.read(root))
+    return None
 
 
 def _check_space(planned: PlannedRun, options: RunOptions) -> None:
@@ -183,11 +191,12 @@ def _check_space(planned: PlannedRun, options: RunOptions) -> None:
     if free >= _MOST_OUTPUT * len(todo) * max(step.bytes for step in planned.steps):
         return
     there = sum(size for directory in todo for size in map(build_size, builds(directory)))
-    told = planned.estimate(options.workers)
-    if free + there < told.output + told.work:
+    needed = planned.estimate(options.workers)
+    if free + there < needed.output + needed.work:
         raise StorageError(
-            f"{todo[0]}: not enough space: about {size(told.output)} of output and {size(told.work)} of work files, by samples "
-            f"of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give `check_space=False`"
+            f"{todo[0]}: not enough space: about {size(needed.output)} of output and {size(needed.work)} of work files, by "
+            f"samples of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give "
+            "`check_space=False`"
         )
 
 
@@ -232,9 +241,9 @@ def _pipelines(lean: bool) -> Callable[[], Any]:
     return engine
 
 
-def _hold(states: Sequence[Path], job: lock.Job) -> None:
+def _reserve(states: Sequence[Path], job: lock.Job) -> None:
     for state in states:
-        lock.hold(state, job)
+        lock.reserve(state, job)
 
 
 def _release(states: Sequence[Path]) -> None:

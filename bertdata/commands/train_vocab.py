@@ -74,7 +74,10 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     identity = {"command": "train-vocab", "config": settings.identity(), "inputs": source.identity(), "versions": versions()}
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.train_vocab import TrainVocab
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.train_vocab import TrainVocab
+        else:
+            from bertdata.pipelines.train_vocab import TrainVocab
 
         return TrainVocab(source, settings, roots[0] or directory)
 
@@ -86,7 +89,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         where: dict[str, Any] = {"reads": [corpus], "writes": [directory]}
         return estimate(of_vocab(source, settings, sample), read_bytes, tasks, **where, workers=workers)
 
-    tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.own)
+    tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.share_of_read)
     sampled = size(min(settings.sample_bytes, source.text_bytes))
     return PlannedRun(
         directories=(directory,),

@@ -1,4 +1,4 @@
-"""What a run does, as frozen values: the defaults are BERT's, and a value that cannot work is refused when it is made.
+"""Configure a run by frozen values: the defaults are BERT's, and a value that cannot work is refused when it is made.
 
 `identity()` is what the bytes of the output depend on; an unfinished run is only resumed under an equal identity.
 """
@@ -8,7 +8,8 @@ from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
-from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig, mask_shares
+from .objectives import LABEL_1, OBJECTIVES, PACKED
+from .pairs import MASKINGS, SEGMENTERS, PairsConfig, mask_shares
 from .push import PushConfig
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig

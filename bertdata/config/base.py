@@ -1,4 +1,4 @@
-"""What the configurations share: fields that say all there is to say of an option, checked when a value is made.
+"""Define options as fields of frozen configurations: name, default, bounds and help, checked when a value is made.
 
 A field is an option of the command line, a key of a TOML file and an argument of the Python function: its name, default, bounds
 and help stand here once.
@@ -17,6 +17,7 @@ bertdata.errors.UsageError: `slices` is 'two': give a whole number
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -64,10 +65,10 @@ class Option(NamedTuple):
         low, high = self.least, self.most
         if (low is None or value >= low) and (high is None or value <= high):
             return ""
-        told = f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
+        allowed = f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
         if high is not None and isinstance(value, float):
-            told = f"a share between {low:,} and {high:,}"
-        return f"use {told}" + (f", or omit it for {self.unset}" if self.unset else "")
+            allowed = f"a share between {low:,} and {high:,}"
+        return f"use {allowed}" + (f", or omit it for {self.unset}" if self.unset else "")
 
 
 def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:
@@ -124,8 +125,8 @@ class Config:
         alone.  Raise UsageError where there is no such configuration.
         """
         hints, files = _hints(cls), [f.name for f in dataclasses.fields(cls) if f.metadata.get("files")]
-        own = {name: value for name, value in identity.items() if name in hints and name not in files}
-        return cls(**{name: _typed(value, hints[name]) for name, value in own.items()})
+        known = {name: value for name, value in identity.items() if name in hints and name not in files}
+        return cls(**{name: _typed(value, hints[name]) for name, value in known.items()})
 
     def sha256(self) -> str:
         """Hash the identity."""
@@ -164,8 +165,13 @@ def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
 
 
 def _hints(kind: Any) -> dict[str, Any]:
-    """Return the types of the fields by name."""
-    hints = typing.get_type_hints(kind)
+    """Return the types of the fields by name, which are text until they are asked for."""
+    return _looked_up(kind)
+
+
+@functools.cache
+def _looked_up(kind: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)  # takes .5 ms
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
@@ -217,5 +223,5 @@ def _short(value: Any) -> str:
     >>> _short("tea"), _short(list(range(100)))
     ("'tea'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1…')
     """
-    told = repr(value)
-    return told if len(told) <= 80 else f"{told[:60]}…"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]}…"

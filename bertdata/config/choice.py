@@ -1,4 +1,4 @@
-"""Which documents of a whole corpus are kept: no duplicates, sources in proportion, a sample."""
+"""Configure which documents of a whole corpus are kept: no duplicates, sources in proportion, a sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `build-corpus` does."""
+"""Configure `build-corpus`: what is read, how, and what is left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CorpusConfig(Config):
     `templates` are the user's tables of templates, by the file's name its text, and `exclude` files of evaluation sets: name,
     path and SHA-256; of both the digests are in the identity.  `filters` bound a document,
     `choice` looks at all of them together.
-    `verse`, `footnotes` and `encoding` tell how books are read, as in `bertdata.sources.books.Reading`; `encoding` holds for
+    `verse`, `footnotes` and `encoding` say how books are read, as in `bertdata.sources.books.Reading`; `encoding` is that of
     plain text too.
     `sentence_splitter` names who splits sentences, as in `bertdata.text.sentences.choose`.  `filter_functions` are filters of the
     user's own, ``module:function``, and `functions` the SHA-256 of the sources of all such functions, by name.
@@ -139,9 +139,9 @@ class CorpusConfig(Config):
         """Return the fields that the output's bytes depend on; of files of the user their digests."""
         tables = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in self.templates]
         excluded = [{"name": name, "sha256": sha256} for name, _, sha256 in self.exclude]
-        own = {**super().identity(), "templates": tables, "exclude": excluded}
-        own["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
-        return {name: value for name, value in own.items() if value or name not in ("filter_functions", "functions")}
+        values = {**super().identity(), "templates": tables, "exclude": excluded}
+        values["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
+        return {name: value for name, value in values.items() if value or name not in ("filter_functions", "functions")}
 
 
 def _is_encoding(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What `export` does."""
+"""Configure `export`: the format, and of rows the split."""
 
 from __future__ import annotations
 

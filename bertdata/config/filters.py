@@ -1,4 +1,4 @@
-"""Which documents are worth training on: thresholds, mild by default, and 0 or 1 where a filter is off."""
+"""Configure which documents are worth training on: thresholds, mild by default, and 0 or 1 where a filter is off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of input that `build-corpus` reads: the names of their options and arguments, their help, and the files they take.
+"""List the kinds of input that `build-corpus` reads: the names of their options and arguments, their help, and their files.
 
 A kind is an entry here and a file in `bertdata/build/corpus/sources/`, which says how such files are cut into tasks and read.
 """

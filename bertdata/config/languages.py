@@ -1,4 +1,4 @@
-"""Codes of languages: what may be one, and which one somebody means who writes a language's name or a country's code.
+"""Check codes of languages, and name the one that is meant by a language's name or a country's code.
 
 A code is that of a Wikipedia or of BCP 47: two letters of ISO 639-1, or three, and what follows a hyphen or an underscore.
 """

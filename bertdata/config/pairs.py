@@ -1,4 +1,4 @@
-"""What `make-pairs` does."""
+"""Configure `make-pairs`: the objective, the length of rows, copies, splits and static masks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,10 @@ from typing import Any
 
 from ..errors import UsageError
 from .base import FORMATS, FREE, Config, option
+from .objectives import OBJECTIVES, PACKED
 
-__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "PACKED", "SEGMENTERS", "PairsConfig", "mask_shares"]
+__all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
 
-OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
-    "nsp": ("IsNext", "NotNext"),
-    "sop": ("in order", "swapped"),
-    "documents": (),
-    "full-sentences": (),
-    "causal": (),
-}
-LABEL_1 = {"nsp": "not_next", "sop": "swapped"}  # under which name a manifest counts the pairs with label 1
-PACKED = ("nsp", "sop", "documents", "causal")  # the objectives whose rows can be packed
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
@@ -57,7 +49,7 @@ class PairsConfig(Config):
     from the size of the corpus: `bucket_bytes` of text each, all copies counted.
 
     With `masking` ``static`` rows are masked when they are built: `masked_lm_prob` None stands for BERT's 0.15, `max_predictions`
-    0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that tells the words of
+    0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that finds the words of
     Chinese text, which are then neither cut nor masked in part.
     """
 
@@ -141,7 +133,7 @@ class PairsConfig(Config):
     special_tokens: str = option(
         "",
         "Name special tokens of a vocabulary that is not BERT's, as cls=<s>,sep=</s>,pad=<pad>,mask=<mask>,unk=<unk>, where its "
-        "own files do not; one that it has not got is added.",
+        "own files do not; one that it lacks is added.",
         section=_ROWS,
         metavar="ROLE=TOKEN,…",
     )
@@ -160,7 +152,7 @@ class PairsConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pairs = bool(OBJECTIVES[self.objective])
+        pairs = bool(OBJECTIVES[self.objective].labels)
         if self.short_seq_prob is None:
             object.__setattr__(self, "short_seq_prob", 0.1 if pairs else 0.0)
         self._require(
@@ -183,7 +175,8 @@ class PairsConfig(Config):
             )
         asked = "`masking` static" if static else "`chinese_words`"
         self._require(
-            self.objective != "causal" or not (static or words), f"{asked} does nothing with `objective` causal: it has no masks"
+            OBJECTIVES[self.objective].masks or not (static or words),
+            f"{asked} does nothing with `objective` {self.objective}: it has no masks",
         )
         self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them")
         mask_shares(self.mask_shares)
@@ -199,6 +192,6 @@ class PairsConfig(Config):
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; masks only where rows have some, special tokens where named."""
-        own = super().identity()
+        values = super().identity()
         left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}
-        return {name: value for name, value in own.items() if name not in left_out}
+        return {name: value for name, value in values.items() if name not in left_out}

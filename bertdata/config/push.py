@@ -1,4 +1,4 @@
-"""What `push` does."""
+"""Configure `push`: the form of the shards on the Hub, and whether a new data set is private."""
 
 from __future__ import annotations
 

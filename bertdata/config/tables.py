@@ -1,4 +1,4 @@
-"""Tables of TOML become frozen values: every key is known, every value of its type, or the key is named."""
+"""Read tables of TOML as frozen values: every key is known, every value of its type, or the key is named in the error."""
 
 from __future__ import annotations
 

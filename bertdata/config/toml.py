@@ -43,7 +43,8 @@ def read_small(path: Path, most: int = _MOST) -> bytes:
     OSError: there is none, or it can't be read.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is no regular file: give one")
+        kind = "a directory" if path.is_dir() else "no regular file"
+        raise UsageError(f"{path} is {kind}: give a file")
     with path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:

@@ -1,4 +1,4 @@
-"""What a training run does: model, optimizer, phases and the rest, read from TOML; the defaults are the BERT paper's.
+"""Configure a training run: model, optimizer, phases and the rest, read from TOML; the defaults are the BERT paper's.
 
 >>> config = parse_training("run.toml", 'phases = [{ shards = "pairs-128", steps = 90 }]')
 >>> config.total_steps, config.batch_size, config.model.hidden_size, config.optimizer.warmup_steps
@@ -196,17 +196,17 @@ class TrainConfig(Config):
         return sum(phase.steps for phase in self.phases)
 
 
-def milestones(told: str) -> dict[str, int]:
+def milestones(text: str) -> dict[str, int]:
     """Return the numbers of words at which a run saves its model, from low to high, by the directories' names.
 
     >>> milestones("2M,500K"), list(milestones("babylm"))[9:12]
     ({'chck_500K': 500000, 'chck_2M': 2000000}, ['chck_10M', 'chck_20M', 'chck_30M'])
     """
-    if told == "babylm":
+    if text == "babylm":
         return {f"chck_{words // 10**6}M": words for words in _BABYLM}
-    matches = [_WORDS.fullmatch(each.strip()) for each in told.split(",")] if told else []
+    matches = [_WORDS.fullmatch(each.strip()) for each in text.split(",")] if text else []
     if not all(matches):
-        raise UsageError(f"checkpoint_words {told!r}: give babylm, or numbers of words such as 1M,2M,500K")
+        raise UsageError(f"checkpoint_words {text!r}: give babylm, or numbers of words such as 1M,2M,500K")
     numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in matches if each}
     return dict(sorted(numbers.items(), key=lambda item: item[1]))
 

@@ -1,4 +1,4 @@
-"""What `train-vocab` does."""
+"""Configure `train-vocab`: the kind and size of a vocabulary, how text is normalized, and the sample that is counted."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ class VocabConfig(Config):
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; what only other models than wordpiece have, where it is given."""
-        own = super().identity()
+        values = super().identity()
         later = ("model", "byte_fallback", "pad_to_multiple_of", "extra_tokens")
-        return {name: value for name, value in own.items() if name not in later or value not in ("wordpiece", False, 0, [])}
+        return {name: value for name, value in values.items() if name not in later or value not in ("wordpiece", False, 0, [])}

@@ -1,4 +1,4 @@
-"""A finished data set: where it is, its manifest, and what that counts."""
+"""Describe a finished data set: where it is, its manifest, and what that counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
+"""Check what a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
 
 `misfit` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
 
@@ -138,18 +138,18 @@ _OPTIONS = {  # of the first manifests; one that came later may be missing, and 
 }
 
 
-def misfit(made: dict[str, Any]) -> str:
+def misfit(contents: dict[str, Any]) -> str:
     """Name the first field that is missing or has an impossible value, and say what is wrong; nothing where all are right."""
-    if problem := _differs("", made, _Object(_ALL)):
+    if problem := _differs("", contents, _Object(_ALL)):
         return problem
-    if made["bertdata"] != FORMAT:
+    if contents["bertdata"] != FORMAT:
         return f"bertdata is not {FORMAT}"
-    if made["kind"] not in _OF_KIND:
+    if contents["kind"] not in _OF_KIND:
         return f"kind is none of {', '.join(_OF_KIND)}"
-    if problem := _differs("", made, _Object(_OF_KIND[made["kind"]], _OF_PAIRS if made["kind"] == "pairs" else {})):
+    if problem := _differs("", contents, _Object(_OF_KIND[contents["kind"]], _OF_PAIRS if contents["kind"] == "pairs" else {})):
         return problem
-    more = {"pairs": _pairs, "export": _export}.get(made["kind"])
-    problems = (_names(made), _config(made), _rows(made), *([more(made)] if more else []))
+    more = {"pairs": _pairs, "export": _export}.get(contents["kind"])
+    problems = (_names(contents), _config(contents), _rows(contents), *([more(contents)] if more else []))
     return next((problem for each in problems for problem in each), "")
 
 
@@ -161,13 +161,13 @@ def _differs(where: str, value: Any, form: Any) -> str:
         if type(value) is not dict:
             return f"{where} is not an object"
         dot = f"{where}." if where else ""
-        own = [*form.fields.items(), *((key, own) for key, own in form.optional.items() if key in value)]
-        return next((p for key, own_form in own if (p := _differs(f"{dot}{key}", value.get(key), own_form))), "")
+        forms = [*form.fields.items(), *((key, form_of) for key, form_of in form.optional.items() if key in value)]
+        return next((p for key, form_of in forms if (p := _differs(f"{dot}{key}", value.get(key), form_of))), "")
     if isinstance(form, _Each):
         if type(value) is not (dict if form.named else list):
             return f"{where} is not {'an object' if form.named else 'a list'}"
         values: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
-        return next((p for key, own in values if (p := _differs(_at(where, key), own, form.form))), "")
+        return next((p for key, each in values if (p := _differs(_at(where, key), each, form.form))), "")
     pair = type(value) is list and len(value) == len(form) and all(map(_is, value, form))
     return "" if pair else f"{where} is not {' and '.join(_KINDS[each] for each in form)}"
 
@@ -184,11 +184,11 @@ def _at(where: str, key: Any) -> str:
     return f"{where}[{key}]" if isinstance(key, int) else f"{where}.{ascii(key)[1:-1][:100]}"
 
 
-def _names(made: dict[str, Any]) -> Iterator[str]:
+def _names(contents: dict[str, Any]) -> Iterator[str]:
     """Check that names are of files in the directory, each named once."""
     seen: Counter[str] = Counter()
     for key in LISTS:
-        entries = made.get(key, [])
+        entries = contents.get(key, [])
         if problem := _differs(key, entries, _Each(_Object(_FILE))):
             yield problem
             return
@@ -199,26 +199,26 @@ def _names(made: dict[str, Any]) -> Iterator[str]:
             seen[name] += 1
     if seen and seen.most_common(1)[0][1] > 1:
         yield "it names a file twice"
-    if made["kind"] in ("vocabulary", "export"):
-        if "card" in made:
-            yield f"card is of no {made['kind']}"
-    elif made["card"]["name"] != CARD:
+    if contents["kind"] in ("vocabulary", "export"):
+        if "card" in contents:
+            yield f"card is of no {contents['kind']}"
+    elif contents["card"]["name"] != CARD:
         yield f"card.name is not {CARD}"
-    own = sorted(file["name"] for file in made["files"]) if made["kind"] in ("vocabulary", "pairs") else None
-    if own is not None and own not in map(sorted, VOCABULARIES):
+    named = sorted(file["name"] for file in contents["files"]) if contents["kind"] in ("vocabulary", "pairs") else None
+    if named is not None and named not in map(sorted, VOCABULARIES):
         yield f"files does not name {', '.join(VOCABULARIES[0])}, or the last two of them"
 
 
-def _config(made: dict[str, Any]) -> Iterator[str]:
+def _config(contents: dict[str, Any]) -> Iterator[str]:
     """Check that a command may have been given these options."""
-    if "bertdata" not in made["versions"]:
+    if "bertdata" not in contents["versions"]:
         yield "versions.bertdata is missing"
-    yield from _options(made["kind"], made["config"])
+    yield from _options(contents["kind"], contents["config"])
 
 
 def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
     kind = _CONFIGS[name]
-    if missing := next((own for own in _OPTIONS[name] if own not in config), ""):
+    if missing := next((option for option in _OPTIONS[name] if option not in config), ""):
         yield f"config.{missing} is missing"
     elif problem := misfit_of(kind, config):
         yield f"config.{problem}"
@@ -229,30 +229,30 @@ def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
             yield f"config can't be: {ascii(str(error))[1:-1][:200]}"
 
 
-def _rows(made: dict[str, Any]) -> Iterator[str]:
-    if made["rows"] != (total := sum(shard["rows"] for shard in made["shards"])):
-        yield f"rows is {made['rows']:,}, but its shards have {total:,}"
-    for number, shard in enumerate(made["shards"]):
+def _rows(contents: dict[str, Any]) -> Iterator[str]:
+    if contents["rows"] != (total := sum(shard["rows"] for shard in contents["shards"])):
+        yield f"rows is {contents['rows']:,}, but its shards have {total:,}"
+    for number, shard in enumerate(contents["shards"]):
         if shard.get("batches", 0) * _BATCH > shard["bytes"]:
             yield f"shards[{number}].batches is {shard['batches']:,}, more than {shard['bytes']:,} bytes hold"
 
 
-def _export(made: dict[str, Any]) -> Iterator[str]:
-    """Check that an export tells of the rows that it is made from, and of the vocabulary of ids."""
-    if made["of"] not in ("documents", "pairs"):
+def _export(contents: dict[str, Any]) -> Iterator[str]:
+    """Check that an export names the rows that it is made from, and the size of the vocabulary of ids."""
+    if contents["of"] not in ("documents", "pairs"):
         yield "of is neither documents nor pairs"
-    of_rows = made["of"] == "pairs"
-    if of_rows or made["config"]["to"] == "megatron":
-        yield _differs("", made, _Object({"vocab_size": int}))
-    if of_rows and not (problem := _differs("", made, _Object({"of_config": _Object({})}))):
-        yield from (told.replace("config", "of_config", 1) for told in _options("pairs", made["of_config"]))
+    of_rows = contents["of"] == "pairs"
+    if of_rows or contents["config"]["to"] == "megatron":
+        yield _differs("", contents, _Object({"vocab_size": int}))
+    if of_rows and not (problem := _differs("", contents, _Object({"of_config": _Object({})}))):
+        yield from (each.replace("config", "of_config", 1) for each in _options("pairs", contents["of_config"]))
     elif of_rows:
         yield problem
 
 
-def _pairs(made: dict[str, Any]) -> Iterator[str]:
+def _pairs(contents: dict[str, Any]) -> Iterator[str]:
     """Check what pairs count, in all and by split, and that the shards are those of the splits."""
-    config = PairsConfig.of(made["config"])
+    config = PairsConfig.of(contents["config"])
     form: dict[str, Any] = dict.fromkeys(("rows", "documents", "repeated_ids", "tokens"), int)
     form |= dict.fromkeys(("mean_length", "padding_share", "unknown_share"), float)
     if config.pack:
@@ -262,19 +262,20 @@ def _pairs(made: dict[str, Any]) -> Iterator[str]:
     if config.masking == "static":
         form |= {"masked": int, "masked_share": float, "max_predictions": int}
     splits = _Each(_Object({**form, "shards": int}), named=True)
-    if problem := _differs("", made, _Object({"statistics": _Object(form), "splits": splits})):
+    if problem := _differs("", contents, _Object({"statistics": _Object(form), "splits": splits})):
         yield problem
         return
-    for key, told in [("statistics", made["statistics"]), *((f"splits.{split}", told) for split, told in made["splits"].items())]:
-        if told.get("max_predictions", 0) > config.max_seq_length:
+    of_splits = ((f"splits.{split}", statistics) for split, statistics in contents["splits"].items())
+    for key, statistics in [("statistics", contents["statistics"]), *of_splits]:
+        if statistics.get("max_predictions", 0) > config.max_seq_length:
             yield f"{key}.max_predictions is over config.max_seq_length, {config.max_seq_length}"
-    if strange := sorted(made["splits"].keys() - {"train", "validation"}):
+    if strange := sorted(contents["splits"].keys() - {"train", "validation"}):
         yield f"splits has {ascii(strange[0])[:100]}, which is neither train nor validation"
-    counts = {split: told["shards"] for split, told in made["splits"].items()}
-    if sum(counts.values()) != len(made["shards"]):
-        yield f"splits have {sum(counts.values()):,} shards, but {len(made['shards']):,} are listed"
+    counts = {split: statistics["shards"] for split, statistics in contents["splits"].items()}
+    if sum(counts.values()) != len(contents["shards"]):
+        yield f"splits have {sum(counts.values()):,} shards, but {len(contents['shards']):,} are listed"
         return
     suffix = "parquet" if config.format == "parquet" else "arrow"
     wanted = {f"data/{split}-{i:05d}-of-{n:05d}.{suffix}" for split, n in counts.items() for i in range(n)}
-    if strange := sorted(wanted.symmetric_difference(shard["name"] for shard in made["shards"])):
+    if strange := sorted(wanted.symmetric_difference(shard["name"] for shard in contents["shards"])):
         yield f"shards are not those of splits: {ascii(strange[0])}"

@@ -1,4 +1,4 @@
-"""What the driver of a run hands to its workers in files: what grows with the input is no part of the job that is submitted.
+"""Hand values to workers in files: what grows with the input is then no part of the job that is submitted.
 
     .bertdata/work/plan-tasks.jsonl      the tasks, a line each; a job names at most `_RANGES` ranges of it
     .bertdata/work/plan-inputs.json      any other value, of JSON
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..io.files import PRIVATE, replacing, to_path
-from ..io.pieces import piece_digest, read_piece
+from ..io.ranges import range_digest, read_range
 from ..records import Task
 from .staging import STATE
 
@@ -42,11 +42,11 @@ class TaskRange(NamedTuple):
         """Return the number of each task, and the range that it has alone."""
         start = self.start
         for line in self._lines(root):
-            yield _task(line).number, TaskRange(start, len(line), piece_digest(line))
+            yield _task(line).number, TaskRange(start, len(line), range_digest(line))
             start += len(line)
 
     def _lines(self, root: str) -> list[bytes]:
-        return read_piece(_path(to_path(root), "tasks.jsonl"), *self).splitlines(keepends=True)
+        return read_range(_path(to_path(root), "tasks.jsonl"), *self).splitlines(keepends=True)
 
 
 def _task(line: bytes) -> Task:
@@ -58,7 +58,7 @@ def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
     blocks: list[TaskRange] = []
     for block in _blocks(tasks):
         start = blocks[-1].start + blocks[-1].length if blocks else 0
-        blocks.append(TaskRange(start, len(block), piece_digest(block)))
+        blocks.append(TaskRange(start, len(block), range_digest(block)))
     return blocks
 
 
@@ -96,7 +96,7 @@ class Handed(NamedTuple):
     def of(cls, root: Path, name: str, value: Any) -> Handed:
         """Name a value; `write` puts it where `read` looks for it."""
         data = _value(value)
-        return cls(str(root), name, len(data), piece_digest(data))
+        return cls(str(root), name, len(data), range_digest(data))
 
     def write(self, value: Any) -> None:
         """Write the file."""
@@ -110,7 +110,7 @@ class Handed(NamedTuple):
     def read_once(self) -> Any:
         """Read the value, and keep nothing of it."""
         path = _path(to_path(self.root), f"{self.name}.json")
-        return json.loads(read_piece(path, 0, self.length, self.digest))
+        return json.loads(read_range(path, 0, self.length, self.digest))
 
 
 def _value(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Long lists of a manifest lie in files beside it, of at most `MOST` entries each, which the manifest names with their digests.
+"""Keep long lists of a manifest in files beside it, of at most `MOST` entries each, which it names with their digests.
 
     manifest.json                              "shards": {"parts": [{"name": …, "entries": 10000, "bytes": …, "sha256": …}, …]}
     lists/shards-00000-of-00012.jsonl          an entry a line
@@ -27,20 +27,20 @@ _LISTS = ("inputs", "shards", "rejects", "drops", "files")
 _LARGEST = 1 << 28  # bytes of a file of entries
 
 
-def split(made: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str, str]]]:
+def split(contents: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str, str]]]:
     """Return a manifest as it is stored, and the names and texts of its files of entries; a short one is stored as it is."""
-    long = {key: made[key] for key in _LISTS if isinstance(made.get(key), list) and len(made[key]) > MOST}
+    long = {key: contents[key] for key in _LISTS if isinstance(contents.get(key), list) and len(contents[key]) > MOST}
     parts = {key: {"parts": [_entry(*part) for part in _parts(key, entries)]} for key, entries in long.items()}
     texts = ((name, text) for key, entries in long.items() for name, text, _ in _parts(key, entries))
-    return {**made, **parts, **({"bertdata": FORMAT} if long else {})}, texts
+    return {**contents, **parts, **({"bertdata": FORMAT} if long else {})}, texts
 
 
 def _parts(key: str, entries: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
     """Yield name, text and entries of each file of a list."""
     count = -(-len(entries) // MOST)
     for number in range(count):
-        own = entries[number * MOST : (number + 1) * MOST]
-        yield _name(key, number, count), "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in own), len(own)
+        chunk = entries[number * MOST : (number + 1) * MOST]
+        yield _name(key, number, count), "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in chunk), len(chunk)
 
 
 def _name(key: str, number: int, count: int) -> str:
@@ -52,9 +52,9 @@ def _entry(name: str, text: str, entries: int) -> dict[str, Any]:
     return {"name": name, "entries": entries, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def write(directory: Path, made: dict[str, Any]) -> dict[str, Any]:
+def write(directory: Path, contents: dict[str, Any]) -> dict[str, Any]:
     """Write the files of entries, before the manifest that names them; return that."""
-    stored, texts = split(made)
+    stored, texts = split(contents)
     for name, text in texts:
         write_text(directory / name, text)
     return stored
@@ -67,7 +67,7 @@ def names(stored: dict[str, Any]) -> list[str]:
 
 def _stored(stored: dict[str, Any]) -> dict[str, list[Any]]:
     parts = {key: stored[key].get("parts") for key in _LISTS if isinstance(stored.get(key), dict)}
-    return {key: own for key, own in parts.items() if isinstance(own, list)}
+    return {key: parts_of_list for key, parts_of_list in parts.items() if isinstance(parts_of_list, list)}
 
 
 def join(directory: Path, stored: dict[str, Any], form: int) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _read(directory: Path, name: str, part: Any) -> list[Any]:
         entries = [json.loads(line) for line in data.decode("utf-8").split("\n")[:-1]]
     except (ValueError, RecursionError):
         entries = []
-    told = {"name": name, "entries": len(entries), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    if told != part:
+    actual = {"name": name, "entries": len(entries), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    if actual != part:
         raise VerificationError(f"{path} is not as it was written: restore it from a copy, or build it again with `overwrite`")
     return entries

@@ -1,4 +1,4 @@
-"""A data set's manifest: what went in, what came out, and counts that must add up.
+"""Make, write and read a data set's manifest: what went in, what came out, and counts that must add up.
 
 The manifest is the commit point: it is written last, and a directory without one is no data set.  It holds nothing that
 depends on the machine, the time or the number of workers, so equal runs write equal manifests.  Its last key is the digest of
@@ -90,7 +90,7 @@ def check_rows(manifest: dict[str, Any], counted: int) -> None:
         raise VerificationError(f"the shards hold {manifest['rows']} rows, but {counted} were counted: please report this")
 
 
-def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
+def write(directory: Path, contents: dict[str, Any], card: str = "") -> None:
     """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both.
 
     What the run took goes to its state before that: timings.py.
@@ -98,9 +98,9 @@ def write(directory: Path, made: dict[str, Any], card: str = "") -> None:
     timings.write(directory)
     if card:
         write_text(directory / CARD, card)
-        told = card.encode("utf-8")
-        made = {**made, "card": {"name": CARD, "bytes": len(told), "sha256": hashlib.sha256(told).hexdigest()}}
-    stored = lists.write(directory, made)
+        data = card.encode("utf-8")
+        contents = {**contents, "card": {"name": CARD, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+    stored = lists.write(directory, contents)
     write_json(directory / NAME, {**stored, _OWN: _own_digest(stored)})
 
 
@@ -139,7 +139,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
     if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
-        raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
     for name in lists.names(manifest):
         check_inside(directory, name)
     manifest = lists.join(directory, manifest, FORMAT)
@@ -207,7 +207,20 @@ def _version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        if distributions := metadata.packages_distributions().get(name.partition(".")[0]):
-            return metadata.version(distributions[0])
+        if distribution := _distribution(name.partition(".")[0]):
+            return distribution.version
         spec = importlib.util.find_spec(name)
         return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"
+
+
+def _distribution(package: str) -> metadata.Distribution | None:
+    """Return what a top-level package or module was installed by; None for one that was not installed.
+
+    `packages_distributions` answers for all packages, and parses the lists of their files for that: a second and more.
+    """
+    for each in metadata.distributions():
+        declared = (each.read_text("top_level.txt") or "").split()
+        files = "" if declared else "\n" + (each.read_text("RECORD") or "")
+        if package in declared or f"\n{package}/" in files or f"\n{package}.py," in files:
+            return each
+    return None

@@ -1,9 +1,9 @@
-"""What tasks report lies in their records, in files; steps are told where, by numbers.
+"""Read what tasks have reported from their records, which are files: between steps only references to them cross.
 
     .bertdata/tasks/extract/00012.json     {"task": …, "report": …}: what task 12 did, and what came of it
 
-An engine's local runner holds all that crosses between two steps, of all tasks at a time: a report of a kB is read where it is
-added up, and nowhere before.
+An engine's local runner has in memory all that crosses between two steps, of all tasks at a time: so a report, of about a kB, is
+read where it is added up and not before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import VerificationError
 from ..io.ahead import ahead
 from ..io.files import is_local, read_json
-from ..io.pieces import piece_digest
+from ..io.ranges import range_digest
 from ..io.storage import storage_errors
 from ..records import Report
 from .staging import STATE
@@ -31,7 +31,7 @@ def record_path(root: Path, step: str, number: int) -> Path:
 
 
 def of(number: int, steps: str, reports: list[dict[str, Any]]) -> Report:
-    """Tell where to find what a task has reported, once for each root of its run, in the records of `steps`."""
+    """Return a reference to what a task has reported, once for each root of its run, in the records of `steps`."""
     return Report(number, steps, _digest(reports))
 
 
@@ -61,4 +61,4 @@ def _read(roots: list[Path], reference: Report) -> list[dict[str, Any]]:
 
 
 def _digest(reports: list[dict[str, Any]]) -> int:
-    return piece_digest(json.dumps(reports).encode())
+    return range_digest(json.dumps(reports).encode())

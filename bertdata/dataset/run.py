@@ -1,4 +1,4 @@
-"""An output directory from its lock to its manifest: refuse, begin, continue, replace.
+"""Begin, continue or replace the run that writes an output directory, from its lock to its manifest, or refuse to.
 
     corpus/.bertdata/lock            held while a run writes here
     corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which continues without its command
@@ -22,11 +22,13 @@ from typing import Any
 
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
 from ..io.fence import TOKEN
-from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, remove, remove_temporary, write_json, write_text
-from ..io.lock import holder, lock, refuse_held, release
+from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
+from ..io.lock import holder, lock, refuse_reserved, release
+from ..io.moves import remove, remove_temporary
 from ..io.process import release_memory
 from ..io.progress import FOLDER, working
 from ..io.storage import storage_errors
+from .differences import differences, first_few
 from .reports import record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
 
@@ -35,8 +37,6 @@ __all__ = [
     "check_begun",
     "claimed",
     "count_done",
-    "differences",
-    "first_few",
     "is_complete",
     "is_done",
     "leftovers",
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _OURS = {*DATA, MANIFEST, STATE}
-_FREE = {"given", "shuffle"}  # in the record of a run: the arguments as they were written, and what no byte depends on
+
 _REPLACING = "replacing"  # in the state of a run with `overwrite`: inputs that have changed since are read again
 _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
@@ -70,7 +70,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         settle(directory)
         if is_complete(directory) and not local:
             tidy(directory)  # killed between its manifest and this
-        refuse_held(state)
+        refuse_reserved(state)
         remove_temporary(directory)
         if not overwrite and _is_done(directory, identity):
             yield directory
@@ -167,10 +167,10 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
     return begin(directory, identity)
 
 
-def _refuse_other(root: Path, known: Any, identity: dict[str, Any], told: str = "") -> None:
+def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str = "") -> None:
     if changes := differences(known, identity):
         raise ResumeError(
-            f"{root}{told} is an unfinished run with other settings; what differs: {first_few(changes)}: give the old "
+            f"{root}{detail} is an unfinished run with other settings; what differs: {first_few(changes)}: give the old "
             "settings, or start again with `overwrite`, which removes it"
         )
 
@@ -195,26 +195,6 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Pat
 def leftovers(directory: Path) -> dict[str, int]:
     """Return what unfinished runs have left beside a finished data set, with their bytes."""
     return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
-
-
-def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """Name what differs between two values of JSON; at the top, what is in `_FREE` is not compared."""
-    if isinstance(known, dict) and isinstance(now, dict):
-        names = sorted({*known, *now} - (set() if path else _FREE))
-        return [d for name in names for d in differences(known.get(name), now.get(name), f"{path}.{name}" if path else name)]
-    if isinstance(known, list) and isinstance(now, list) and path == "inputs":
-        old, new = ({entry["name"]: entry for entry in entries} for entries in (known, now))
-        return differences(old, new, path)
-    return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
-
-
-def first_few(changes: list[str]) -> str:
-    """Join differences for a message: the first five, and how many more there are.
-
-    >>> first_few(["a: 1 then, 2 now", "b: 1 then, 2 now"]), first_few(list("abcdefgh"))
-    ('a: 1 then, 2 now; b: 1 then, 2 now', 'a; b; c; d; e; and 3 more')
-    """
-    return "; ".join([*changes[:5], *([f"and {len(changes) - 5} more"] if len(changes) > 5 else [])])
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Files that go from step to step of a run on this machine whose output is in a store: on a local disk, where reads cost little.
+"""Keep spill files of a run on this machine whose output is in a store on a local disk, where reads cost little.
 
 They lie in a directory of the run's own below that for temporary files (TMPDIR), which is named after the output and what it is
 to be.  A run that was stopped leaves them, and the same command uses them again; on another machine their tasks are done again.
@@ -24,8 +24,8 @@ __all__ = ["spill_path", "spilling"]
 
 def spill_path(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the directory on a local disk for a run that builds this in a store."""
-    told = json.dumps([str(directory), {**identity, "given": "", "shuffle": ""}], sort_keys=True)
-    return Path(tempfile.gettempdir(), f"bertdata-{os.geteuid()}-{hashlib.sha256(told.encode()).hexdigest()[:16]}")
+    named = json.dumps([str(directory), {**identity, "given": "", "shuffle": ""}], sort_keys=True)
+    return Path(tempfile.gettempdir(), f"bertdata-{os.geteuid()}-{hashlib.sha256(named.encode()).hexdigest()[:16]}")
 
 
 @contextlib.contextmanager

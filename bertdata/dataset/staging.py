@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BertDataError, OutputExistsError, OutputLockedError, VerificationError
-from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, remove, remove_temporary, sync_directory, write_json
+from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, sync_directory, write_json
 from ..io.lock import lock, release
+from ..io.moves import remove, remove_temporary
 from ..io.storage import storage_errors
 from .lists import FOLDER
 
@@ -87,8 +88,8 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
 def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
     named = {name: value for name, value in identity.items() if name != "shuffle"}  # no byte depends on that
-    told = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
-    return directory / STATE / f"{_BUILD}{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
+    return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def builds(directory: Path) -> dict[Path, Any]:
@@ -119,18 +120,18 @@ def own_state(directory: Path) -> Path:
 def check_own(path: Path, *owners: int) -> None:
     """Raise OutputExistsError unless this is a directory of the user's, or of these, in which nobody else may write.
 
-    A directory that is made beside it tells what that looks like: a server may give files another owner, or the modes of all.
+    A directory that is made beside it, for comparison, has the owner and the mode that a file server gives to new directories.
     """
     about = os.lstat(path)
     if not stat.S_ISDIR(about.st_mode):
         raise _distrusted(path, "is a link, or no directory")
-    own = _temporary(path if path.name == STATE else path.parent)
-    made = os.lstat(own)
+    reference = _temporary(path if path.name == STATE else path.parent)
+    expected = os.lstat(reference)
     with contextlib.suppress(FileNotFoundError):  # another command, which has the lock, may have removed it
-        own.rmdir()
-    if about.st_uid not in (made.st_uid, *owners):
+        reference.rmdir()
+    if about.st_uid not in (expected.st_uid, *owners):
         raise _distrusted(path, "belongs to another user")
-    if about.st_mode & ~made.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if about.st_mode & ~expected.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _distrusted(path, "may be written by other users")
 
 
@@ -165,7 +166,7 @@ def discard(path: Path, *owners: int) -> None:
 
 @contextlib.contextmanager
 def commit(root: Path) -> Iterator[bool]:
-    """Hold the directory of a build, for a block that writes its manifest if True is yielded, and put it in place after it.
+    """Lock the directory of a build for a block that writes its manifest if True is yielded, and put it in place after it.
 
     An engine may commit twice, even at a time: the second one waits for the first.  What is built under its final names, as in a
     store, needs nothing of this.

@@ -1,4 +1,4 @@
-"""What a run took, stage by stage: ``.bertdata/timings.json``, made at the commit of what its workers have told.
+"""Write what a run took, stage by stage: ``.bertdata/timings.json``, made at the commit from what its workers have reported.
 
     {"started": "2026-11-23T02:40:11Z", "workers": 2, "peak_memory_bytes": 290131968,
      "stages": [{"name": "extract", "wall_s": 61.2, "cpu_s": 118.9}, …]}
@@ -6,7 +6,7 @@
 wall_s: seconds in which at least one task of the stage was at work, so the pause before a run is continued does not count.
 cpu_s: of the processes that did its tasks, those that were done twice included.  peak_memory_bytes: of the largest process.
 workers: the most that were at work at a time.  It differs from run to run, so it is in no manifest, card or digest; and it is not
-written where workers tell nothing, as in a store.
+written where workers report nothing, as in a store.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def summary(lines: Iterable[TaskProgress]) -> dict[str, Any]:
     """Add up what tasks took, stage by stage in order of their beginnings.
 
     >>> line = TaskProgress("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
-    >>> told = summary([line, line._replace(task=1, began=1.0), line._replace(step="commit", began=5.0)])
-    >>> told["stages"], told["workers"], told["started"]
+    >>> timings = summary([line, line._replace(task=1, began=1.0), line._replace(step="commit", began=5.0)])
+    >>> timings["stages"], timings["workers"], timings["started"]
     ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
     """
     ordered = sorted(lines, key=lambda line: line.began)
@@ -60,8 +60,8 @@ def summary(lines: Iterable[TaskProgress]) -> dict[str, Any]:
         "workers": _at_a_time(ordered),
         "peak_memory_bytes": max(line.memory for line in ordered),
         "stages": [
-            {"name": name, "wall_s": round(_covered(own), 3), "cpu_s": round(sum(line.cpu for line in own), 3)}
-            for name, own in stages.items()
+            {"name": name, "wall_s": round(_covered(of_stage), 3), "cpu_s": round(sum(line.cpu for line in of_stage), 3)}
+            for name, of_stage in stages.items()
         ],
     }
 

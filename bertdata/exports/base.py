@@ -1,4 +1,4 @@
-"""What all formats share: the data set that is read, a shard of it, what a format tells of itself, and the columns of rows."""
+"""Define what all formats share: the data set that is read, a shard of it, the description of a format, the columns of rows."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class ExportSource(NamedTuple):
 
     def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield a shard's record batches; raise VerificationError where it is not what the manifest says."""
-        made = self.manifest()
-        digests = {shard["name"]: shard["sha256"] for shard in made["shards"]}
+        contents = self.manifest()
+        digests = {shard["name"]: shard["sha256"] for shard in contents["shards"]}
         for part in unpack(task.parts):
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
             each = size(path) // max(1, part.end - part.start)  # bytes of a batch, about
-            for batch in shards.read_batches(path, made["config"]["format"], part.start, part.end):
+            for batch in shards.read_batches(path, contents["config"]["format"], part.start, part.end):
                 yield batch
                 current().add(bytes=each, documents=batch.num_rows)
 
@@ -60,16 +60,18 @@ def _manifest(source: ExportSource) -> dict[str, Any]:
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     """Return a data set and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
-    made = manifest.read(directory)
-    if made["kind"] not in ("documents", "pairs"):
-        raise UsageError(f"{directory} holds {made['kind']}: give a corpus or rows")
-    if split not in made.get("splits", {"train": {}}):
+    contents = manifest.read(directory)
+    if contents["kind"] not in ("documents", "pairs"):
+        raise UsageError(f"{directory} holds {contents['kind']}: give a corpus or rows")
+    if split not in contents.get("splits", {"train": {}}):
         raise UsageError(f"`split`: {directory} has no split {split}")
-    own = [shard for shard in made["shards"] if made["kind"] == "documents" or shard["name"].startswith(f"data/{split}-")]
-    manifest.check_files(directory, {**made, "shards": own})
-    paths = [str((directory / shard["name"]).resolve()) for shard in own]
-    parts = [FileRange(shard["name"], path, 0, shard["batches"]) for shard, path in zip(own, paths, strict=True)]
-    tasks = [Task(number, made["kind"], pack([part])) for number, part in enumerate(parts)]
+    of_split = [
+        shard for shard in contents["shards"] if contents["kind"] == "documents" or shard["name"].startswith(f"data/{split}-")
+    ]
+    manifest.check_files(directory, {**contents, "shards": of_split})
+    paths = [str((directory / shard["name"]).resolve()) for shard in of_split]
+    parts = [FileRange(shard["name"], path, 0, shard["batches"]) for shard, path in zip(of_split, paths, strict=True)]
+    tasks = [Task(number, contents["kind"], pack([part])) for number, part in enumerate(parts)]
     return ExportSource(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
 
 
@@ -77,14 +79,14 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
 class Shard:
     """A shard as a format sees it: where to write, under which name (``data/train-00003-of-00016``), and the record batches.
 
-    `made` is the manifest that it is of; `vocabulary` the rows', or the one that the text is cut with.  A format counts in
+    `manifest` is that of its data set; `vocabulary` the rows', or the one that the text is cut with.  A format counts in
     `tally` what it takes, writes and drops.
     """
 
     root: Path
     number: int
     stem: str
-    made: dict[str, Any]
+    manifest: dict[str, Any]
     vocabulary: AnyVocabulary | None
     batches: Iterator[pa.RecordBatch]
     tally: Tally
@@ -110,15 +112,15 @@ class Format(NamedTuple):
     """A format: what it is made from, and how.
 
     of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none for
-    a shard without rows; what an entry says more, as an ``index``, is for `finish`.  finish: writes what tells of all files when
-    they are there, and returns its names.  refusal: says why rows with this manifest cannot be held; nothing where
+    a shard without rows; what an entry has more, as an ``index``, is for `finish`.  finish: writes the index of all files when
+    they are there, and returns its names.  refusal: says why rows with this manifest cannot be written; nothing where
     they can.  needs_vocabulary: text is cut into ids.  packages: optional ones that write it.
     """
 
     of: str
     write: Callable[[Shard], list[dict[str, Any]]]
     finish: Callable[[Path, list[dict[str, Any]]], list[str]] = nothing_more
-    refusal: Callable[[dict[str, Any]], str] = lambda made: ""
+    refusal: Callable[[dict[str, Any]], str] = lambda contents: ""
     needs_vocabulary: bool = False
     packages: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The arrays of BERT's own examples, which TFRecord and HDF5 files hold: pairs with the masks that they were stored with."""
+"""Make the arrays of BERT's own examples, which TFRecord and HDF5 files hold: pairs with the masks that they were stored with."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["examples", "not_static", "only_nsp"]
 _ROWS = 2048  # made at a time
 
 
-def only_nsp(made: dict[str, Any]) -> str:
+def only_nsp(contents: dict[str, Any]) -> str:
     """Say why rows are not unpacked pairs of next sentence prediction."""
-    config = made["config"]
+    config = contents["config"]
     if config["objective"] != "nsp":
         return f"it has pairs with a label of next sentence prediction, and these are of objective {config['objective']}"
     return "it has one pair a row, and these are packed: make them without `pack`" if config.get("pack") else ""
 
 
-def not_static(made: dict[str, Any]) -> str:
+def not_static(contents: dict[str, Any]) -> str:
     """Say why rows are no examples of BERT's."""
-    masked = made["config"]["masking"] == "static"
-    return only_nsp(made) or ("" if masked else "it has masks, and these are without: make them with `masking` static")
+    masked = contents["config"]["masking"] == "static"
+    return only_nsp(contents) or ("" if masked else "it has masks, and these are without: make them with `masking` static")
 
 
 def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Yield arrays of some rows: of length L ``input_ids``, ``input_mask``, ``segment_ids``; of P the masked ones; labels [N]."""
-    length, predictions = shard.made["config"]["max_seq_length"], shard.made["statistics"]["max_predictions"]
+    length, predictions = shard.manifest["config"]["max_seq_length"], shard.manifest["statistics"]["max_predictions"]
     pad = shard.special.pad
     for batch in shard.batches:
         names = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")

@@ -1,4 +1,4 @@
-"""HDF5 as NVIDIA's BERT reads it (DeepLearningExamples): a file a shard, with one compressed array for each column of the pairs.
+"""Write HDF5 as NVIDIA's BERT reads it (DeepLearningExamples): a file a shard, with one compressed array for each column.
 
 input_ids int32 [N, L], input_mask and segment_ids int8 [N, L], masked_lm_positions and masked_lm_ids int32 [N, P],
 next_sentence_labels int8 [N]
@@ -26,18 +26,18 @@ _TYPES = {
 def _write(shard: Shard) -> list[dict[str, Any]]:
     import h5py
 
-    rows = next(own["rows"] for own in shard.made["shards"] if own["name"].startswith(f"{shard.stem}."))
+    rows = next(entry["rows"] for entry in shard.manifest["shards"] if entry["name"].startswith(f"{shard.stem}."))
 
     def write(file: IO[bytes]) -> None:
-        with h5py.File(file.name, "w", libver=("earliest", "v108")) as made:
+        with h5py.File(file.name, "w", libver=("earliest", "v108")) as arrays:
             start = 0
             for columns in examples(shard):
                 end = start + len(columns["input_ids"])
                 for name, kind in _TYPES.items():
                     if not start:
                         shape = (rows, *columns[name].shape[1:])
-                        made.create_dataset(name, shape, kind, compression="gzip", track_times=False)
-                    made[name][start:end] = columns[name]
+                        arrays.create_dataset(name, shape, kind, compression="gzip", track_times=False)
+                    arrays[name][start:end] = columns[name]
                 start = end
 
     return [write_file(shard.root, f"{shard.stem}.hdf5", write)] if rows else []

@@ -1,4 +1,4 @@
-"""LDDL's Parquet files, of NVIDIA's loader: A and B of each pair as pieces with spaces between, and masks where rows have them.
+"""Write LDDL's Parquet files, of NVIDIA's loader: A and B of each pair as pieces with spaces between, and static masks.
 
     data/shard-0.parquet      A, B, is_random_next, num_tokens; masked_lm_positions (by `numpy.save`), masked_lm_labels
     data/.num_samples.json    {"shard-0.parquet": rows, …}
@@ -30,10 +30,10 @@ _MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string()
 _ROWS = 4096  # in a row group
 
 
-def _refusal(made: dict[str, Any]) -> str:
+def _refusal(contents: dict[str, Any]) -> str:
     """Say why rows cannot be held: pieces have spaces between them, and LDDL's loader looks them up in a vocab.txt."""
-    other = "it has pieces of a BERT's vocab.txt, and these rows are of another tokenizer" if "special_tokens" in made else ""
-    return only_nsp(made) or other
+    other = "it has pieces of a BERT's vocab.txt, and these rows are of another tokenizer" if "special_tokens" in contents else ""
+    return only_nsp(contents) or other
 
 
 def _saved(positions: Any) -> bytes:
@@ -49,7 +49,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             batch = whole.slice(start, _ROWS)
             ids = list(column(batch, "input_ids").rows())
             segments = column(batch, "token_type_ids").rows()
-            middles = [int(np.argmax(own)) for own in segments]  # where B begins
+            middles = [int(np.argmax(segment_ids)) for segment_ids in segments]  # where B begins
             values: dict[str, Any] = {
                 "A": [" ".join(pieces[row[1 : middle - 1]]) for row, middle in zip(ids, middles, strict=True)],
                 "B": [" ".join(pieces[row[middle:-1]]) for row, middle in zip(ids, middles, strict=True)],
@@ -66,7 +66,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _write(shard: Shard) -> list[dict[str, Any]]:
-    schema = pa.schema(_COLUMNS + (_MASKS if shard.made["config"]["masking"] == "static" else []))
+    schema = pa.schema(_COLUMNS + (_MASKS if shard.manifest["config"]["masking"] == "static" else []))
     return [shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet")]
 
 

@@ -1,10 +1,10 @@
-"""MDS, the shards of MosaicML's streaming data sets, which ModernBERT, mmBERT and MosaicBERT train on: one a shard of rows.
+"""Write MDS, the shards of MosaicML's streaming data sets, which ModernBERT, mmBERT and MosaicBERT train on: one a shard.
 
     data/index.json                      what is in which file
     data/train-00000-of-00016.mds        uint32 n; uint32 offsets[n + 1], from the file's start; the columns as JSON; n samples
 
 A sample is the uint32 size of each column of variable size, and then the values, both in order of the columns' names.  A list is
-an ``ndarray``: a byte ``ndim << 2 | code``, the shape in numbers of the type that the code tells (0 uint8, 1 uint16, 2 uint32),
+an ``ndarray``: a byte ``ndim << 2 | code``, the shape in numbers of the type of the code (0 uint8, 1 uint16, 2 uint32),
 the values.  ``id`` is the number of the shard and of the row in it, ``len`` the tokens.
 Source: mosaicml-streaming 0.11, streaming/base/format/mds.
 """
@@ -49,8 +49,8 @@ def _encodings(schema: pa.Schema) -> dict[str, str]:
         if pa.types.is_string(kind):
             encodings[field.name] = "str"
         else:
-            own = "uint8" if pa.types.is_boolean(kind) else str(kind)
-            encodings[field.name] = f"ndarray:{own}" if pa.types.is_list(field.type) else own
+            encoding = "uint8" if pa.types.is_boolean(kind) else str(kind)
+            encodings[field.name] = f"ndarray:{encoding}" if pa.types.is_list(field.type) else encoding
     return dict(sorted(encodings.items()))
 
 
@@ -77,7 +77,7 @@ def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> 
     }
     varies = [encoding not in _SIZES for encoding in encodings.values()]
     for values in zip(*(columns[name] for name in encodings), strict=True):
-        sizes = [len(value) for value, own in zip(values, varies, strict=True) if own]
+        sizes = [len(value) for value, is_stated in zip(values, varies, strict=True) if is_stated]
         yield b"".join((np.array(sizes, "<u4").tobytes(), *values))
 
 
@@ -91,7 +91,7 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
         shard.tally.left += batch.num_rows
     if not samples:
         return []
-    told = {
+    header = {
         "column_encodings": list(encodings.values()),
         "column_names": list(encodings),
         "column_sizes": [_SIZES.get(encoding) for encoding in encodings.values()],
@@ -101,7 +101,7 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
         "size_limit": _SIZE_LIMIT,
         "version": 2,
     }
-    columns = json.dumps(told, sort_keys=True).encode()
+    columns = json.dumps(header, sort_keys=True).encode()
     ends = np.cumsum([4 + 4 * (len(samples) + 1) + len(columns), *map(len, samples)])
     if ends[-1] >= _MOST:
         raise UsageError(f"{shard.stem} has over 4 GB in MDS, which its offsets cannot name: make rows with more `shards`")
@@ -112,7 +112,7 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
 
     entry = write_file(shard.root, f"{shard.stem}.mds", write)
     raw = {"basename": Path(entry["name"]).name, "bytes": entry["bytes"], "hashes": {}}
-    index = {**told, "raw_data": raw, "samples": len(samples), "zip_data": None}
+    index = {**header, "raw_data": raw, "samples": len(samples), "zip_data": None}
     return [{**entry, "index": index}]
 
 

@@ -1,4 +1,4 @@
-"""Megatron-LM's indexed data sets of sentences, which its BERT makes pairs and masks of when it reads them: two files a shard.
+"""Write Megatron-LM's indexed data sets of sentences, from which its BERT makes pairs and masks as it reads: two files a shard.
 
     data/train-00000-of-00016_text_sentence.bin     the ids of one sentence after another, without [CLS] and [SEP]
     data/train-00000-of-00016_text_sentence.idx     MMIDIDX\\0\\0, uint64 1, the ids' type, sentences S, documents + 1,
@@ -36,10 +36,10 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
             sentences = batch.column("sentences")
             ids, ends = encoder.encode_documents(sentences, batch.column("paragraph_starts"))
             file.write(ids.astype(kind).tobytes())
-            own = np.diff(ends, prepend=0)
+            counts = np.diff(ends, prepend=0)
             starts = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
-            kept = np.diff(np.concatenate([[0], np.cumsum(own > 0)])[starts])  # sentences of each document
-            lengths.frombytes(own[own > 0].astype(np.int32).tobytes())
+            kept = np.diff(np.concatenate([[0], np.cumsum(counts > 0)])[starts])  # sentences of each document
+            lengths.frombytes(counts[counts > 0].astype(np.int32).tobytes())
             bounds.frombytes((bounds[-1] + np.cumsum(kept[kept > 0])).astype(np.int64).tobytes())
             shard.tally.entered += batch.num_rows
             shard.tally.left += int((kept > 0).sum())

@@ -1,4 +1,4 @@
-"""A corpus' text, one document a row, as JSON lines or Parquet, for tools that have a tokenizer of their own.
+"""Write a corpus' text, one document a row, as JSON lines or Parquet, for tools that have a tokenizer of their own.
 
     {"id": "enwiki:12", "source": "wikipedia", "language": "en", "title": "Tea", "url": "", "text": "One. Two.\\n\\nThree."}
 
@@ -42,7 +42,7 @@ def _rows(shard: Shard) -> Iterator[list[dict[str, str]]]:
     """Yield the rows of each record batch."""
     for batch in shard.batches:
         documents = (Document(**row) for row in batch.to_pylist())
-        rows = [{**{name: getattr(own, name) for name in _FIELDS}, "text": text_of(own)} for own in documents]
+        rows = [{**{name: getattr(document, name) for name in _FIELDS}, "text": text_of(document)} for document in documents]
         shard.tally.entered += len(rows)
         shard.tally.left += len(rows)
         yield rows

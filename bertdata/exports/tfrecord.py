@@ -1,4 +1,4 @@
-"""TFRecord, as google-research/bert and the TensorFlow Model Garden read it: a `tf.train.Example` for each pair, masks included.
+"""Write TFRecord, as google-research/bert and the TensorFlow Model Garden read it: a `tf.train.Example` for each pair.
 
 A record is its size as uint64, the masked CRC-32C of that, the example and its masked CRC.  An example maps names to lists of
 numbers, in Protocol Buffers' wire format.  Sources: TensorFlow, core/lib/io/record_writer.cc and core/example/*.proto; for
@@ -88,9 +88,9 @@ def _records(shard: Shard) -> Iterator[bytes]:
     for columns in examples(shard):
         names = sorted(columns)
         lists = [columns[name].astype(np.int64).reshape(len(columns[name]), -1).tolist() for name in names]
-        own = [_field(1, b"".join(map(_list, names, values))) for values in zip(*lists, strict=True)]
-        sizes = [len(example).to_bytes(8, "little") for example in own]
-        for parts in zip(sizes, _masked(sizes), own, _masked(own), strict=True):
+        encoded = [_field(1, b"".join(map(_list, names, values))) for values in zip(*lists, strict=True)]
+        sizes = [len(example).to_bytes(8, "little") for example in encoded]
+        for parts in zip(sizes, _masked(sizes), encoded, _masked(encoded), strict=True):
             yield b"".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The work of an export: write a shard in another format, a task each, and commit what all tasks have written."""
+"""Do the work of an export: write a shard in another format, a task each, and commit what all tasks have written."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class ExportShard:
         return FORMATS[self.config.to].packages
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        format, made = FORMATS[self.config.to], self.source.manifest()
+        format, contents = FORMATS[self.config.to], self.source.manifest()
         tally = Tally("documents" if format.of == "documents" else "rows")
         stem = unpack(task.parts)[0].name.rpartition(".")[0]
         batches = self.source.batches(task)
-        files = format.write(Shard(to_path(self.root), task.number, stem, made, _given(self.vocabulary), batches, tally))
+        files = format.write(Shard(to_path(self.root), task.number, stem, contents, _given(self.vocabulary), batches, tally))
         return {"files": files, "rows": tally.left, "tally": tally.to_json()}
 
 
 @dataclass(frozen=True)
 class ExportCommit:
-    """Add up the counts, write what tells of all files, the vocabulary and, last, the manifest."""
+    """Add up the counts, write the index of all files, the vocabulary and, last, the manifest."""
 
     root: str
     source: ExportSource
@@ -88,8 +88,8 @@ class ExportCommit:
     def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[dict[str, Any]]) -> None:
         root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
         tally = Tally(self._stage)
-        for own in sums:
-            tally.merge(Tally.from_json(own))
+        for part in sums:
+            tally.merge(Tally.from_json(part))
         written = [entry for entry in entries if entry["files"]]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
@@ -99,7 +99,7 @@ class ExportCommit:
         others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
         licences = ", ".join(sorted({entry["licence"] for entry in source["inputs"]}))
         origin = "corpus" if source["kind"] == "documents" else "pairs"
-        made = manifest.make(
+        contents = manifest.make(
             "export",
             config=self.config.identity(),
             of=source["kind"],
@@ -110,5 +110,5 @@ class ExportCommit:
             packages=format.packages,
             files=[*others, *(file_entry(root, name) for name in names)],
         )
-        manifest.check_rows(made, tally.left)
-        manifest.write(root, made)
+        manifest.check_rows(contents, tally.left)
+        manifest.write(root, contents)

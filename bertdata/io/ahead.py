@@ -1,4 +1,4 @@
-"""Requests to a store, some at a time: most of what each takes is waiting."""
+"""Make requests to a store some at a time, as most of the time that each takes is waiting."""
 
 from __future__ import annotations
 

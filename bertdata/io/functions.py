@@ -1,4 +1,4 @@
-"""Functions of the user's own, named ``module:function``: every worker imports them, and a run knows them by their source.
+"""Load functions of the user's, named ``module:function``: every worker imports them, and a run identifies them by their source.
 
 >>> name_of("textwrap:dedent", "filters")
 'textwrap:dedent'

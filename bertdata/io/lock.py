@@ -1,6 +1,7 @@
 """Let one run at a time write a directory: by a lock of the system on a disk, by a key that is renewed in a store.
 
-A job that an engine runs elsewhere continues when its command ends, and the lock with it: a record beside the lock holds for it.
+A job that an engine runs elsewhere continues when its command ends and frees the lock: a record beside the lock reserves the
+directory for the job.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import OutputLockedError, StorageError
-from .files import OBJECT_STORES, PRIVATE, is_local, read_json, remove, write_text
+from .files import OBJECT_STORES, PRIVATE, is_local, read_json, write_text
+from .moves import remove
 from .storage import storage_errors
 
-__all__ = ["Job", "hold", "holder", "lock", "refuse_held", "release"]
+__all__ = ["Job", "holder", "lock", "refuse_reserved", "release", "reserve"]
 
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the locks on a disk that this process holds
@@ -45,24 +47,24 @@ class Job(NamedTuple):
         return f"job {self.id} of {self.runner} ({self.where})" if self.id else f"a job of {self.runner} ({self.where})"
 
 
-def hold(state: Path, job: Job) -> None:
-    """Hold the directory that this state is of for a job, until `release`."""
+def reserve(state: Path, job: Job) -> None:
+    """Reserve the directory of this state for a job, until `release`."""
     write_text(state / _JOB, json.dumps(job._asdict()) + "\n", PRIVATE)
 
 
 def release(state: Path) -> None:
-    """Hold the directory that this state is of for no job."""
+    """End the reservation of the directory of this state."""
     remove(state / _JOB)
 
 
 def holder(state: Path) -> Job | None:
-    """Return the job that a directory is held for."""
+    """Return the job that a directory is reserved for."""
     record = read_json(state / _JOB)
     return Job(*(str(record.get(name, "")) for name in Job._fields)) if isinstance(record, dict) else None
 
 
-def refuse_held(state: Path) -> None:
-    """Raise OutputLockedError where a directory is held for a job."""
+def refuse_reserved(state: Path) -> None:
+    """Raise OutputLockedError where a directory is reserved for a job."""
     if job := holder(state):
         raise OutputLockedError(
             f"{state.parent} is being written by {job}: wait for it; if it has ended and left no data set, remove {state / _JOB} "
@@ -115,26 +117,26 @@ def _flocked(path: Path, holder: str) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _let_go() -> None:
+def _close_in_child() -> None:
     """Close the parent's locks in a forked child: it shares them, and would hold them on after the parent has ended."""
     while _held:
         os.close(_held.pop())
     _forking.release()
 
 
-os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_let_go)
+os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_close_in_child)
 
 
 @contextlib.contextmanager
 def _leased(path: Any, holder: str) -> Iterator[None]:
     """Hold a key that only one can create; it says who holds it and, so that it changes, how often it was renewed."""
-    own, done = f"{holder}, {uuid.uuid4().hex[:8]}".encode(), threading.Event()
+    content, done = f"{holder}, {uuid.uuid4().hex[:8]}".encode(), threading.Event()
 
     def take() -> None:
         try:
             if path.exists():  # for stores that can't tell while they write
                 raise FileExistsError
-            path.fs.pipe_file(path.path, own, mode="create" if path.protocol in OBJECT_STORES else "overwrite")
+            path.fs.pipe_file(path.path, content, mode="create" if path.protocol in OBJECT_STORES else "overwrite")
         except FileExistsError:
             raise _locked(path, path.read_bytes()) from None
 
@@ -142,10 +144,10 @@ def _leased(path: Any, holder: str) -> Iterator[None]:
         renewed = 0
         while not done.wait(_RENEWED):
             with contextlib.suppress(Exception):  # a store that fails now may answer the next time
-                if not path.read_bytes().startswith(own):
+                if not path.read_bytes().startswith(content):
                     return  # this process slept so long that another took it for dead
                 renewed += 1
-                path.fs.pipe_file(path.path, own + b" %d" % renewed)
+                path.fs.pipe_file(path.path, content + b" %d" % renewed)
 
     with storage_errors(f"cannot lock {path}"):
         if path.exists():
@@ -159,7 +161,7 @@ def _leased(path: Any, holder: str) -> Iterator[None]:
         done.set()
         renewer.join()
         with contextlib.suppress(Exception):
-            if path.read_bytes().startswith(own):
+            if path.read_bytes().startswith(content):
                 remove(path)
 
 

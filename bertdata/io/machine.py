@@ -1,4 +1,4 @@
-"""What this machine has for a run: memory, limits, packages, and whether hosts can be reached."""
+"""Find out what this machine has for a run: memory, limits, packages, and whether hosts can be reached."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def cgroup_limits() -> dict[str, float]:
 def _cgroups() -> list[Path]:
     """Return the directories of this process' control group and of those that hold it (cgroup v2)."""
     try:
-        own = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
+        entry = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
     except (OSError, StopIteration):
         return []
-    path = _CGROUP / own[3:].lstrip("/")
+    path = _CGROUP / entry[3:].lstrip("/")
     return [each for each in (path, *path.parents) if each.is_relative_to(_CGROUP)]
 
 

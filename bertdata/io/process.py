@@ -1,4 +1,4 @@
-"""This process: its cores, large imports, memory it has freed, its end where it is a child, and where its like meet to train."""
+"""Look after this process: its cores, large imports, freed memory, its end with its parent, and the store of its group."""
 
 from __future__ import annotations
 

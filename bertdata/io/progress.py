@@ -1,11 +1,11 @@
-"""How far the tasks of a run are: each worker says it in a small file, which the driver reads meanwhile, and the commit last.
+"""Report how far the tasks of a run are: each worker writes it to a small file, which the driver reads meanwhile.
 
     .bertdata/progress/host-4711-1a-0    lines of 256 bytes, one for each task that this thread of this process has begun
 
 A line names the step and the number of a task, and says what was read and counted, since when, in how many seconds, and whether
-the task is done; the last line is written again while its task is at work.  That takes nothing of an engine but that its workers
-share the directory.  In a store, where each line and each look would be a request, nothing is written, and a line that can't be
-written is left out: no byte of an output depends on one.
+the task is done; the last line is written again while its task is at work.  An engine need do nothing but let its workers share
+the directory.  In a store, where each line and each read would be a request, nothing is written, and a line that can't be
+written is left out: no byte of an output depends on one.  The commit adds them up (`dataset/timings.py`).
 """
 
 from __future__ import annotations

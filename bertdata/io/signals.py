@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: a word at once, and the end of the command within two seconds, whatever it is doing.
+"""Answer Ctrl-C, SIGTERM and SIGHUP: by a message at once, and the end of the command within two seconds, whatever it is doing.
 
 Python runs a signal's handler in the main thread alone, and between two of its own instructions: in a step of training on a CPU
 that may be minutes later.  So all that the handler does is to raise KeyboardInterrupt.  A thread, which the signal wakes through
@@ -28,7 +28,7 @@ AGAIN = 1.0  # seconds until a Ctrl-C counts as a second one, and not as the fir
 
 
 class Answer(NamedTuple):
-    """What is said of a signal; `saves` tells that the command ends by itself, when it has saved what it did."""
+    """What is printed at a signal; with `saves` the command ends by itself, when it has saved its work."""
 
     text: str
     saves: bool = False
@@ -42,9 +42,9 @@ def stopped(kept: str = "") -> Answer:
 
 @contextlib.contextmanager
 def signals(answer: Callable[[], Answer] = stopped) -> Iterator[list[int]]:
-    """Heed signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
+    """Handle signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
 
-    `answer` is asked at the first signal, in another thread.  Where it tells that the command saves, the block continues: the
+    `answer` is called at the first signal, in another thread.  Where it returns that the command saves, the block continues: the
     list that is yielded holds the exit code from then on, and another Ctrl-C ends the process at once.  A signal that is ignored
     when the block begins stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
     """
@@ -127,7 +127,7 @@ _forking = threading.local()  # `mask`: the signals that were blocked in a threa
 
 
 def _block() -> None:
-    """Block signals while a thread forks: until `_let_be` has run in the child, one to it would wake the parent's thread."""
+    """Block signals while a thread forks: until `_leave_to_parent` has run in the child, one would wake the parent's thread."""
     _forking.mask = None
     if _woken:
         with contextlib.suppress(KeyboardInterrupt):  # which a hook can't raise: the process ends after `GRACE`
@@ -140,7 +140,7 @@ def _unblock() -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask)
 
 
-def _let_be() -> None:
+def _leave_to_parent() -> None:
     """Leave the signals of a terminal to the parent in a forked child, whose own would wake the parent's thread."""
     if _woken:
         signal.set_wakeup_fd(-1)
@@ -151,7 +151,7 @@ def _let_be() -> None:
     _unblock()
 
 
-os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_let_be)
+os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_leave_to_parent)
 
 
 def _later(seconds: float, code: int, children: list[int]) -> None:

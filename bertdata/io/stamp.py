@@ -1,4 +1,4 @@
-"""Notice that a file is changed while it is read, without reading it twice: by what the file system or the store says of it."""
+"""Detect that a file is changed while it is read, without reading it twice: by its metadata in the file system or the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["read_unchanged", "stamp"]
 T = TypeVar("T")
 _TICK = 0.05  # seconds: two changes of a file that are nearer may have one time (a tick of the kernel takes up to 10 ms)
 _TRIES = 3  # a new link to a file, or other permissions, change its stamp as well
-_TOLD = ("size", "ETag", "etag", "generation", "blob_id", "mtime", "LastModified", "last_modified", "updated", "created")
+_VERSION_KEYS = ("size", "ETag", "etag", "generation", "blob_id", "mtime", "LastModified", "last_modified", "updated", "created")
 
 
 def stamp(path: str | Path) -> tuple[Any, ...]:
@@ -31,7 +31,7 @@ def stamp(path: str | Path) -> tuple[Any, ...]:
     with storage_errors(f"cannot read {path}"):
         if not is_local(path):
             about = path.fs.info(path.path)  # type: ignore[attr-defined]
-            return tuple(str(about[key]) for key in _TOLD if key in about)
+            return tuple(str(about[key]) for key in _VERSION_KEYS if key in about)
         while True:
             with open(path, "rb", buffering=0) as file:  # as it is opened, a network's file system asks its server
                 about = os.fstat(file.fileno())

@@ -38,8 +38,8 @@ def storage_errors(doing: str = "") -> Iterator[None]:
         if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
             advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
         where = str(error.filename or "")
-        told = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where or 'the file system'}"
-        raise StorageError(f"{told}: {error.strerror or said}: {advice}") from cause(error)
+        subject = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where or 'the file system'}"
+        raise StorageError(f"{subject}: {error.strerror or said}: {advice}") from cause(error)
 
 
 _ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES}  # stores tell no number

@@ -1,4 +1,4 @@
-"""What fsspec is told of a store beside its URL, which has no secret any more: a login, or a session that puts secrets back."""
+"""Give fsspec what it needs beside a store's URL, from which secrets are taken out: a login, or a session that puts them back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reaches a terminal has no secret, and no character that steers it: titles, names and a server's words are others' text."""
+"""Clean what reaches a terminal: mask secrets, and replace control characters, which titles, names and servers may send."""
 
 from __future__ import annotations
 

@@ -14,14 +14,7 @@ from .words import apparatus, cell, count
 
 __all__ = ["reading_line", "write"]
 
-_WHAT = {
-    "": "Documents, one a row: sentences in order, and where paragraphs start.",
-    "nsp": "Sentence pairs for BERT's next sentence prediction: `[CLS] A [SEP] B [SEP]`; label 0 IsNext, 1 NotNext.",
-    "sop": "Sentence pairs for ALBERT's sentence order prediction: `[CLS] A [SEP] B [SEP]`; label 0 in order, 1 swapped.",
-    "documents": "Text of one document a row: `[CLS] … [SEP]`; longer documents are cut at ends of sentences.",
-    "full-sentences": "Full sentences that fill a row, as for RoBERTa: `[CLS] … [SEP]`, and a `[SEP]` where a document ends.",
-    "causal": "Running text cut to length, as for GPT: a `[SEP]` ends each document.",
-}
+_DOCUMENTS = "Documents, one a row: sentences in order, and where paragraphs start."
 
 
 def reading_line(directory: str, format: str = "") -> str:
@@ -35,6 +28,7 @@ def reading_line(directory: str, format: str = "") -> str:
 def write(manifest: dict[str, Any]) -> str:
     """Return the card, with the front matter that `datasets` and the Hub read."""
     config = manifest["config"]
+    what = OBJECTIVES[config["objective"]].summary + " Rows are not padded." if "objective" in config else _DOCUMENTS
     suffix = "parquet" if config["format"] == "parquet" else "arrow"
     splits = [(split, f"data/{split}-*.{suffix}") for split in manifest.get("splits", ["train"])]
     lines = [
@@ -48,7 +42,7 @@ def write(manifest: dict[str, Any]) -> str:
         "",
         f"# {manifest['kind'].capitalize()}",
         "",
-        _in_tokens(_WHAT[config.get("objective", "")], manifest) + (" Rows are not padded." if "objective" in config else ""),
+        _in_tokens(what, manifest),
         *_masks(manifest),
         *_tokens(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",
@@ -65,7 +59,7 @@ def write(manifest: dict[str, Any]) -> str:
         "| input | source | bytes | licence |",
         "|---|---|---|---|",
         *(f"| {cell(i['name'])} | {i['source']} | {i['bytes']:,} | {cell(i['licence'])} |" for i in manifest["inputs"][:1000]),
-        *licences.told(manifest),
+        *licences.licence_lines(manifest),
         "",
         "## What became of it",
         "",
@@ -85,8 +79,8 @@ def _digest(shards: list[dict[str, Any]]) -> str:
     `datasets` names its cache by a directory's last part and by what `configs:` says, and by nothing of the rows: without this
     digest, two data sets called ``corpus`` would have one cache, and the second one would be read as the rows of the first.
     """
-    told = json.dumps([[shard["name"], shard["sha256"]] for shard in shards])
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = json.dumps([[shard["name"], shard["sha256"]] for shard in shards])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _masks(manifest: dict[str, Any]) -> list[str]:
@@ -114,27 +108,27 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
 
 def _roles(manifest: dict[str, Any]) -> dict[str, str]:
     """Return the special tokens of rows by role, as they can stand between backticks."""
-    own = tokens_by_role(manifest)
-    return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in own.items()}
+    tokens = tokens_by_role(manifest)
+    return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in tokens.items()}
 
 
-def _in_tokens(told: str, manifest: dict[str, Any]) -> str:
+def _in_tokens(text: str, manifest: dict[str, Any]) -> str:
     """Write the vocabulary's own special tokens instead of BERT's."""
-    own = _roles(manifest)
+    tokens = _roles(manifest)
     for role in ("cls", "sep"):
-        told = told.replace(OF_BERT[role], own.get(role, OF_BERT[role]))
-    return told
+        text = text.replace(OF_BERT[role], tokens.get(role, OF_BERT[role]))
+    return text
 
 
 def _tokens(manifest: dict[str, Any]) -> list[str]:
     """Say which special tokens the vocabulary of rows has, and which tokens begin a word."""
     if manifest["config"].get("objective") not in OBJECTIVES:
         return []
-    own = _roles(manifest)
-    named = ", ".join(f"{role} `{own[role]}`" for role in ROLES if role in own)
+    tokens = _roles(manifest)
+    named = ", ".join(f"{role} `{tokens[role]}`" for role in ROLES if role in tokens)
     files = " and ".join(f"`{file['name']}`" for file in manifest.get("files", []))
-    told = f"The vocabulary, {manifest['vocab_size']:,} pieces, is in {files}; special tokens: {named}."
-    return [f"{told} {word_rule(manifest.get('word_mark', '##'))}"]
+    sentence = f"The vocabulary, {manifest['vocab_size']:,} pieces, is in {files}; special tokens: {named}."
+    return [f"{sentence} {word_rule(manifest.get('word_mark', '##'))}"]
 
 
 def _shares(manifest: dict[str, Any]) -> list[str]:
@@ -161,8 +155,8 @@ def _shares(manifest: dict[str, Any]) -> list[str]:
         ]
     if "corpus" in manifest:
         return lines
-    if told := apparatus(sources):
-        lines += ["", f"{told[0].upper()}{told[1:]}."]
+    if books := apparatus(sources):
+        lines += ["", f"{books[0].upper()}{books[1:]}."]
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
         documents = sum(source.get("trimmed_documents", 0) for source in sources.values())
         lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]

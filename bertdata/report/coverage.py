@@ -77,11 +77,11 @@ def table(coverage: Mapping[str, Mapping[str, Any]], mark: str = "##") -> str:
     lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'pieces/word':>13}  longest word that is split"]
     order = sorted(coverage, key=lambda language: (-coverage[language]["words"], language))
     for language in order[:_SHOWN]:
-        own = coverage[language]
-        longest = next((f"{word} = {pieces}" for word, pieces in split_words(own["longest_split"], mark)), "–")
+        figures = coverage[language]
+        longest = next((f"{word} = {pieces}" for word, pieces in split_words(figures["longest_split"], mark)), "–")
         lines.append(
-            f"  {language or 'unknown':10}{own['words']:14,}{own['unknown_share']:8.2%}{own['split_share']:8.1%}"
-            f"{own['pieces_per_word']:13.2f}  {textwrap.shorten(longest, _WIDTH, placeholder=' …')}"
+            f"  {language or 'unknown':10}{figures['words']:14,}{figures['unknown_share']:8.2%}{figures['split_share']:8.1%}"
+            f"{figures['pieces_per_word']:13.2f}  {textwrap.shorten(longest, _WIDTH, placeholder=' …')}"
         )
     if len(order) > _SHOWN:
         lines.append(f"  and {len(order) - _SHOWN} more languages, in manifest.json")

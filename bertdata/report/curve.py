@@ -1,4 +1,4 @@
-"""The picture of a training run: loss of words and accuracy of pairs by step."""
+"""Draw the picture of a training run: loss of words and accuracy of pairs by step."""
 
 from __future__ import annotations
 

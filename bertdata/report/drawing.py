@@ -1,4 +1,4 @@
-"""Pictures of lines over a common axis, one panel below another, as an SVG without any plotting library."""
+"""Draw lines over a common axis, one panel below another, as an SVG without any plotting library."""
 
 from __future__ import annotations
 

@@ -77,23 +77,23 @@ def pair_lines(
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
     ids[positions] = labels
-    starts = pair.get("document_starts")
+    starts, rules = pair.get("document_starts"), OBJECTIVES[objective]
     if starts is None:
-        yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, OBJECTIVES[objective])
+        yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, rules.labels)
     else:
         yield 0, f"row {number}  {len(ids)} tokens in {len(starts)} parts"
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
-            own = {name: pair[name][nth] for name in _OF_PART if name in pair}
-            yield from _part_lines(f"part {nth}", own, ids[start:end], segments[start:end], vocabulary, OBJECTIVES[objective])
+            part = {name: pair[name][nth] for name in _OF_PART if name in pair}
+            yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
     yield 2, f"input_ids:      {_short(masked)}"
     yield 2, f"token_type_ids: {', '.join(f'{segment} x {size}' for segment, size in _runs(segments))}"
     if len(positions):
         yield from _mask_lines("masked", masked, positions, labels, vocabulary)
-    elif objective != "causal":
+    elif rules.masks:
         continues = np.array([pair["continues_word"]]) if "continues_word" in pair else None
         (masked,), (positions,), (labels,) = rule.mask(ids[None], np.array([number]), continues)
         used = labels != IGNORED
-        yield from _mask_lines(f"masked ({rule.told(number)})", masked, positions[used], labels[used], vocabulary)
+        yield from _mask_lines(f"masked ({rule.when(number)})", masked, positions[used], labels[used], vocabulary)
 
 
 def _part_lines(
@@ -120,11 +120,11 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:
     pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
     yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
-    told = []
+    predicted = []
     for at, wanted in zip(positions.tolist(), labels.tolist(), strict=True):
         now, was = shown(pieces[masked[at]], mark), shown(pieces[wanted], mark)
-        told.append(f"{at} {was} ({'kept' if now == was else now if masked[at] == mask else f'random: {now}'})")
-    yield 2, f"to predict ({len(told)}): {', '.join(told)}"
+        predicted.append(f"{at} {was} ({'kept' if now == was else now if masked[at] == mask else f'random: {now}'})")
+    yield 2, f"to predict ({len(predicted)}): {', '.join(predicted)}"
 
 
 def _special(vocabulary: AnyVocabulary) -> frozenset[str]:
@@ -147,8 +147,8 @@ def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ())
     '<s> a <mask> s </s>'
     """
     if mark in BEGINS:
-        told = (f" {piece} ".encode() if piece in special else piece_bytes(piece, mark) for piece in pieces)
-        return " ".join(b"".join(told).decode("utf-8", "replace").split())
+        decoded = (f" {piece} ".encode() if piece in special else piece_bytes(piece, mark) for piece in pieces)
+        return " ".join(b"".join(decoded).decode("utf-8", "replace").split())
     text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)
 
@@ -163,8 +163,8 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
     """
     if mark in BEGINS:
         decoder, beside = codecs.getincrementaldecoder("utf-8")("replace"), [*map(set(special).__contains__, pieces), False]
-        told = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
-        return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(told)]
+        decoded = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
+        return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(decoded)]
     words = list(pieces[:1])
     for before, piece in zip(pieces, pieces[1:], strict=False):
         joined = continues_word(piece, mark) or is_close(before, piece)

@@ -15,7 +15,7 @@ from ..dataset import shards
 from ..errors import UsageError, VerificationError, did_you_mean
 from ..io.files import open_file
 
-__all__ = ["alike", "explain", "named_rows"]
+__all__ = ["alike", "example", "explain", "named_rows"]
 
 _SOURCES = ("text:", "books:")  # whose ids name their file
 _LOOKED = 200_000  # documents among whose titles a like one is looked for: seconds
@@ -33,7 +33,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
         total += 1
         if total <= _MOST:
             yield line
-    for kind, told in (("drops", "dropped"), ("rejects", "rejected")):
+    for kind, verb in (("drops", "dropped"), ("rejects", "rejected")):
         for file in manifest.get(kind, []):
             for record in _records(directory / file["name"]):
                 listed[record["reason"]] += 1
@@ -42,7 +42,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
                     detail = record.get("detail") or record.get("where", "")
                     if total <= _MOST:
                         reason = f"{record['reason']}{f' ({detail})' if detail else ''}"
-                        yield f"{record['id']} was {told}: {reason}; listed in {file['name']}"
+                        yield f"{record['id']} was {verb}: {reason}; listed in {file['name']}"
     if total > _MOST:
         yield f"and {total - _MOST:,} more of {name}"
     if not total:
@@ -63,7 +63,7 @@ def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Count
         counted.update(stage["dropped"])
     if unlisted := ", ".join(f"{reason} {count:,}" for reason, count in counted.items() if reason not in listed):
         yield f"It may be among those that are counted, and not listed: {unlisted}."
-    yield f"Else it was in no input; ids here look like {_example(directory, manifest)}."
+    yield f"Else it was in no input; ids here look like {example(directory, manifest)}."
 
 
 def _is_named(id: str, name: str) -> bool:
@@ -87,8 +87,8 @@ def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator
         row = 0
         for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
             for at in named_rows(batch, name):
-                told = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
-                yield f"{told}; see it with: bertdata inspect {directory} --row {before + row + at}"
+                location = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
+                yield f"{location}; see it with: bertdata inspect {directory} --row {before + row + at}"
             row += batch.num_rows
             del batch  # or it stays while the next one is read
         before += shard["rows"]
@@ -138,7 +138,8 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _example(directory: Path, manifest: dict[str, Any]) -> str:
+def example(directory: Path, manifest: dict[str, Any]) -> str:
+    """Return the id of a corpus' first document."""
     for shard in manifest["shards"]:
         if shard["rows"]:
             batch = next(shards.read_batches(directory / shard["name"], manifest["config"]["format"], 0, 1))

@@ -1,4 +1,4 @@
-"""What a data card says of rights: the licence of each source, whom to name, and how to cite the data set."""
+"""Write what a data card says of rights: the licence of each source, whom to name, and how to cite the data set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .words import cell, count
 
-__all__ = ["citation", "told"]
+__all__ = ["citation", "licence_lines"]
 
 _DUMP = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # of a wiki, of a day
 _NAMED = 20  # dumps that are named
@@ -21,7 +21,7 @@ _WIKI = (
 )
 
 
-def told(manifest: dict[str, Any]) -> Iterator[str]:
+def licence_lines(manifest: dict[str, Any]) -> Iterator[str]:
     """Yield the lines on the licence of each source, with what it asks for."""
     inputs = manifest.get("corpus", manifest)["inputs"]
     licences = Counter((entry["source"], entry["licence"]) for entry in inputs)
@@ -47,14 +47,14 @@ def told(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def citation(manifest: dict[str, Any], digest: str) -> Iterator[str]:
-    """Yield how to cite a data set, which its shards' digest tells from every other one."""
+    """Yield how to cite a data set, which the digest of its shards identifies."""
     inputs = manifest.get("corpus", manifest)["inputs"]
     sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry["source"] for entry in inputs if entry["source"] != "wikipedia")]
     kind = {"documents": "Documents", "pairs": "Rows"}[manifest["kind"]]
     title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
-    made = f"made with bertdata {manifest['versions']['bertdata']}, {count(manifest['rows'], 'row')}"
-    yield from (f"  note = {{{made}; SHA-256 of the shards: {digest}}}", "}", "```")
+    origin = f"made with bertdata {manifest['versions']['bertdata']}, {count(manifest['rows'], 'row')}"
+    yield from (f"  note = {{{origin}; SHA-256 of the shards: {digest}}}", "}", "```")
 
 
 def _dumps(inputs: list[dict[str, Any]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How rows that are shown are masked: as BERT's defaults do it in an epoch, or by a rule that training gives."""
+"""Mask rows that are shown: as BERT's defaults do in an epoch, or by a rule of a training run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Array = npt.NDArray[Any]
 class MaskRule(NamedTuple):
     """How rows are masked that were stored without masks.
 
-    told: says of the row of this number when it is masked so.  mask: of ids [B, L], padded, the rows' numbers [B] and which
+    when: says of the row of this number when it is masked so.  mask: of ids [B, L], padded, the rows' numbers [B] and which
     tokens continue a word, [B, L] or None, it returns masked ids [B, L], positions and labels [B, P], as `rows.masking.mask`.
     """
 
-    told: Callable[[int], str]
+    when: Callable[[int], str]
     mask: Callable[[Array, Array, Array | None], tuple[Array, Array, Array]]
 
 

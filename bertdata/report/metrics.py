@@ -1,6 +1,6 @@
-"""The metrics of a training run: a line of JSON for each measurement in metrics.jsonl, and the same to TensorBoard.
+"""Write and read the metrics of a training run: a line of JSON for each measurement in metrics.jsonl, and to TensorBoard.
 
-Measurements are sums, which add up over micro-batches, processes and steps; what they tell is worked out last.
+Measurements are sums, which add up over micro-batches, processes and steps; means are computed last.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and what 
 
 
 def describe(sums: Sequence[float]) -> Record:
-    """Return the means that sums tell of.
+    """Return the means of sums.
 
-    >>> told = describe([2.0, 4, 1, 0.0, 0, 0, 2, 48, 64])
-    >>> told["mlm_loss"], told["mlm_accuracy"], round(told["perplexity"], 4), told["padding_share"], "nsp_loss" in told
+    >>> means = describe([2.0, 4, 1, 0.0, 0, 0, 2, 48, 64])
+    >>> means["mlm_loss"], means["mlm_accuracy"], round(means["perplexity"], 4), means["padding_share"], "nsp_loss" in means
     (0.5, 0.25, 1.6487, 0.25, False)
     """
     named = dict(zip(SUMS, sums, strict=True))
     masked, pairs = max(named["masked"], 1), named["pairs"]
     loss = named["mlm_loss"] / masked
-    told = {"mlm_loss": loss, "mlm_accuracy": named["mlm_right"] / masked, "perplexity": math.exp(min(loss, 700))}
+    means = {"mlm_loss": loss, "mlm_accuracy": named["mlm_right"] / masked, "perplexity": math.exp(min(loss, 700))}
     if pairs:
-        told |= {"nsp_loss": named["nsp_loss"] / pairs, "nsp_accuracy": named["nsp_right"] / pairs}
-    return told | {"padding_share": 1 - named["tokens"] / max(named["places"], 1)}
+        means |= {"nsp_loss": named["nsp_loss"] / pairs, "nsp_accuracy": named["nsp_right"] / pairs}
+    return means | {"padding_share": 1 - named["tokens"] / max(named["places"], 1)}
 
 
 class RunningSums:
@@ -60,9 +60,9 @@ class RunningSums:
         """Return means and rates, and begin anew."""
         seconds = max(time.perf_counter() - self._since, 1e-9)
         rates = {"sequences_per_second": self._rows / seconds, "tokens_per_second": self._tokens / seconds}
-        told = {**describe(self.sums), **rates, "seconds_left": steps_left * seconds / max(self._steps, 1)}
+        record = {**describe(self.sums), **rates, "seconds_left": steps_left * seconds / max(self._steps, 1)}
         self.__init__()  # type: ignore[misc]
-        return told
+        return record
 
 
 def read_metrics(path: Path) -> list[Record]:

@@ -1,4 +1,4 @@
-"""How a data set is read with the tools that people have: a few lines of Python for each, run in its directory."""
+"""Show how a data set is read with the tools that people have: a few lines of Python for each, run in its directory."""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str])
 
 
 def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
-    keep = pa.array(np.ones(batch.num_rows, bool))
+    matching = pa.array(np.ones(batch.num_rows, bool))
     for name, column in (("language", "language"), ("document", "id")):
         if name in asked:
-            keep = pc.and_(keep, pc.equal(batch.column(column), asked[name]))
+            matching = pc.and_(matching, pc.equal(batch.column(column), asked[name]))
     if "title" in asked:
-        keep = pc.and_(keep, pc.match_substring(batch.column("title"), asked["title"], ignore_case=True))
-    matches = np.flatnonzero(keep.to_numpy(zero_copy_only=False))
+        matching = pc.and_(matching, pc.match_substring(batch.column("title"), asked["title"], ignore_case=True))
+    matches = np.flatnonzero(matching.to_numpy(zero_copy_only=False))
     if "search" in asked:
         sentences = batch.column("sentences")
         hits = np.flatnonzero(
@@ -84,5 +84,5 @@ def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], probes: set[bytes] | 
 
 
 def _names(value: pa.Scalar, id: str) -> bool:
-    told = value.as_py()
-    return id in told if isinstance(told, list) else bool(told == id)
+    ids = value.as_py()
+    return id in ids if isinstance(ids, list) else bool(ids == id)

@@ -1,4 +1,4 @@
-"""What became of one document, as `bertdata.trace` tells it and as pages and terminals show it."""
+"""Describe what became of one document: what `bertdata.trace` returns, and pages and terminals show."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Trace(NamedTuple):
 
     fate: lines that say where it is, or why it is not in the corpus.  wikitext, steps, lost: of a page whose dump was given, its
     source, what each step removed, and the templates that gave no words, with how often.  paragraphs: its sentences.  pieces:
-    those of each sentence, where a vocabulary is known, and `mark` what tells where words begin.  rows: those it is in.
+    those of each sentence, where a vocabulary is known, and `mark` what marks where words begin.  rows: those it is in.
     """
 
     id: str

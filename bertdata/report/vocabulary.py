@@ -1,4 +1,4 @@
-"""Warn of a vocabulary that does not fit its text: too many words that are [UNK], or accents that no file tells of."""
+"""Warn of a vocabulary that does not fit its text: too many words that are [UNK], or accents that no file mentions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def unknown(coverage: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
     more = f" and {len(bad) - _NAMED} more languages" if len(bad) > _NAMED else ""
     few = "alphabet" in config and config["alphabet"] < config["size"] // 2
     field = "alphabet" if few else "size"
-    told = f"warning: of the words in {', in '.join(named)}{more} are [UNK] and teach nothing"
-    return f"{told}: give a larger `{field}` than {config[field]}"
+    warning = f"warning: of the words in {', in '.join(named)}{more} are [UNK] and teach nothing"
+    return f"{warning}: give a larger `{field}` than {config[field]}"
 
 
 def unknown_tokens(share: float) -> str:
@@ -51,5 +51,5 @@ def unsaid(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:
     if not strip_accents:
         return "no file beside it tells of accents: they are kept, as in a cased BERT (`strip_accents=True` takes them off)"
     lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", piece)) for piece in pieces)
-    told = f", and {lost:,} of its pieces, which have some, will not occur" if lost else ""
-    return f"no file beside it tells of accents: they are taken off, as in BERT{told} (`strip_accents=False` keeps them)"
+    note = f", and {lost:,} of its pieces, which have some, will not occur" if lost else ""
+    return f"no file beside it tells of accents: they are taken off, as in BERT{note} (`strip_accents=False` keeps them)"

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..config import LABEL_1, OBJECTIVES
 
-__all__ = ["apparatus", "cell", "count", "describe", "size"]
+__all__ = ["apparatus", "cell", "count", "describe", "percent", "size"]
 
 
 def size(count: int) -> str:
@@ -33,6 +33,19 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def percent(share: float) -> str:
+    """Return a share in percent, with more digits where it is small or nearly all.
+
+    >>> percent(0.5), percent(0.012), percent(0.00031), percent(0.00001), percent(0.0), percent(1.0)
+    ('50.0 %', '1.2 %', '0.03 %', '<0.01 %', '0 %', '100 %')
+    """
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
+    if min(share, 1 - share) < 5e-5:
+        return "<0.01 %" if share < 0.5 else ">99.99 %"
+    return f"{100 * share:.1f} %" if 0.01 <= share <= 0.99 else f"{100 * share:.2f} %"
+
+
 def cell(text: str) -> str:
     """Keep a name from ending a cell of a Markdown table, or from starting markup.
 
@@ -51,11 +64,10 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
         lines.append(f"  accents {accents}")
     sources = manifest.get("sources", {})
     if len(sources) > 1:
-        told = (
-            f"{name} {_percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})"
-            for name, s in sources.items()
+        shares = (
+            f"{name} {percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})" for name, s in sources.items()
         )
-        lines.append(f"  shares of the text: {', '.join(told)}")
+        lines.append(f"  shares of the text: {', '.join(shares)}")
     if books := apparatus(sources):
         lines.append(f"  {books}")
     if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
@@ -89,10 +101,10 @@ def apparatus(sources: dict[str, Any]) -> str:
     accounts = [source["apparatus"] for source in sources.values() if "apparatus" in source]
     if not accounts:
         return ""
-    (own,) = accounts
-    dropped = sorted(own["dropped"].items(), key=lambda item: (-item[1], item[0]))
+    (account,) = accounts
+    dropped = sorted(account["dropped"].items(), key=lambda item: (-item[1], item[0]))
     names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
-    return f"characters of books, without white space: {own['characters']:,} read, {own['kept']:,} kept{names}"
+    return f"characters of books, without white space: {account['characters']:,} read, {account['kept']:,} kept{names}"
 
 
 def _content(manifest: dict[str, Any]) -> str:
@@ -103,33 +115,24 @@ def _content(manifest: dict[str, Any]) -> str:
         what, total = "row" if manifest["of"] == "pairs" else "document", sum(shard["bytes"] for shard in manifest["shards"])
         shards = count(len(manifest["shards"]), "shard")
         return f"{count(manifest['rows'], what)} as {manifest['config']['to']} in {shards}, {size(total)}"
-    kind = manifest["kind"] if OBJECTIVES.get(manifest["config"].get("objective", "nsp")) else "rows"
+    kind = "rows" if manifest["config"].get("objective", "nsp") not in LABEL_1 else manifest["kind"]
     total = size(sum(shard["bytes"] for shard in manifest["shards"]))
     return f"{count(manifest['rows'], kind.removesuffix('s'))} in {count(len(manifest['shards']), 'shard')}, {total}"
 
 
 def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
     """Say how many rows have label 1, how full rows are, and how much of them is masked."""
-    told = f"mean length {values['mean_length']:.1f}, padding {_percent(values['padding_share'])}"
-    told += f", [UNK] {_percent(values['unknown_share'])}"
+    text = f"mean length {values['mean_length']:.1f}, padding {percent(values['padding_share'])}"
+    text += f", [UNK] {percent(values['unknown_share'])}"
     if "masked" in values:
-        told += f", masked {_percent(values['masked_share'])}"
+        text += f", masked {percent(values['masked_share'])}"
     parts = values.get("parts", values["rows"])
     if "parts" in values:
-        told = f"{parts:,} in {values['rows']:,} packed rows, {told}"
-    if not (names := OBJECTIVES[config["objective"]]):
-        return told if "parts" in values else f"{parts:,} rows, {told}"
+        text = f"{parts:,} in {values['rows']:,} packed rows, {text}"
+    if not (names := OBJECTIVES[config["objective"]].labels):
+        return text if "parts" in values else f"{parts:,} rows, {text}"
     key = LABEL_1[config["objective"]]
-    return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {told}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent, with two digits where it is small.
-
-    >>> _percent(0.056), _percent(0.0003)
-    ('5.6 %', '0.03 %')
-    """
-    return f"{100 * share:.{1 if share >= 0.01 else 2}f} %"
+    return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {text}"
 
 
 def _gone(stage: dict[str, Any]) -> str:

@@ -81,12 +81,12 @@ def cut_whole(
     for low, high, back in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), backward.tolist(), strict=True):
         if high - low < 2:
             continue
-        own, wanted = edges[low : high + 1], targets[low:high]
+        document_edges, wanted = edges[low : high + 1], targets[low:high]
         if back:
-            own, wanted = [-edge for edge in own[::-1]], wanted[::-1]
-        whole = list(_whole(own, wanted, max_tokens))
+            document_edges, wanted = [-edge for edge in document_edges[::-1]], wanted[::-1]
+        whole = list(_whole(document_edges, wanted, max_tokens))
         if pack:
-            whole = _fuller(whole, own, wanted, max_tokens)
+            whole = _fuller(whole, document_edges, wanted, max_tokens)
         spans += [(-end, -start) for start, end in whole[::-1]] if back else whole
     return _chunks(bucket, spans, draws, 1)
 
@@ -104,9 +104,9 @@ def _chunks(bucket: Bucket, spans: list[tuple[int, int]], draws: keys.Bits, leas
     sentence = np.searchsorted(bucket.edges, start, "right") - 1  # in which the chunk begins
     high = np.searchsorted(bucket.edges, end)  # boundaries low to high - 1 lie inside the span
     low = np.minimum(np.maximum(np.searchsorted(bucket.edges, start + least), sentence + 1), high - 1)
-    own = draws[sentence]
+    drawn = draws[sentence]
     document = np.searchsorted(bucket.first, sentence, "right") - 1
-    return Chunks(document, start, bucket.edges[low + keys.below(own[:, 2], high - low)], end, own[:, 3])
+    return Chunks(document, start, bucket.edges[low + keys.below(drawn[:, 2], high - low)], end, drawn[:, 3])
 
 
 def _targets(bucket: Bucket, draws: keys.Bits, max_tokens: int, short_seq_prob: float, phase: bool) -> list[int]:

@@ -70,8 +70,8 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, s
             spans = list(cut(edges[low : high + 1], inside, capacity, target))
             if config.pack:
                 kept = spans[: target < capacity]  # of a further copy, the first
-                own = [kept[-1][1]] if kept else [begin]
-                ends = _within_reach([*own, *(e for e in edges[low : high + 1] if e > own[0])], inside, capacity)
+                cut_from = [kept[-1][1]] if kept else [begin]
+                ends = _within_reach([*cut_from, *(e for e in edges[low : high + 1] if e > cut_from[0])], inside, capacity)
                 spans = [*kept, *cut_to_pack(ends, capacity)]
             rows += ((*span, span[1] == end) for span in spans)
         else:

@@ -70,10 +70,10 @@ def _stream(bucket: Bucket, doc_keys: keys.Bits) -> tuple[list[slice], list[list
     edges: list[list[int]] = []
     position = 0
     for d in np.argsort(doc_keys, kind="stable").tolist():
-        own = bucket.edges[bucket.first[d] : bucket.first[d + 1] + 1]
-        if len(own) > 1:
-            documents.append(slice(own[0], own[-1]))
-            edges.append((own - own[0] + position).tolist())
+        document_edges = bucket.edges[bucket.first[d] : bucket.first[d + 1] + 1]
+        if len(document_edges) > 1:
+            documents.append(slice(document_edges[0], document_edges[-1]))
+            edges.append((document_edges - document_edges[0] + position).tolist())
             position = edges[-1][-1] + 1
     return documents, edges
 

@@ -71,8 +71,8 @@ def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str) -> _Ro
     chunks = chunks._replace(start=start, end=end)
     matches = match(bucket, chunks)
     one, other = np.concatenate([matches, matches[:, ::-1]]).T
-    own, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
-    end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], own[too_long])
+    b_length, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
+    end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], b_length[too_long])
     # B keeps its first word whole, even where that is longer than it should be: then A gives way.
     start[one], end[other] = _fit(bucket, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
     labels, partner = choose(bucket, chunks, matches, name)

@@ -1,4 +1,4 @@
-"""Bytes of a book become text: the encoding is given, or told from the bytes alone, and always the same way.
+"""Decode the bytes of a book: in the encoding that is given, or in one that is found by the bytes alone.
 
 Unicode says what it is (a byte order mark, or valid UTF-8).  A header of Project Gutenberg names its encoding.  Others differ
 in where the bytes above 0x7F stand.  Western books have a few, alone among letters (Windows-1252, of which Latin-1 is the used

@@ -80,8 +80,9 @@ def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
         if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
             raise _unread(option, to_path(packed), suffixes)
     if not matches:
+        none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
         raise NoInputError(
-            f"{option} {pattern}: no file of this name ({', '.join(suffixes) or 'of any kind'}): check the path, and quote a glob"
+            f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}): check the path, and quote a glob"
         )
     return matches if list_files is _stored else [os.path.abspath(match) for match in matches]
 

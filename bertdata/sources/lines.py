@@ -1,4 +1,4 @@
-"""Lines of a text file become paragraphs: blank lines part them, and the lines between are joined."""
+"""Make paragraphs of the lines of a text file: blank lines part them, and the lines between are joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of any length are read in bounded memory, and files are cut into ranges of whole lines."""
+"""Read lines of any length in bounded memory, and cut files into ranges of whole lines."""
 
 from __future__ import annotations
 

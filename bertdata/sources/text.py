@@ -1,4 +1,4 @@
-"""Any text of your own: plain files, one document each or many of them, and tables, one document a row."""
+"""Read any other text: plain files of one document or of many, and tables of one document a row."""
 
 from __future__ import annotations
 

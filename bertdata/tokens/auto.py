@@ -1,4 +1,4 @@
-"""Directories that only `transformers` can read: turn what AutoTokenizer makes of them into the form of `tokenizers`.
+"""Read directories that only `transformers` can read: turn what AutoTokenizer makes of them into the form of `tokenizers`.
 
 This is done once, in the process that begins a run, and without a network; workers get the other form.
 """
@@ -20,19 +20,19 @@ def read_directory(path: Path) -> tuple[str, dict[str, str]]:
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
-        told = "has no vocab.txt and no tokenizer.json, and `transformers` is missing, which may read it"
-        raise UsageError(f"the vocabulary {path} {told}: pip install 'bertdata[transformers]'") from error
+        problem = "has no vocab.txt and no tokenizer.json, and `transformers` is missing, which may read it"
+        raise UsageError(f"the vocabulary {path} {problem}: pip install 'bertdata[transformers]'") from error
     try:
-        found = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, use_fast=True)
+        loaded = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, use_fast=True)
     except Exception as error:  # of many classes
-        told = " ".join(str(error).split())[:300]
-        raise UsageError(f"cannot read the vocabulary {path}: `transformers` says: {told}") from error
-    tokenizer = getattr(found, "backend_tokenizer", None)
+        problem = " ".join(str(error).split())[:300]
+        raise UsageError(f"cannot read the vocabulary {path}: `transformers` says: {problem}") from error
+    tokenizer = getattr(loaded, "backend_tokenizer", None)
     if tokenizer is None:
         raise UsageError(
-            f"the vocabulary {path} is of {type(found).__name__}, which has no form of `tokenizers`: ids would be slow"
+            f"the vocabulary {path} is of {type(loaded).__name__}, which has no form of `tokenizers`: ids would be slow"
         )
     named = {
-        key: str(token) for key, token in found.special_tokens_map.items() if isinstance(token, str) and key.endswith("_token")
+        key: str(token) for key, token in loaded.special_tokens_map.items() if isinstance(token, str) and key.endswith("_token")
     }
     return tokenizer.to_str(), named

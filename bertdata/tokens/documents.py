@@ -66,13 +66,13 @@ class DocumentEncoder:
 
     def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray) -> tuple[npt.NDArray[Any], Ints]:
         """Return all ids [T] end to end, and where each sentence ends [S]; paragraphs begin at the numbers of their sentences."""
-        found, ends, total = [np.zeros(0, self.dtype)], [np.zeros(0, np.int64)], 0
+        ids_of_texts, ends, total = [np.zeros(0, self.dtype)], [np.zeros(0, np.int64)], 0
         for text in _texts(sentences, paragraphs):
-            ids, own = self._encode(text)
-            found.append(ids)
-            ends.append(own + total)
+            ids, text_ends = self._encode(text)
+            ids_of_texts.append(ids)
+            ends.append(text_ends + total)
             total += len(ids)
-        return np.concatenate(found), np.concatenate(ends)
+        return np.concatenate(ids_of_texts), np.concatenate(ends)
 
     def _encode(self, text: _Text) -> tuple[npt.NDArray[Any], Ints]:
         count = len(text.documents) - 1
@@ -83,12 +83,12 @@ class DocumentEncoder:
             return ids, ends
         asked = dict(zip(hard.tolist(), self._ask_documents(text, hard.tolist()), strict=True))
         edges = np.append(0, ends)[text.sentences]
-        own = []
+        encoded = []
         for document in range(count):
             first, last = text.sentences[document : document + 2]
             parts = ids[edges[document] : edges[document + 1]], ends[first:last] - edges[document]
-            own.append(asked.get(document, parts))
-        return _joined(own, self.dtype)
+            encoded.append(asked.get(document, parts))
+        return _joined(encoded, self.dtype)
 
     # --- by parts ---
 
@@ -115,38 +115,38 @@ class DocumentEncoder:
         lists = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(sizes)).astype(np.int32)), values).take(pa.array(number))
         offsets = lists.offsets.to_numpy().astype(np.int64)
 
-        place = np.searchsorted(starts, text.starts, "right") - 1  # the part that each sentence begins in
-        inside = np.flatnonzero(starts[np.maximum(place, 0)] < text.starts) if len(starts) else np.zeros(0, np.int64)
-        found = offsets[np.searchsorted(starts, text.starts)]
-        at = text.starts[inside] - starts[place[inside]]
-        known = (self._memo.breaks.get(names[of], {}) for of in number[place[inside]].tolist())
-        own = np.array([counts.get(byte, -1) for counts, byte in zip(known, at.tolist(), strict=True)], np.int64)
-        found[inside] = offsets[place[inside]] + own
-        wrong = text.starts[inside][own < 0]
+        first_part = np.searchsorted(starts, text.starts, "right") - 1  # the part that each sentence begins in
+        inside = np.flatnonzero(starts[np.maximum(first_part, 0)] < text.starts) if len(starts) else np.zeros(0, np.int64)
+        begins = offsets[np.searchsorted(starts, text.starts)]
+        at = text.starts[inside] - starts[first_part[inside]]
+        known = (self._memo.breaks.get(names[of], {}) for of in number[first_part[inside]].tolist())
+        before = np.array([counts.get(byte, -1) for counts, byte in zip(known, at.tolist(), strict=True)], np.int64)
+        begins[inside] = offsets[first_part[inside]] + before
+        wrong = text.starts[inside][before < 0]
         bad = np.concatenate([starts[sizes[number] == 0], wrong, begin[data[begin] <= SPACE]])
         hard = np.unique(np.searchsorted(text.documents, bad, "right") - 1)
-        ends = np.append(found[1:], offsets[-1] if len(offsets) else 0)[: len(text.starts)]
+        ends = np.append(begins[1:], offsets[-1] if len(offsets) else 0)[: len(text.starts)]
         return lists.flatten().to_numpy(), ends, hard
 
     # --- whole documents ---
 
     def _ask_documents(self, text: _Text, numbers: Sequence[int]) -> Iterator[tuple[npt.NDArray[Any], Ints]]:
         """Yield ids and ends of documents, as the library has them of their whole text."""
-        told = ["".join(text.data[text.sentences[n] : text.sentences[n + 1]].to_pylist()) for n in numbers]
+        texts = ["".join(text.data[text.sentences[n] : text.sentences[n + 1]].to_pylist()) for n in numbers]
         sizes = pc.utf8_length(text.data).to_numpy()
-        for start, end in calls(told):
-            answers = self._tokenizer.encode_batch(told[start:end], add_special_tokens=False)
+        for start, end in calls(texts):
+            answers = self._tokenizer.encode_batch(texts[start:end], add_special_tokens=False)
             for number, answer in zip(numbers[start:end], answers, strict=True):
-                own = slice(text.sentences[number], text.sentences[number + 1])
+                span = slice(text.sentences[number], text.sentences[number + 1])
                 ids = np.array(answer.ids, self.dtype)
-                starts = np.cumsum(sizes[own]) - sizes[own] + len(PARAGRAPH) * (text.before[own] == _PARAGRAPH)
+                starts = np.cumsum(sizes[span]) - sizes[span] + len(PARAGRAPH) * (text.before[span] == _PARAGRAPH)
                 yield ids, np.append(ends_of(answer, starts[1:]), len(ids))[: len(starts)]
 
 
 def _joined(parts: list[tuple[npt.NDArray[Any], Ints]], dtype: Any) -> tuple[npt.NDArray[Any], Ints]:
     """Put the ids of documents end to end."""
     before = np.cumsum([0, *(len(ids) for ids, _ in parts)])
-    ends = [own + start for (_, own), start in zip(parts, before.tolist(), strict=False)]
+    ends = [document_ends + start for (_, document_ends), start in zip(parts, before.tolist(), strict=False)]
     ids = [ids for ids, _ in parts]
     return np.concatenate([np.zeros(0, dtype), *ids]), np.concatenate([np.zeros(0, np.int64), *ends])
 
@@ -164,8 +164,8 @@ def _texts(sentences: pa.ListArray, paragraphs: pa.ListArray) -> Iterator[_Text]
     before[starts + np.repeat(counts[:-1], of)] = _PARAGRAPH
     before[counts[:-1][np.diff(counts) > 0]] = _NOTHING
     for first, last in itertools.pairwise([0, *cuts.tolist(), len(sentences)]):
-        own = slice(counts[first], counts[last])
-        yield _text(flat[own.start : own.stop], before[own], counts[first : last + 1] - counts[first])
+        span = slice(counts[first], counts[last])
+        yield _text(flat[span.start : span.stop], before[span], counts[first : last + 1] - counts[first])
 
 
 def _text(sentences: pa.LargeStringArray, before: npt.NDArray[np.uint8], counts: Ints) -> _Text:
@@ -173,7 +173,7 @@ def _text(sentences: pa.LargeStringArray, before: npt.NDArray[np.uint8], counts:
     separators = pa.array(["", " ", PARAGRAPH], pa.large_string()).take(pa.array(before))
     data = pc.binary_join_element_wise(separators, sentences, pa.scalar("", pa.large_string()))
     bounds = np.frombuffer(data.buffers()[1], np.int64)[data.offset : data.offset + len(data) + 1]
-    own = np.frombuffer(data.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
+    utf8 = np.frombuffer(data.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
     bounds = bounds - bounds[0]
     starts = bounds[:-1] + len(BREAK) * (before == _PARAGRAPH)
-    return _Text(data, own, bounds[counts], starts, before, counts)
+    return _Text(data, utf8, bounds[counts], starts, before, counts)

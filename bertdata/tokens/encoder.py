@@ -72,13 +72,13 @@ class Encoder:
 
     def encode(self, sentences: Sequence[str] | pa.StringArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return all ids [T] end to end, and where each sentence ends [S]; "[SEP]" in a text is text."""
-        found, ends, total = [np.zeros(0, self.dtype)], [np.zeros(0, np.int64)], 0
+        ids_of_texts, ends, total = [np.zeros(0, self.dtype)], [np.zeros(0, np.int64)], 0
         for text in _batches(sentences):
-            ids, own = self._encode(text)
-            found.append(ids)
-            ends.append(own + total)
+            ids, text_ends = self._encode(text)
+            ids_of_texts.append(ids)
+            ends.append(text_ends + total)
             total += len(ids)
-        return np.concatenate(found), np.concatenate(ends)
+        return np.concatenate(ids_of_texts), np.concatenate(ends)
 
     def encode_documents(
         self, sentences: pa.ListArray, paragraphs: pa.ListArray
@@ -107,8 +107,10 @@ class Encoder:
 
     def _ask(self, parts: Iterable[str]) -> dict[bytes, bytes]:
         tokenize, kind = self._tokenizer.model.tokenize, self.dtype.char
-        found = ((part, [piece.id for word in own for piece in tokenize(word)]) for part, own in _words(parts, self._tokenizer))
-        return {part.encode(): array(kind, ids).tobytes() for part, ids in found}
+        ids_of_parts = (
+            (part, [piece.id for word in words for piece in tokenize(word)]) for part, words in _words(parts, self._tokenizer)
+        )
+        return {part.encode(): array(kind, ids).tobytes() for part, ids in ids_of_parts}
 
     def _remember(self, ids: dict[bytes, bytes]) -> None:
         self._memo.update(ids)
@@ -175,13 +177,13 @@ def _words(parts: Iterable[str], tokenizer: Tokenizer) -> Iterator[tuple[str, li
     for start in range(0, len(others), _PARTS):
         group = others[start : start + _PARTS]
         normal = tokenizer.normalizer.normalize_str(_BETWEEN.join(group))
-        found: list[list[str]] = [[]]
+        words_of_parts: list[list[str]] = [[]]
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
             if word == _BETWEEN:
-                found.append([])
+                words_of_parts.append([])
             else:
-                found[-1].append(word)
-        yield from zip(group, found, strict=True)
+                words_of_parts[-1].append(word)
+        yield from zip(group, words_of_parts, strict=True)
 
 
 def count_parts(sentences: Sequence[str] | pa.StringArray) -> Counter[str]:
@@ -197,8 +199,8 @@ def count_parts(sentences: Sequence[str] | pa.StringArray) -> Counter[str]:
 def parts_to_words(parts: Counter[str], tokenizer: Tokenizer) -> Counter[str]:
     """Turn counted parts into counted words, as the tokenizer's normalizer and pre-tokenizer make them."""
     words: Counter[str] = Counter()
-    for part, own in _words(parts, tokenizer):
-        for word in own:
+    for part, words_of_part in _words(parts, tokenizer):
+        for word in words_of_part:
             words[word] += parts[part]
     return words
 

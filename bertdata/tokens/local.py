@@ -62,8 +62,8 @@ def cuts_at_marks(tokenizer: Part) -> bool:
         _parts(tokenizer.get("normalizer"), "normalizers"),
         _parts(tokenizer.get("pre_tokenizer"), "pretokenizers"),
     )
-    own = [token["content"] for token in tokenizer.get("added_tokens") or [] if not token["special"]]
-    if not all(part["type"] in _CHARACTERS or _is_run(part) for part in normalizers) or any(map(_MARKED.search, own)):
+    looked_for = [token["content"] for token in tokenizer.get("added_tokens") or [] if not token["special"]]
+    if not all(part["type"] in _CHARACTERS or _is_run(part) for part in normalizers) or any(map(_MARKED.search, looked_for)):
         return False
     patterns = [part for part in cutters if _known(part) or (part["type"] == "ByteLevel" and part.get("use_regex", True))]
     others = [part["type"] for part in cutters if part not in patterns and part["type"] != "ByteLevel"]
@@ -79,7 +79,7 @@ def _parts(part: Part | None, key: str) -> list[Part]:
     """Return the steps of a sequence of them, in order."""
     if part is None:
         return []
-    return [own for each in part[key] for own in _parts(each, key)] if part["type"] == "Sequence" else [part]
+    return [step for each in part[key] for step in _parts(each, key)] if part["type"] == "Sequence" else [part]
 
 
 def _keeps_spaces(part: Part) -> bool:

@@ -1,7 +1,7 @@
 """Remember the ids of parts of text, and ask `tokenizers` for new ones: many in one text, as it takes its time over each text.
 
-What stands first in a text may be taken in another way, so all others are asked for behind a letter.  The pieces of the answer,
-written out, tell which of them are whose:
+The first part of a text may be tokenized in another way, so all others are asked for behind a letter.  The pieces of the
+answer, written out, tell which of them are whose:
 
     asked      a| tea|.\\n\\nThe|—x              parts, behind a letter
     answer     a | Ġtea | . Ċ Ċ The | âĢĶ x     pieces
@@ -139,14 +139,14 @@ class Memo:
             return b"", []
         behind = "" if first else self._normal
         normal = self._normalized(text if first else _BEHIND + text)
-        own = normal[len(behind) :]
-        stays = first or (normal.startswith(behind) and own[:1] in (text[0], "▁"))
-        if not stays or not own or unicodedata.category(own[-1])[0] in "CZ" or own[-1] == "▁":
+        rest = normal[len(behind) :]
+        stays = first or (normal.startswith(behind) and rest[:1] in (text[0], "▁"))
+        if not stays or not rest or unicodedata.category(rest[-1])[0] in "CZ" or rest[-1] == "▁":
             return b"", []
         unknown = self._written.unknown if self._written else None
         cut = [
             (unknown.sub(_UNKNOWN, stretch) if unknown else stretch).encode()
-            for stretch in _AFTER_BREAK.split(own.replace("▁", " "))
+            for stretch in _AFTER_BREAK.split(rest.replace("▁", " "))
         ]
         return b"".join(cut), [*accumulate(map(len, cut[:-1]))]
 
@@ -158,56 +158,56 @@ class Memo:
         """
         pieces, skip = self._written.pieces if self._written else [], len(self._first)
         groups = [asked[start : start + _TOGETHER] for start in range(0, len(asked), _TOGETHER)]
-        texts = [_BEHIND + b"".join([own.filler + own.part for own in group]).decode("utf-8", "replace") for group in groups]
+        texts = [_BEHIND + b"".join([each.filler + each.part for each in group]).decode("utf-8", "replace") for group in groups]
         good: list[_Asked] = []
         others: list[bytes] = []
         ids: list[int] = []
         for start, end in calls(texts):
             for group, answer in zip(groups[start:end], self._fast(texts[start:end]), strict=True):
                 said = b"".join([pieces[i] for i in answer[skip:]])
-                wanted = b"".join([own.filler + own.normal for own in group])
+                wanted = b"".join([each.filler + each.normal for each in group])
                 if answer[:skip] == self._first and said.lower() == wanted.lower():
                     good += group
                     ids += answer[skip:]
                 else:
-                    others += [own.part for own in group]
+                    others += [each.part for each in group]
         self._share_out(good, np.array(ids, self._dtype))
         return others
 
     def _share_out(self, asked: list[_Asked], ids: npt.NDArray[Any]) -> None:
         """Remember the ids of parts that stand end to end."""
         token_ends = np.cumsum(self._sizes[ids])
-        ends = np.cumsum([len(own.filler) + len(own.normal) for own in asked], dtype=np.int64)
-        starts = ends - [len(own.normal) for own in asked]
+        ends = np.cumsum([len(each.filler) + len(each.normal) for each in asked], dtype=np.int64)
+        starts = ends - [len(each.normal) for each in asked]
         first, last = (np.searchsorted(token_ends, places, "right") for places in (starts, ends))
         packed, width = ids.tobytes(), self._dtype.itemsize
-        for own, begin, end in zip(asked, (first * width).tolist(), (last * width).tolist(), strict=True):
-            self._ids[own.part] = packed[begin:end]
-        for nth, own in enumerate(asked):
-            if own.breaks:
-                counts = np.searchsorted(token_ends, own.breaks + starts[nth], "right") - first[nth]
-                self.breaks[own.part] = dict(zip(_breaks_in(own.part), counts.tolist(), strict=True))
+        for each, begin, end in zip(asked, (first * width).tolist(), (last * width).tolist(), strict=True):
+            self._ids[each.part] = packed[begin:end]
+        for nth, each in enumerate(asked):
+            if each.breaks:
+                counts = np.searchsorted(token_ends, each.breaks + starts[nth], "right") - first[nth]
+                self.breaks[each.part] = dict(zip(_breaks_in(each.part), counts.tolist(), strict=True))
 
     def _ask_each(self, parts: list[bytes], before: list[int]) -> None:
         """Ask for each part by itself, as the first in a text or behind what has the ids `before`."""
         skip, behind = len(before), _BEHIND if before else ""
         for broken in (True, False):
-            own = [part for part in parts if (BREAK in part) == broken]
-            texts = [behind + part.removeprefix(FIRST).decode("utf-8", "replace") for part in own]
+            group = [part for part in parts if (BREAK in part) == broken]
+            texts = [behind + part.removeprefix(FIRST).decode("utf-8", "replace") for part in group]
             for start, end in calls(texts):
                 if broken:
                     answers = self._tokenizer.encode_batch(texts[start:end], add_special_tokens=False)
                     ids = [answer.ids for answer in answers]
-                    for part, text, answer in zip(own[start:end], texts[start:end], answers, strict=True):
+                    for part, text, answer in zip(group[start:end], texts[start:end], answers, strict=True):
                         counts = ends_of(answer, _breaks_in(text)) - skip
                         self.breaks[part] = dict(zip(_breaks_in(part.removeprefix(FIRST)), counts.tolist(), strict=True))
                 else:
                     ids = self._fast(texts[start:end])
-                for part, found in zip(own[start:end], ids, strict=True):
-                    self._ids[part] = array(self._dtype.char, found[skip:] if found[:skip] == before else []).tobytes()
+                for part, part_ids in zip(group[start:end], ids, strict=True):
+                    self._ids[part] = array(self._dtype.char, part_ids[skip:] if part_ids[:skip] == before else []).tobytes()
 
     def _fast(self, texts: Sequence[str]) -> list[list[int]]:
-        return [found.ids for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def _normalized(self, text: str) -> str:
         return str(self._tokenizer.normalizer.normalize_str(text)) if self._tokenizer.normalizer else text
@@ -231,4 +231,4 @@ def ends_of(answer: Any, bounds: Any) -> Ints:
 def _breaks_in(text: Any) -> list[int]:
     """Return where each break in a text ends, in its characters or bytes."""
     pattern = _BREAKS if isinstance(text, str) else _BREAKS_OF_BYTES
-    return [found.end() for found in pattern.finditer(text)]
+    return [match.end() for match in pattern.finditer(text)]

@@ -28,8 +28,8 @@ def read_any(
     `vocab.read`, and where an option is given that does nothing.
     """
     path = to_path(path)
-    found = _of_another_kind(path)
-    if found is None:
+    other_kind = _of_another_kind(path)
+    if other_kind is None:
         if special_tokens:
             raise UsageError(f"`special_tokens` does nothing: {path} is of BERT's kind, with {', '.join(vocab.SPECIAL)}: omit it")
         return vocab.read(path, lowercase, strip_accents)
@@ -38,7 +38,7 @@ def read_any(
             raise UsageError(
                 f"`{name}={asked}` is for a bare vocab.txt: the tokenizer in {path} says itself what it does: omit it"
             )
-    return vocabulary_of(*found, special_tokens)
+    return vocabulary_of(*other_kind, special_tokens)
 
 
 def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:

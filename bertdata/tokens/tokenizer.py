@@ -1,4 +1,4 @@
-"""Vocabularies of any kind: a tokenizer.json of `tokenizers`, and what rows need to know of it.
+"""Read vocabularies of any kind: a tokenizer.json of `tokenizers`, and what rows need to know of it.
 
 What the special tokens are is said by an option, by tokenizer_config.json or special_tokens_map.json beside the file, or by what
 the tokenizer itself puts around a text; a sequence's first and last token, ``<s>`` and ``</s>`` for instance, are [CLS] and [SEP]
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import AddedToken, Tokenizer
 
-from ..config import read_small
+from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
 from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, continues_word, of_tokenizer
@@ -29,9 +29,6 @@ __all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "
 
 MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 _SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
-_NEEDED = {  # objective -> the roles that its rows need; other objectives: all but unk
-    "causal": ("pad", "sep"),
-}
 _INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # what stands for [CLS] and [SEP] where those have no name
 
 
@@ -53,10 +50,12 @@ class TokenizerVocabulary(NamedTuple):
 
     def document_encoder(self) -> DocumentEncoder:
         """Return what turns documents into ids."""
-        told = json.loads(self.form)
-        local = is_local(told)
-        said = written(told, self.pieces, self.special.mark, self.special.never)
-        return DocumentEncoder(self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(told), written=said)
+        tokenizer = json.loads(self.form)
+        local = is_local(tokenizer)
+        said = written(tokenizer, self.pieces, self.special.mark, self.special.never)
+        return DocumentEncoder(
+            self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(tokenizer), written=said
+        )
 
     def about(self) -> dict[str, Any]:
         """Return what rows depend on of it."""
@@ -88,53 +87,53 @@ def read_named(directory: Path) -> dict[str, str]:
         if not path.exists():
             continue
         try:
-            found = json.loads(read_small(path, MOST).decode("utf-8"))
+            settings = json.loads(read_small(path, MOST).decode("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise UsageError(f"cannot read {path}: {error}") from error
-        for key, value in found.items() if isinstance(found, dict) else ():
+        for key, value in settings.items() if isinstance(settings, dict) else ():
             token = value.get("content") if isinstance(value, dict) else value
             if key.endswith("_token") and isinstance(token, str) and token:
                 named[key] = token
     return named
 
 
-def roles_of(told: str) -> dict[str, str]:
+def roles_of(option: str) -> dict[str, str]:
     """Read the option that names special tokens.
 
     >>> roles_of("cls=<s>, sep=</s>")
     {'cls_token': '<s>', 'sep_token': '</s>'}
     """
-    found = {}
-    for part in filter(None, (part.strip() for part in told.split(","))):
+    roles = {}
+    for part in filter(None, (part.strip() for part in option.split(","))):
         role, equals, token = part.partition("=")
         if role not in ROLES or not equals or not token:
             raise UsageError(f"`special_tokens` {part}: write ROLE=TOKEN, with commas between; the roles are {', '.join(ROLES)}")
-        found[f"{role}_token"] = token
-    return found
+        roles[f"{role}_token"] = token
+    return roles
 
 
-def vocabulary_of(where: str, text: str, beside: Mapping[str, str], told: str) -> TokenizerVocabulary:
+def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str) -> TokenizerVocabulary:
     """Return the vocabulary of a tokenizer.json.
 
-    where: what messages call it.  beside: what `read_named` found.  told: the option, whose tokens are added where the tokenizer
-    has not got them.  Raise UsageError for a tokenizer that can't be used.
+    where: what messages call it.  beside: what `read_named` found.  option: `special_tokens`, whose tokens are added where the
+    tokenizer lacks them.  Raise UsageError for a tokenizer that can't be used.
     """
-    found = _parsed(where, text)
+    parsed = _parsed(where, text)
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # of no narrower class
         raise UsageError(f"`tokenizers` cannot read {where} ({error}): save it with this release of `tokenizers`") from error
-    if found["model"].get("dropout"):
+    if parsed["model"].get("dropout"):
         raise UsageError(f"{where} drops merges by chance, so ids would differ from run to run: set its model's dropout to null")
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    asked = roles_of(told)
-    named = {**_of_model(found), **_around(found), **beside}
+    asked = roles_of(option)
+    named = {**_of_model(parsed), **_around(parsed), **beside}
     named |= {f"{role}_token": named[key] for role, key in _INSTEAD.items() if f"{role}_token" not in named and key in named}
     named = {key: token for key, token in {**named, **asked}.items() if key in asked or tokenizer.token_to_id(token) is not None}
     tokens = {named[key] for key in (f"{role}_token" for role in ROLES) if key in named and key != "unk_token"}
     absent = [token for token in sorted(tokens) if tokenizer.token_to_id(token) is None]
-    known = {entry["content"] for entry in found.get("added_tokens") or [] if entry.get("special")}
+    known = {entry["content"] for entry in parsed.get("added_tokens") or [] if entry.get("special")}
     tokenizer.add_special_tokens(
         [AddedToken(token, normalized=False, special=True) for token in [*sorted(tokens - known - {*absent}), *absent]]
     )
@@ -146,11 +145,11 @@ def vocabulary_of(where: str, text: str, beside: Mapping[str, str], told: str) -
 
 
 def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
-    """Say which special tokens rows need and a vocabulary has not got, and what to do; nothing where all is there.
+    """Say which special tokens rows need and a vocabulary lacks, and what to do; nothing where all is there.
 
     Two roles may share a token, but [MASK] and padding must differ from all others that stand in rows.
     """
-    roles = _NEEDED.get(objective, ("pad", "cls", "sep", "mask"))
+    roles = OBJECTIVES[objective].roles
     ids = vocabulary.special._asdict()
     absent = [role for role in roles if ids[role] < 0]
     if not absent:
@@ -166,25 +165,25 @@ def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
 
 def _parsed(where: str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"cannot read the vocabulary {where} ({error}): give a tokenizer.json or a vocab.txt") from error
-    if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
         raise UsageError(f"{where} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
-    return found
+    return parsed
 
 
-def _of_model(found: dict[str, Any]) -> dict[str, str]:
+def _of_model(parsed: dict[str, Any]) -> dict[str, str]:
     """Return the token of unknown words, as the model has it."""
-    model = found["model"]
+    model = parsed["model"]
     if isinstance(unknown := model.get("unk_id"), int) and isinstance(model.get("vocab"), list) and unknown < len(model["vocab"]):
         return {"unk_token": str(model["vocab"][unknown][0])}
     return {"unk_token": model["unk_token"]} if isinstance(model.get("unk_token"), str) else {}
 
 
-def _around(found: dict[str, Any]) -> dict[str, str]:
+def _around(parsed: dict[str, Any]) -> dict[str, str]:
     """Return what a tokenizer puts around a text."""
-    for part in _post_processors(found.get("post_processor")):
+    for part in _post_processors(parsed.get("post_processor")):
         if part["type"] in ("BertProcessing", "RobertaProcessing"):
             return {"bos_token": part["cls"][0], "eos_token": part["sep"][0]}
         if part["type"] == "TemplateProcessing":

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..config import read_small
 from ..errors import UsageError
+from .vocab_txt import unreadable
 
 __all__ = ["is_bert", "read_tokenizer"]
 
@@ -25,22 +26,22 @@ _BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; wh
 def is_bert(text: str) -> bool:
     """Tell whether a tokenizer.json cuts text as BERT does, and has its pieces in one vocabulary."""
     try:
-        found = json.loads(text)
-        added = {entry["content"] for entry in found.get("added_tokens") or []}
-        return not _other(found) and added <= set(found["model"]["vocab"])
+        parsed = json.loads(text)
+        added = {entry["content"] for entry in parsed.get("added_tokens") or []}
+        return not _other(parsed) and added <= set(parsed["model"]["vocab"])
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         return False
 
 
-def _other(found: dict[str, Any]) -> str:
+def _other(parsed: dict[str, Any]) -> str:
     """Say in what a tokenizer differs from BERT's; nothing where it does not."""
     for part, wanted in _BERT.items():
-        own = found[part] if isinstance(found.get(part), dict) else {}
+        settings = parsed[part] if isinstance(parsed.get(part), dict) else {}
         for key, value in wanted.items():
-            if (part == "model" or own) and own.get(key, value) == value:
+            if (part == "model" or settings) and settings.get(key, value) == value:
                 continue
-            told = f"{key} {own[key]!r}" if key in own else "nothing"
-            return f"its {part} has {told}, BERT's {key} {value!r}"
+            value_found = f"{key} {settings[key]!r}" if key in settings else "nothing"
+            return f"its {part} has {value_found}, BERT's {key} {value!r}"
     return ""
 
 
@@ -50,25 +51,23 @@ def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
     Raise UsageError for a file that cannot be read, and for a tokenizer that cuts text in another way than BERT's.
     """
     try:
-        found = json.loads(read_small(file, _MOST).decode("utf-8"))
+        parsed = json.loads(read_small(file, _MOST).decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
-        ) from error
-    if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
+        raise unreadable(file, error) from error
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
         raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
-    if other := _other(found):
+    if other := _other(parsed):
         raise UsageError(f"{file} cuts text in another way than BERT: {other}")
-    normalizer = found["normalizer"]
+    normalizer = parsed["normalizer"]
     lowercase, strip = normalizer.get("lowercase", True), normalizer.get("strip_accents")
     if type(lowercase) is not bool or type(strip) not in (bool, type(None)):
         raise UsageError(f"{file}: lowercase and strip_accents of its normalizer must be true or false")
-    return _pieces(file, found), lowercase, lowercase if strip is None else strip
+    return _pieces(file, parsed), lowercase, lowercase if strip is None else strip
 
 
-def _pieces(file: Path, found: dict[str, Any]) -> list[str]:
+def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
     """Return the pieces in order of their ids, which are 0 and up without a gap."""
-    vocabulary, added = found["model"].get("vocab"), found.get("added_tokens") or []
+    vocabulary, added = parsed["model"].get("vocab"), parsed.get("added_tokens") or []
     if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
         raise UsageError(f"{file}: its model has no vocab of pieces and their ids")
     names = [entry.get("content") if isinstance(entry, dict) else None for entry in added] if isinstance(added, list) else [None]

@@ -53,12 +53,12 @@ def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
     >>> sorted(count_words(["Tea, tea"], blank(VocabConfig(model="bpe"))).items())
     [(',', 1), ('ĠTea', 1), ('Ġtea', 1)]
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for word, count in Counter(word for sentence in sentences for word in sentence.split()).items():
         normal = tokenizer.normalizer.normalize_str(f" {word}")
         for part, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
-            found[part] += count
-    return found
+            counts[part] += count
+    return counts
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
@@ -71,18 +71,18 @@ def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
     if not words or not alphabet:
         raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
     tokenizer = blank(config)
-    room = config.size - len(special) - len(bytes_of)
+    size = config.size - len(special) - len(bytes_of)
     if config.model == "unigram":
-        scored = unigram.train(words, alphabet, room)
+        scored = unigram.train(words, alphabet, size)
         lowest = min(score for _, score in scored)
         pieces = [(piece, 0.0) for piece in special] + [(piece, lowest - 10) for piece in bytes_of] + scored
         pieces += [(piece, 0.0) for piece in filled([piece for piece, _ in pieces], config)[len(pieces) :]]
         tokenizer.model = Unigram(pieces, unk_id=1, byte_fallback=config.byte_fallback)
     else:
-        found = _bpe(words, alphabet, [*special, *bytes_of], config)
-        ids = sorted(found["vocab"], key=found["vocab"].get)
+        model = _bpe(words, alphabet, [*special, *bytes_of], config)
+        ids = sorted(model["vocab"], key=model["vocab"].get)
         vocabulary = {piece: i for i, piece in enumerate(filled(ids, config))}
-        merges = [tuple(merge) for merge in found["merges"]]
+        merges = [tuple(merge) for merge in model["merges"]]
         unknown = "[UNK]" if not level else None
         tokenizer.model = BPE(vocabulary, merges, unk_token=unknown, byte_fallback=config.byte_fallback)
     return _finished(tokenizer, special)
@@ -91,8 +91,8 @@ def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
 def _bpe(words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig) -> dict[str, Any]:
     """Return the pieces with their ids, and the merges, of a BPE."""
     tokenizer = merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, first, config)
-    found: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
-    return found
+    model: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return model
 
 
 def _finished(tokenizer: Tokenizer, special: list[str]) -> TokenizerVocabulary:

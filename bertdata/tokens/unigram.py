@@ -38,10 +38,10 @@ def train(words: Mapping[str, int], alphabet: Sequence[str], size: int) -> list[
     for word, count in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_MOST_WORDS]:
         for run in _known_runs(word, known):
             runs[run] = runs.get(run, 0) + count
-    told = sorted(runs)
-    counts = np.array([runs[run] for run in told], np.float64)
-    texts = _Strings(told, known)
-    pieces = [*alphabet, *_seeds(texts, told, counts, max(size, 1) * _SEEDS)]
+    strings = sorted(runs)
+    counts = np.array([runs[run] for run in strings], np.float64)
+    texts = _Strings(strings, known)
+    pieces = [*alphabet, *_seeds(texts, strings, counts, max(size, 1) * _SEEDS)]
     lattice = _Lattice(texts, pieces, known)
     share = np.full(len(pieces), 1.0 / len(pieces))
     while True:
@@ -56,8 +56,8 @@ def train(words: Mapping[str, int], alphabet: Sequence[str], size: int) -> list[
         pieces, share = [pieces[i] for i in chosen], share[chosen]
         lattice = _Lattice(texts, pieces, known)
     chosen = _best(share, pieces, size, len(alphabet))
-    found = [(pieces[i], round(math.log(share[i]), 6)) for i in chosen]
-    return sorted(found, key=lambda item: (-item[1], item[0]))
+    scored = [(pieces[i], round(math.log(share[i]), 6)) for i in chosen]
+    return sorted(scored, key=lambda item: (-item[1], item[0]))
 
 
 def _known_runs(word: str, known: Mapping[str, int]) -> list[str]:
@@ -78,47 +78,47 @@ class _Strings:
 
     def hashes(self, longest: int) -> Any:
         """Yield each length with the places where a string of it begins, and their hashes."""
-        found = np.zeros(len(self.codes), np.uint64)
+        hashes_here = np.zeros(len(self.codes), np.uint64)
         for length in range(1, longest + 1):
-            places = np.flatnonzero(self.left >= length)
-            found[places] = (found[places] + self.codes[places + length - 1]) * _FACTOR
-            found[places] ^= found[places] >> np.uint64(29)
-            yield length, places, found[places]
+            positions = np.flatnonzero(self.left >= length)
+            hashes_here[positions] = (hashes_here[positions] + self.codes[positions + length - 1]) * _FACTOR
+            hashes_here[positions] ^= hashes_here[positions] >> np.uint64(29)
+            yield length, positions, hashes_here[positions]
 
 
-def _seeds(texts: _Strings, told: Sequence[str], counts: Array, most: int) -> list[str]:
+def _seeds(texts: _Strings, strings: Sequence[str], counts: Array, most: int) -> list[str]:
     """Return the strings of two characters and more that cover most text, of those that occur twice."""
-    found: list[tuple[float, str]] = []
-    for length, places, hashes in texts.hashes(_LONGEST):
-        if length < 2 or not len(places):
+    candidates: list[tuple[float, str]] = []
+    for length, positions, hashes in texts.hashes(_LONGEST):
+        if length < 2 or not len(positions):
             continue
         _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        covered = np.bincount(inverse, counts[texts.of[places]]) * length
+        covered = np.bincount(inverse, counts[texts.of[positions]]) * length
         kept = np.flatnonzero(covered >= 2 * length)
         kept = kept[np.argsort(-covered[kept], kind="stable")[:most]]
-        for value, place in zip(covered[kept].tolist(), places[first[kept]].tolist(), strict=True):
-            start = int(texts.offset[place])
-            found.append((-value, told[texts.of[place]][start : start + length]))
-    return [piece for _, piece in sorted(found)[:most]]
+        for value, position in zip(covered[kept].tolist(), positions[first[kept]].tolist(), strict=True):
+            start = int(texts.offset[position])
+            candidates.append((-value, strings[texts.of[position]][start : start + length]))
+    return [piece for _, piece in sorted(candidates)[:most]]
 
 
 class _Lattice:
     """All ways to cut strings into pieces: a node before each character and at each end, and an edge for each piece that fits."""
 
     def __init__(self, texts: _Strings, pieces: Sequence[str], known: Mapping[str, int], *, whole: bool = True) -> None:
-        tables = {n: (own, ids[places]) for (n, places, own), ids in _tables(pieces, known)}
+        tables = {n: (known_hashes, ids[positions]) for (n, positions, known_hashes), ids in _tables(pieces, known)}
         starts, ends, ids = [], [], []
-        for length, places, hashes in texts.hashes(max(tables)):
-            own, numbers = tables.get(length, (np.zeros(0, np.uint64), np.zeros(0, np.int64)))
-            if not len(own):
+        for length, positions, hashes in texts.hashes(max(tables)):
+            known_hashes, numbers = tables.get(length, (np.zeros(0, np.uint64), np.zeros(0, np.int64)))
+            if not len(known_hashes):
                 continue
-            order = np.argsort(own, kind="stable")
-            at = order[np.minimum(np.searchsorted(own[order], hashes), len(own) - 1)]
-            fits = own[at] == hashes
+            order = np.argsort(known_hashes, kind="stable")
+            at = order[np.minimum(np.searchsorted(known_hashes[order], hashes), len(known_hashes) - 1)]
+            fits = known_hashes[at] == hashes
             if not whole:
-                fits &= texts.sizes[texts.of[places]] != length
-            starts.append(places[fits])
-            ends.append(places[fits] + length)
+                fits &= texts.sizes[texts.of[positions]] != length
+            starts.append(positions[fits])
+            ends.append(positions[fits] + length)
             ids.append(numbers[at[fits]])
         start, end, self.ids = (np.concatenate(part) for part in (starts, ends, ids))
         self.of = texts.of[start]
@@ -153,17 +153,17 @@ class _Lattice:
 
 def _tables(pieces: Sequence[str], known: Mapping[str, int]) -> Any:
     """Yield for each length the pieces of it: (length, places, hashes), and the number of the piece at a place."""
-    own = _Strings(pieces, known)
-    for length, places, hashes in own.hashes(_LONGEST):
-        whole = own.sizes[own.of[places]] == length
-        yield (length, places[whole], hashes[whole]), own.of
+    strings = _Strings(pieces, known)
+    for length, positions, hashes in strings.hashes(_LONGEST):
+        whole = strings.sizes[strings.of[positions]] == length
+        yield (length, positions[whole], hashes[whole]), strings.of
 
 
 def _shares(expected: Array, alphabet: int) -> Array:
     """Return probabilities by expected counts; a piece that is hardly expected has next to none, a character some."""
-    found = np.where(expected < _FEWEST, 1e-12, expected)
-    found[:alphabet] = np.maximum(found[:alphabet], _FEWEST)
-    return np.asarray(found / found.sum())
+    counts = np.where(expected < _FEWEST, 1e-12, expected)
+    counts[:alphabet] = np.maximum(counts[:alphabet], _FEWEST)
+    return np.asarray(counts / counts.sum())
 
 
 def _losses(pieces: Sequence[str], known: Mapping[str, int], share: Array, expected: Array) -> Array:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +24,7 @@ from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
 
 from .. import keys
-from ..config import VocabConfig, read_small
+from ..config import VocabConfig
 from ..dataset.handed import Handed
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
@@ -33,6 +32,7 @@ from ..pieces import OF_BERT, Special, continues_word, of_bert
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary
 from .tokenizer_json import read_tokenizer
+from .vocab_txt import SETTINGS, check_pieces, read_pieces, read_settings
 
 __all__ = [
     "SPECIAL",
@@ -54,11 +54,6 @@ __all__ = [
 SPECIAL = tuple(OF_BERT.values())
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT = 1 << 16  # characters of a text that is given to the trainer
-_MOST = 64 << 20  # bytes of a vocab.txt; that of 250,000 pieces has 3 MB
-_LONGEST_PIECE = 1000  # characters
-_BLANK = " \t\r"
-_NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
-_SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # of tokenizer_config.json: our names
 _LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
@@ -224,22 +219,22 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
     """
     file = _file(to_path(path))
     if file.suffix == ".json":
-        pieces, *told = read_tokenizer(file)
-        _check_pieces(file, pieces, "piece")
-        settings: dict[str, bool | None] = dict(zip(_SETTINGS, told, strict=True))
+        pieces, *stated = read_tokenizer(file)
+        check_pieces(file, pieces, "piece")
+        settings: dict[str, bool | None] = dict(zip(SETTINGS, stated, strict=True))
         said_by = file
     else:
-        pieces = _read_pieces(file)
+        pieces = read_pieces(file)
         said_by = file.with_name("tokenizer_config.json")
-        settings = _read_settings(said_by)
-    for name, asked in zip(_SETTINGS, (lowercase, strip_accents), strict=True):
+        settings = read_settings(said_by)
+    for name, asked in zip(SETTINGS, (lowercase, strip_accents), strict=True):
         said = settings.get(name)
         if asked is not None and said is not None and said != asked:
-            field = _SETTINGS[name]
+            field = SETTINGS[name]
             raise UsageError(
                 f"`{field}={asked}`: {file} was made with `{field}={said}`, as {said_by.name} says: omit `{field}={asked}`"
             )
-    said, stripped = (settings.get(name) for name in _SETTINGS)
+    said, stripped = (settings.get(name) for name in SETTINGS)
     if lowercase is None and said is None:
         words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))
         lowercase = not any(word != word.lower() for word in words)
@@ -252,58 +247,12 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
 def says_accents(path: str | Path) -> bool:
     """Tell whether a vocabulary comes with a file that says what becomes of accents."""
     file = _file(to_path(path))
-    return file.suffix == ".json" or "strip_accents" in _read_settings(file.with_name("tokenizer_config.json"))
+    return file.suffix == ".json" or "strip_accents" in read_settings(file.with_name("tokenizer_config.json"))
 
 
 def _file(path: Path) -> Path:
     """Return the file that a vocabulary is read from."""
     if not path.is_dir():
         return path
-    found = (path / name for name in ("vocab.txt", "tokenizer.json"))
-    return next((file for file in found if file.exists()), path / "vocab.txt")
-
-
-def _read_pieces(file: Path) -> list[str]:
-    """Return the piece of each line, without white space around it, as BERT's own reader takes it."""
-    try:
-        text = read_small(file, _MOST).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read the vocabulary {file} ({error}): give a vocab.txt, or a directory of train-vocab"
-        ) from error
-    pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
-    _check_pieces(file, pieces, "line")
-    return pieces
-
-
-def _check_pieces(file: Path, pieces: list[str], unit: str) -> None:
-    """Raise UsageError, with the number of a line or piece, for what is no vocabulary of BERT."""
-    if missing := [token for token in SPECIAL if token not in pieces]:
-        raise UsageError(
-            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has: give another, or make one with train_vocab"
-        )
-    first = unit == "line"  # lines are counted from 1, pieces by their ids
-    numbers: dict[str, int] = {}
-    for number, piece in enumerate(pieces, int(first)):
-        if not piece:
-            raise UsageError(f"{file}: {unit} {number} is blank: ids would be unsure; remove it, or write [unused{number}] there")
-        if len(piece) > _LONGEST_PIECE or not _NO_PIECE.isdisjoint(piece):
-            raise UsageError(f"{file}: {unit} {number} is no piece of a word ({piece[:40]!a}): it is not a vocabulary of BERT")
-        if (before := numbers.setdefault(piece, number)) != number:
-            where = f"in lines {before} and {number}"
-            raise UsageError(f"{file} holds {piece!a} twice, {where}: ids would be wrong; remove the second one")
-
-
-def _read_settings(path: Path) -> dict[str, bool | None]:
-    """Read what a tokenizer_config.json says of case and accents, where there is one; null leaves it open, as in Google's."""
-    if not path.exists():
-        return {}
-    try:
-        settings = json.loads(read_small(path).decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
-    found = {name: settings[name] for name in _SETTINGS if name in settings} if isinstance(settings, dict) else {}
-    for name, value in found.items():
-        if type(value) not in (bool, type(None)):
-            raise UsageError(f"{path}: {name} is {value!r}: write true or false there")
-    return found
+    files = (path / name for name in ("vocab.txt", "tokenizer.json"))
+    return next((file for file in files if file.exists()), path / "vocab.txt")

@@ -1,4 +1,4 @@
-"""How a row is masked at a step of training, to be looked at: what a loader does with it, without PyTorch."""
+"""Mask a row as at a step of training, to show it: what a loader does with it, without PyTorch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..config import OBJECTIVES
 from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
@@ -38,26 +39,27 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
     if not step < config.total_steps:
         raise UsageError(f"`step` {step:,}: the run has steps 0 to {config.total_steps - 1:,}")
     part = next(part for part in prepare(config).parts if step < part.end)
-    told = [Path(path).resolve() for path in part.shards.paths]
-    if Path(pairs).resolve() not in told:
+    paths = [Path(path).resolve() for path in part.shards.paths]
+    if Path(pairs).resolve() not in paths:
         others = ", ".join(map(str, part.shards.paths))
         raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}")
-    directory = told.index(Path(pairs).resolve())
+    directory = paths.index(Path(pairs).resolve())
     return _rule(part.shards, directory, step, step - part.first, config.batch_size, part.options)
 
 
-def _rule(shards: Shards, directory: int, step: int, own: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
-    """Return the rule of a step, which is the `own`-th of its phase, for the rows of a directory, the `directory`-th."""
-    if shards.masking == "static" or shards.objective == "causal":
-        what = "have no masks" if shards.objective == "causal" else "have one mask, which they were stored with"
+def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
+    """Return the rule of a step, which is the `number`-th of its phase, for the rows of a directory, the `directory`-th."""
+    has_masks = OBJECTIVES[shards.objective].masks
+    if shards.masking == "static" or not has_masks:
+        what = "have one mask, which they were stored with" if has_masks else "have no masks"
         raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}")
     masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
     planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
-    batch, masker = planned[own], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
+    batch, masker = planned[number], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
     first, count = sum(shards.rows[:directory]), shards.rows[directory]
     served = dict(sorted(zip((batch.rows - first).tolist(), batch.copies.tolist(), strict=True), reverse=True))  # the first copy
 
-    def told(row: int) -> str:
+    def when(row: int) -> str:
         if row >= count:
             return "held out, in no step"
         return f"step {step:,}, epoch {batch.epoch}, {'in' if row in served else 'not in'} its batch"
@@ -69,4 +71,4 @@ def _rule(shards: Shards, directory: int, step: int, own: int, batch_size: int, 
         masked[rows >= count] = ids[rows >= count]
         return masked, positions, labels
 
-    return MaskRule(told, mask)
+    return MaskRule(when, mask)

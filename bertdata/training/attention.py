@@ -1,4 +1,4 @@
-"""Masks that keep the parts of packed rows from seeing each other, for this project's model and for those of `transformers`.
+"""Make attention masks that keep the parts of packed rows apart, for this project's model and for those of `transformers`.
 
     batch = next(iter(loader.batches(shards, 8, dense_labels=True)))
     model(**attention.for_transformers(batch, model.config)).loss
@@ -143,7 +143,7 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
         dropout: Whether attention has dropout, with which packed rows get a mask of each pair of positions on a GPU, too.
     """
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
-    arguments: dict[str, Any] = {own: batch[name] for own, name in names.items()}
+    arguments: dict[str, Any] = {argument: batch[name] for argument, name in names.items()}
     arguments |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
     if unpadded:
         return _flat(arguments, batch["attention_mask"].bool())

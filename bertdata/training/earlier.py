@@ -1,11 +1,12 @@
-"""What an earlier call has left in the directory of a training run, and whether it was the same run."""
+"""Look at what an earlier call has left in the directory of a training run, and whether it was the same run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from ..dataset.run import STATE, differences, first_few
+from ..dataset.differences import differences, first_few
+from ..dataset.run import STATE
 from ..errors import OutputExistsError, ResumeError
 from ..io.files import PRIVATE, read_json, write_json
 

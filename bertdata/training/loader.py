@@ -1,4 +1,4 @@
-"""Batches to train on: a plain DataLoader of masked and padded tensors, which starts at any step at once.
+"""Load batches to train on: a plain DataLoader of masked and padded tensors, which starts at any step at once.
 
     shards = bertdata.Shards("pairs-128")
     for batch in loader.batches(shards, 256, start_step=1000, workers=2, dense_labels=True):
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..io.process import end_with_parent
@@ -172,13 +173,13 @@ class Batches(Dataset[Tensors]):
 
     def _arrays(self, batch: Batch) -> Arrays:
         count = len(batch.rows)
-        own = slice(self._rank * count // self._world_size, (self._rank + 1) * count // self._world_size)
-        arrays = self._shards.gather(batch.rows[own], batch.width)
+        mine = slice(self._rank * count // self._world_size, (self._rank + 1) * count // self._world_size)
+        arrays = self._shards.gather(batch.rows[mine], batch.width)
         continues = arrays.pop("continues_word", None)
-        if self._shards.objective == "causal":
+        if not OBJECTIVES[self._shards.objective].masks:
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
-            numbers = batch.rows[own] + batch.copies[own] * len(self._shards)
+            numbers = batch.rows[mine] + batch.copies[mine] * len(self._shards)
             masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
             arrays |= {
                 "input_ids": masked,
@@ -210,8 +211,8 @@ def _unpadded(arrays: Arrays) -> Arrays:
         labels[starts[:-1]] = IGNORED
     flat |= {"labels": labels, "cu_seqlens": starts.astype(np.int32)}
     if "next_sentence_label" in arrays:
-        own = arrays["next_sentence_label"]
-        flat["next_sentence_label"] = own if own.ndim == 1 else own[row, part]
+        of_pairs = arrays["next_sentence_label"]
+        flat["next_sentence_label"] = of_pairs if of_pairs.ndim == 1 else of_pairs[row, part]
     return flat
 
 

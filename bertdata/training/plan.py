@@ -1,4 +1,4 @@
-"""Which rows a step serves: pure arithmetic, so a step number is the whole state of the data.
+"""Plan which rows a step serves: pure arithmetic, so a step number is the whole state of the data.
 
 Rows go into buckets by length, and each global batch comes from one bucket, padded to its width.  What a bucket has left over
 when its batches are full goes on to the next wider one, so less than one batch is left over of an epoch.
@@ -110,11 +110,11 @@ class BatchPlan:
         if lengths.max(initial=0) > self.widths[-1]:
             raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
         self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)])
-        self._own = [sum(part.taken for part in bucket) for bucket in self._parts]
+        self._rows_of = [sum(part.taken for part in bucket) for bucket in self._parts]
         self._totals, carried = [], 0  # rows of each bucket, those carried to it among them
-        for own in self._own:
-            self._totals.append(own + carried)
-            carried = (own + carried) % batch_size
+        for of_bucket in self._rows_of:
+            self._totals.append(of_bucket + carried)
+            carried = (of_bucket + carried) % batch_size
         self._ends = np.cumsum([total // batch_size for total in self._totals])
         self.left = 0 if whole else carried
         self.batches = int(self._ends[-1]) + bool(whole and carried)
@@ -177,9 +177,9 @@ def _buckets(
     starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
     filled = starts.copy()
     for d, first, last in chunks:
-        own = bucket_of[lengths[first:last]]
+        of_bucket = bucket_of[lengths[first:last]]
         for bucket in range(len(widths)):
-            rows = np.flatnonzero(own == bucket)
+            rows = np.flatnonzero(of_bucket == bucket)
             table[filled[bucket, d] : filled[bucket, d] + len(rows)] = rows + first
             filled[bucket, d] += len(rows)
     return table, [_parts(starts[k].tolist(), sizes, k, [weight for _, weight in parts]) for k in range(len(widths))]

@@ -1,4 +1,4 @@
-"""What a model in training predicts of a few rows: the masked words with its best guesses and the truth, and the pairs' labels.
+"""Write what a model in training predicts of a few rows: the masked words with its best guesses and the truth, and labels.
 
 {"step": 900, "held_out": true, "mark": "##", "special": ["[CLS]", …], "rows": [{"pieces": ["[CLS]", "tea", …], "tokens": 128,
   "words": [{"at": 1, "truth": "tea", "shown": "[MASK]", "guesses": [["tea", 0.61], ["water", 0.12], ["wine", 0.05]]}, …],
@@ -25,7 +25,7 @@ from .trial import Score
 
 __all__ = ["write_predictions"]
 
-_ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are told of: rows; of each words, pieces, pairs; guesses
+_ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are written: rows; of each words, pieces, pairs; guesses
 
 
 def write_predictions(
@@ -35,11 +35,11 @@ def write_predictions(
     held_out = part.validation is not None
     if part.validation is not None:
         batch = Batches(part.validation, _ROWS, whole=True, **part.options)[0]
-    own = part.shards.special
+    tokens = part.shards.special
     rows = _predicted(model, score, {name: values[:_ROWS] for name, values in batch.items()}, part.shards)
-    special = [part.shards.pieces[i] for role, i in own._asdict().items() if role in ROLES and i >= 0]
-    told = {"step": step, "held_out": held_out, "mark": own.mark, "special": special, "rows": rows}
-    write_json(output / PREDICTIONS, told)
+    special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
+    predictions = {"step": step, "held_out": held_out, "mark": tokens.mark, "special": special, "rows": rows}
+    write_json(output / PREDICTIONS, predictions)
 
 
 @torch.no_grad()
@@ -58,31 +58,35 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     model.eval()
     score(forward, {name: values.to(device) for name, values in batch.items()})
     model.train()
-    count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective]
+    count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
     words, relations = (logits.float().cpu() for logits in outputs[0])
     shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_BEST, shards.vocab_size))
     pairs = relations.view(count, -1, 2).softmax(2)
     rows = []
     for number in range(count):
-        own = {name: values[number].tolist() for name, values in (batch | {"whole": whole}).items()}
-        told = _row(own, shards.pieces, guesses[number].tolist(), shares[number].tolist())
+        values_of_row = {name: values[number].tolist() for name, values in (batch | {"whole": whole}).items()}
+        row_entry = _row(values_of_row, shards.pieces, guesses[number].tolist(), shares[number].tolist())
         if names:
-            labels = own["next_sentence_label"] if "document_starts" in own else [own["next_sentence_label"]]
-            told["pairs"] = [
+            labels = (
+                values_of_row["next_sentence_label"]
+                if "document_starts" in values_of_row
+                else [values_of_row["next_sentence_label"]]
+            )
+            row_entry["pairs"] = [
                 {"truth": names[label], "guess": names[max((0, 1), key=each.__getitem__)], "share": round(max(each), 4)}
                 for label, each in zip(labels[:_PAIRS], pairs[number].tolist(), strict=False)
                 if label != IGNORED
             ]
-        rows.append(told)
+        rows.append(row_entry)
     return rows
 
 
-def _row(own: dict[str, Any], pieces: list[str], guesses: list[list[int]], shares: list[list[float]]) -> dict[str, Any]:
+def _row(values: dict[str, Any], pieces: list[str], guesses: list[list[int]], shares: list[list[float]]) -> dict[str, Any]:
     """Return a row as it was before it was masked, its masked words and what is guessed of each."""
-    tokens, ids = sum(own["attention_mask"]), own["input_ids"]
+    tokens, ids = sum(values["attention_mask"]), values["input_ids"]
     words = []
-    for at, label, best, share in zip(own["masked_lm_positions"], own["masked_lm_labels"], guesses, shares, strict=True):
+    for at, label, best, share in zip(values["masked_lm_positions"], values["masked_lm_labels"], guesses, shares, strict=True):
         if label != IGNORED and at < _PIECES:
-            told = [[pieces[i], round(each, 4)] for i, each in zip(best, share, strict=True) if i < len(pieces)]
-            words.append({"at": at, "truth": pieces[label], "shown": pieces[ids[at]], "guesses": told})
-    return {"pieces": [pieces[i] for i in own["whole"][: min(tokens, _PIECES)]], "tokens": tokens, "words": words}
+            guessed = [[pieces[i], round(each, 4)] for i, each in zip(best, share, strict=True) if i < len(pieces)]
+            words.append({"at": at, "truth": pieces[label], "shown": pieces[ids[at]], "guesses": guessed})
+    return {"pieces": [pieces[i] for i in values["whole"][: min(tokens, _PIECES)]], "tokens": tokens, "words": words}

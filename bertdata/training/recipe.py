@@ -1,4 +1,4 @@
-"""A training run before it begins: its data, opened and checked against its configuration."""
+"""Prepare a training run: open its data, and check them against its configuration."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
-    return Recipe(config, model, parts, bool(OBJECTIVES[first.objective]), {**identity, "model": model.identity()})
+    return Recipe(config, model, parts, bool(OBJECTIVES[first.objective].labels), {**identity, "model": model.identity()})
 
 
 def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
@@ -86,15 +86,17 @@ def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
 
 
 def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
-    made = [manifest.read(to_path(path)) for path in phase.shards]
-    all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in made)
+    manifests = [manifest.read(to_path(path)) for path in phase.shards]
+    all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in manifests)
     return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
 
 
 def _check(config: TrainConfig, part: PhaseRows, first: Shards, processes: int) -> None:
     shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
-    if shards.objective == "causal":
-        raise UsageError(f"{where} is of the objective causal, but BERT sees what follows: make pairs with another `objective`")
+    if not OBJECTIVES[objective := shards.objective].masks:
+        raise UsageError(
+            f"{where} is of the objective {objective}, but BERT sees what follows: make pairs with another `objective`"
+        )
     if (shards.pieces, shards.objective) != (first.pieces, first.objective):
         raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
     if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:

@@ -1,4 +1,4 @@
-"""Which rows a step serves of data that go through a bounded cache: an epoch takes windows of shards, one after another.
+"""Plan which rows a step serves of data that go through a bounded cache: an epoch takes windows of shards in turn.
 
 Each window has a plan of its own, and each epoch an order of its own of the windows.  How many batches a window has follows from
 its number of rows alone, so a step is found without a look at the windows before it.
@@ -82,8 +82,8 @@ def plan_of(
     shards: Shards, batch_size: int, *, seed: int, widths: Sequence[int] | None = None, whole: bool = False
 ) -> BatchPlan | WindowPlan:
     """Return the batches of shards: of all rows together, or of their windows; widths are the loader's where none are given."""
-    told = widths or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
+    widths_used = widths or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
     if len(shards.windows) > 1:
-        return WindowPlan(shards, batch_size, widths=told, seed=seed, whole=whole)
+        return WindowPlan(shards, batch_size, widths=widths_used, seed=seed, whole=whole)
     parts = list(zip(shards.rows, shards.weights, strict=True))
-    return BatchPlan(shards.lengths, batch_size, widths=told, seed=seed, parts=parts, whole=whole)
+    return BatchPlan(shards.lengths, batch_size, widths=widths_used, seed=seed, parts=parts, whole=whole)

@@ -1,9 +1,9 @@
-"""Words that a training run has seen, as `str.split` counts them, told by its tokens.
+"""Count the words that a training run has seen, as `str.split` counts them, by its tokens.
 
-A row does not tell its words: its tokens part them in other places than white space does.  But the manifest of pairs tells the
-corpus' words, how many of its tokens came to the rows, and the rows' tokens, special ones among them; so it tells how many words
-a token stands for.  Of a whole epoch of one data set the count is exact, where its rows hold all tokens and no validation split
-takes some; within an epoch rows come in random order, and of N tokens it is off by about 1/√N of itself.
+A row does not have its words: its tokens part them in other places than white space does.  But the manifest of pairs has the
+corpus' words, how many of its tokens came to the rows, and the rows' tokens, special ones among them; from these follows
+how many words a token stands for.  Of a whole epoch of one data set the count is exact, where its rows hold all tokens and no
+validation split takes some; within an epoch rows come in random order, and of N tokens it is off by about 1/√N of itself.
 
 >>> rate([{"words": 90, "tokens": 120, "weight": 1.0}, {"words": 10, "tokens": 80, "weight": 0.0}])
 0.75
@@ -23,7 +23,7 @@ __all__ = ["Words", "rate", "words_per_token"]
 
 
 class Words:
-    """Count the words of a run by the `tokens` of each phase, and tell which of the `milestones`, numbers by name, a step brings.
+    """Count the words of a run by the `tokens` of each phase, and find which `milestones`, numbers by name, a step reaches.
 
     >>> words = Words({"a": 5, "b": 9}, [0.5, 1.0])
     >>> words.add(0, 8), words.add(0, 2), words.add(1, 5), words.tokens
@@ -35,7 +35,7 @@ class Words:
         self.tokens = tokens or [0] * len(rates)
 
     def add(self, phase: int, tokens: int) -> list[str]:
-        """Count a step's tokens; return the names of the milestones that it has brought."""
+        """Count a step's tokens; return the names of the milestones that it has reached."""
         before = self._words()
         self.tokens[phase] += tokens
         return [name for name, words in self._milestones.items() if before < words <= self._words()]
@@ -47,9 +47,11 @@ class Words:
 def words_per_token(directories: Iterable[str | Path], weights: Sequence[float]) -> float:
     """Return how many words of the corpus a token of the rows stands for, special tokens counted, in directories of pairs.
 
-    Raise UsageError where a manifest does not tell.
+    Raise UsageError where a manifest has no count of words.
     """
-    return rate([{**_told(to_path(path)), "weight": weight} for path, weight in zip(directories, weights, strict=True)])
+    return rate(
+        [{**_words_and_tokens(to_path(path)), "weight": weight} for path, weight in zip(directories, weights, strict=True)]
+    )
 
 
 def rate(parts: Iterable[dict[str, float]]) -> float:
@@ -58,12 +60,12 @@ def rate(parts: Iterable[dict[str, float]]) -> float:
     return sum(part["weight"] * part["words"] for part in parts) / sum(part["weight"] * part["tokens"] for part in parts)
 
 
-def _told(directory: Path) -> dict[str, float]:
+def _words_and_tokens(directory: Path) -> dict[str, float]:
     """Return the words that the rows of a directory hold, and their tokens."""
-    made: dict[str, Any] = manifest.read(directory, "pairs")
-    words = sum(source.get("words", 0) for source in made.get("corpus", {}).get("sources", {}).values())
-    stages = [stage for stage in made["counts"] if stage["stage"].endswith("tokens")]
+    contents: dict[str, Any] = manifest.read(directory, "pairs")
+    words = sum(source.get("words", 0) for source in contents.get("corpus", {}).get("sources", {}).values())
+    stages = [stage for stage in contents["counts"] if stage["stage"].endswith("tokens")]
     entered, left = (sum(stage[key] for stage in stages) for key in ("in", "out"))
     if not words or not entered:
         raise UsageError(f"{directory} does not tell its corpus' words: make the pairs again, or omit checkpoint_words")
-    return {"words": words * made["config"]["dupe_factor"] * left / entered, "tokens": made["statistics"]["tokens"]}
+    return {"words": words * contents["config"]["dupe_factor"] * left / entered, "tokens": contents["statistics"]["tokens"]}

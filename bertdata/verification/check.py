@@ -64,7 +64,7 @@ class _Job:
 
     directory: str
     kind: str
-    made: dict[str, Any]
+    manifest: dict[str, Any]
     special: rows.SpecialPieces | None
 
     def __call__(self, task: _Task) -> _Checked:
@@ -78,12 +78,12 @@ class _Job:
         if task.group != "shards":
             return lists.check(path, task.entry, task.group)
         if self.kind == "documents":
-            return documents.check(path, task.entry, self.made["config"])
+            return documents.check(path, task.entry, self.manifest["config"])
         if self.kind == "export":
-            return exports.check(self.directory, path, task.entry, self.made, self.special)
+            return exports.check(self.directory, path, task.entry, self.manifest, self.special)
         if self.special is None:  # of a broken vocabulary or an unknown option: the digest is all that can be checked
             return Counter()
-        return pairs.check(path, task.entry, PairsConfig.of(self.made["config"]), self.special)
+        return pairs.check(path, task.entry, PairsConfig.of(self.manifest["config"]), self.special)
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -95,12 +95,12 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
     directory = to_path(str(directory))
     with steady(directory):
         try:
-            made = manifest.read(directory)
+            contents = manifest.read(directory)
         except VerificationError as error:
-            told = str(error).removeprefix(str(directory / manifest.NAME)).lstrip(": ")
-            return Result("", 1, 0, 0, [Problem(manifest.NAME, told)], [])
-        problems, notes = compare(directory, made)
-        return _Whole(directory, made, problems, notes).check(workers, progress or (lambda done, of: None))
+            problem = str(error).removeprefix(str(directory / manifest.NAME)).lstrip(": ")
+            return Result("", 1, 0, 0, [Problem(manifest.NAME, problem)], [])
+        problems, notes = compare(directory, contents)
+        return _Whole(directory, contents, problems, notes).check(workers, progress or (lambda done, of: None))
 
 
 @dataclass
@@ -108,19 +108,19 @@ class _Whole:
     """A data set under check: `problems` by file, the first that is found of each."""
 
     directory: Path
-    made: dict[str, Any]
+    manifest: dict[str, Any]
     problems: dict[str, str]
     notes: list[str]
 
     def check(self, workers: int | None, progress: Callable[[int, int], None]) -> Result:
-        made = self.made
+        contents = self.manifest
         self._check_text()
         known = self._check_options()
-        special = self._vocabulary() if known and (made["kind"] == "vocabulary" or "vocab_size" in made) else None
-        if made["kind"] == "export":
+        special = self._vocabulary() if known and (contents["kind"] == "vocabulary" or "vocab_size" in contents) else None
+        if contents["kind"] == "export":
             self._check_export()
-        job = _Job(str(self.directory), made["kind"] if known else "", _needed(made), special)
-        tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in made.get(group, [])]
+        job = _Job(str(self.directory), contents["kind"] if known else "", _needed(contents), special)
+        tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in contents.get(group, [])]
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]
         total, done = sum(task.entry["bytes"] for task in tasks), 0
         checked_files = []
@@ -132,18 +132,18 @@ class _Whole:
                 self.problems[checked.task.entry["name"]] = checked.problem
         if not self.problems:
             self._check_sums(checked_files)
-        order = {entry["name"]: number for number, entry in enumerate(manifest.listed(made), 1)}
+        order = {entry["name"]: number for number, entry in enumerate(manifest.listed(contents), 1)}
         problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
-        others = [*made.get("files", []), *([made["card"]] if "card" in made else [])]
+        others = [*contents.get("files", []), *([contents["card"]] if "card" in contents else [])]
         size = done + sum(entry["bytes"] for entry in others)
-        return Result(made["kind"], 1 + len(checked_files) + len(others), made["rows"], size, problems, self.notes)
+        return Result(contents["kind"], 1 + len(checked_files) + len(others), contents["rows"], size, problems, self.notes)
 
     def _check_text(self) -> None:
         """Check the bytes of the manifest and of the card."""
-        if (self.directory / manifest.NAME).read_bytes() != json_text(split(self.made)[0]).encode("utf-8"):
+        if (self.directory / manifest.NAME).read_bytes() != json_text(split(self.manifest)[0]).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "says what it said when it was written, but in other bytes")
-        if "card" in self.made:
-            self._digest(self.made["card"])
+        if "card" in self.manifest:
+            self._digest(self.manifest["card"])
 
     def _digest(self, entry: dict[str, Any]) -> bool:
         """Check the digest of a file that has the right size; tell whether it is right."""
@@ -157,8 +157,8 @@ class _Whole:
 
     def _check_options(self) -> bool:
         """Tell whether all options are known: those that are not may ask for other rows than are known here."""
-        known = {field.name for field in dataclasses.fields(_CONFIGS[self.made["kind"]])}
-        if strange := sorted(self.made["config"].keys() - known):
+        known = {field.name for field in dataclasses.fields(_CONFIGS[self.manifest["kind"]])}
+        if strange := sorted(self.manifest["config"].keys() - known):
             self.problems[manifest.NAME] = (
                 f"has an option that this bertdata does not know: config.{ascii(strange[0])[1:-1][:100]}"
             )
@@ -166,16 +166,16 @@ class _Whole:
 
     def _vocabulary(self) -> rows.SpecialPieces | None:
         """Check the files of the vocabulary; return what rows need of it, if it can be read."""
-        whole = {entry["name"] for entry in self.made["files"] if self._digest(entry)}
-        special, problems = vocabulary.check(self.directory, whole, self.made)
+        whole = {entry["name"] for entry in self.manifest["files"] if self._digest(entry)}
+        special, problems = vocabulary.check(self.directory, whole, self.manifest)
         self.problems |= problems
         return special
 
     def _check_export(self) -> None:
         """Check the files that an export has beside its shards: digests, and those that tell of all shards."""
-        whole = {file["name"] for file in self.made["files"] if self._digest(file)}
-        self.problems |= exports.indexes(self.directory, whole, self.made)
-        if lacking := exports.lacking(self.made):
+        whole = {file["name"] for file in self.manifest["files"] if self._digest(file)}
+        self.problems |= exports.indexes(self.directory, whole, self.manifest)
+        if lacking := exports.lacking(self.manifest):
             self.notes.append(f"{lacking} is not installed: of these files only digests were checked")
 
     def _check_sums(self, checked_files: list[_Checked]) -> None:
@@ -185,23 +185,23 @@ class _Whole:
 
     def _sums(self, checked_files: list[_Checked]) -> Iterator[str]:
         by_group: dict[str, Counter[str]] = {group: Counter() for group in ("shards", "rejects", "drops")}
-        splits: dict[str, Counter[str]] = {split: Counter() for split in self.made.get("splits", ())}
+        splits: dict[str, Counter[str]] = {split: Counter() for split in self.manifest.get("splits", ())}
         for checked in checked_files:
             by_group[checked.task.group].update(checked.counts)
             if splits and checked.task.group == "shards":
                 splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]].update(checked.counts)
-        yield from sums.stages(self.made)
-        if self.made["kind"] == "documents":
-            yield from sums.documents(self.made, *by_group.values())
-        elif self.made["kind"] == "export":
-            yield from sums.export(self.made)
-        elif self.made["kind"] == "pairs":
-            yield from sums.pairs(self.made, splits, PairsConfig.of(self.made["config"]))
+        yield from sums.stages(self.manifest)
+        if self.manifest["kind"] == "documents":
+            yield from sums.documents(self.manifest, *by_group.values())
+        elif self.manifest["kind"] == "export":
+            yield from sums.export(self.manifest)
+        elif self.manifest["kind"] == "pairs":
+            yield from sums.pairs(self.manifest, splits, PairsConfig.of(self.manifest["config"]))
 
 
-def _needed(made: dict[str, Any]) -> dict[str, Any]:
+def _needed(contents: dict[str, Any]) -> dict[str, Any]:
     """Return what processes need of a manifest: not the entries of all files, but of an export those beside its shards."""
-    return {key: value for key, value in made.items() if key not in ("shards", "inputs", "rejects", "drops")}
+    return {key: value for key, value in contents.items() if key not in ("shards", "inputs", "rejects", "drops")}
 
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:

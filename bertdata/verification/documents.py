@@ -1,4 +1,4 @@
-"""The laws of documents: a name, a source, a language, sentences that are none of them empty, paragraphs in order."""
+"""Check the laws of documents: a name, a source, a language, sentences of which none is empty, paragraphs in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ..config.inputs import INPUTS
 from ..dataset.shards import DOCUMENT
 from . import batches
-from .files import CheckFailed
+from .files import CheckFailed, require
 
 __all__ = ["SOURCES", "check"]
 
@@ -37,9 +37,9 @@ def check(path: Path, entry: dict[str, Any], config: dict[str, Any]) -> Counter[
 def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("id", "source", "language"):
-        _hold(np.diff(_ends(columns[name])) > 0, first, f"has no {name}")
+        require(np.diff(_ends(columns[name])) > 0, first, f"has no {name}")
     if language:
-        _hold(_flags(pc.equal(columns["language"], language)), first, f"is in another language than `language` {language}")
+        require(_flags(pc.equal(columns["language"], language)), first, f"is in another language than `language` {language}")
     sizes = _sentences(columns["sentences"], first)
     _paragraphs(columns["paragraph_starts"], np.diff(_ends(columns["sentences"])), first)
     counts = Counter(documents=batch.num_rows, text_bytes=int(sizes.sum()))
@@ -49,18 +49,19 @@ def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
         counts[f"characters of {source}"] += sum(map(len, text))
     known = np.zeros(batch.num_rows, bool)
     for source in SOURCES:
-        own = _flags(pc.equal(columns["source"], source))
-        known |= own
-        if own.any():
-            counts[f"documents of {source}"], counts[f"text_bytes of {source}"] = int(own.sum()), int(sizes[own].sum())
-    _hold(known, first, f"is of another source than {', '.join(SOURCES)}")
+        from_it = _flags(pc.equal(columns["source"], source))
+        known |= from_it
+        if from_it.any():
+            counts[f"documents of {source}"] = int(from_it.sum())
+            counts[f"text_bytes of {source}"] = int(sizes[from_it].sum())
+    require(known, first, f"is of another source than {', '.join(SOURCES)}")
     return counts
 
 
 def _sentences(column: pa.Array, first: int) -> Array:
     """Check that each document has a sentence, and that none is empty; return the documents' bytes of text [N]."""
     ends = _ends(column)
-    _hold(np.diff(ends) > 0, first, "has no sentence")
+    require(np.diff(ends) > 0, first, "has no sentence")
     text = _ends(column.values)
     sizes = np.diff(text[ends[0] : ends[-1] + 1])
     if not sizes.all():
@@ -72,16 +73,16 @@ def _sentences(column: pa.Array, first: int) -> Array:
 def _paragraphs(column: pa.Array, sentences: Array, first: int) -> None:
     """Check that paragraphs begin at sentence 0, and then each after the one before it, at a sentence that is there."""
     ends = _ends(column)
-    _hold(np.diff(ends) > 0, first, "has no paragraph")
+    require(np.diff(ends) > 0, first, "has no paragraph")
     starts = column.values.to_numpy()[ends[0] : ends[-1]].astype(np.int64)
     ends = ends - ends[0]
-    _hold(starts[ends[:-1]] == 0, first, "has a first paragraph that does not begin with its first sentence")
+    require(starts[ends[:-1]] == 0, first, "has a first paragraph that does not begin with its first sentence")
     rising = np.diff(starts) > 0
     rising[ends[1:-1] - 1] = True  # from a document to the next
     if not rising.all():
         row = int(np.searchsorted(ends, int(np.argmin(rising)), "right")) - 1
         raise CheckFailed(f"row {first + row} has paragraphs that are not in order")
-    _hold(starts[ends[1:] - 1] < sentences, first, "has a paragraph that begins after its last sentence")
+    require(starts[ends[1:] - 1] < sentences, first, "has a paragraph that begins after its last sentence")
 
 
 def _ends(column: pa.Array) -> Array:
@@ -96,8 +97,3 @@ def _ends(column: pa.Array) -> Array:
 
 def _flags(column: pa.Array) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _hold(holds: Array, first: int, what: str) -> None:
-    if not holds.all():
-        raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")

@@ -1,4 +1,4 @@
-"""What lies in a data set's directory, against what its manifest names: missing, strange, links, sizes, digests."""
+"""Compare the files of a data set's directory with those that its manifest names: missing, strange, links, sizes, digests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ..dataset.lists import names, split
 from ..dataset.manifest import CARD, NAME, check_inside, listed
 from ..dataset.run import STATE
@@ -20,7 +23,7 @@ from ..errors import VerificationError
 from ..io.files import TEMPORARY, is_local, open_file, to_path
 from ..io.storage import storage_errors
 
-__all__ = ["CheckFailed", "compare", "fetched"]
+__all__ = ["CheckFailed", "compare", "fetched", "require"]
 
 _BLOCK = 1 << 20  # bytes read at a time
 _KEPT = frozenset(
@@ -32,6 +35,12 @@ _FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
 
 class CheckFailed(Exception):
     """What is wrong with a file; the caller knows which file it is."""
+
+
+def require(holds: npt.NDArray[Any], first: int, what: str) -> None:
+    """Raise CheckFailed for the first row of which a law does not hold; `first` is the number of the first of these rows."""
+    if not holds.all():
+        raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")
 
 
 def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], list[str]]:

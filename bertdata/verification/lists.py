@@ -1,4 +1,4 @@
-"""What was rejected and dropped, line by line: each an object of JSON with an id, a reason, and where it stood or what told."""
+"""Check the lists of rejects and drops line by line: each is an object of JSON with an id, a reason, and a place or a detail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 64 << 20  # bytes of a line: an id and a name of a file are far short
 
 
 def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
-    """Check a list, `kind` being ``rejects`` or ``drops``; return how many records it tells of, by reason."""
+    """Check a list, `kind` being ``rejects`` or ``drops``; return how many records it counts, by reason."""
     counts: Counter[str] = Counter()
     rows = 0
     with open(path, "rb") as file:
@@ -24,7 +24,7 @@ def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
             for key in ("id", "reason", "where" if kind == "rejects" else "detail"):
                 if not isinstance(record.get(key), str):
                     raise CheckFailed(f"line {rows + 1} has no {key}")
-            count = record.get("pages", 1)  # one line tells of all the pages that a dump lacks
+            count = record.get("pages", 1)  # one line counts all the pages that a dump lacks
             if type(count) is not int or count < 1:
                 raise CheckFailed(f"line {rows + 1} tells of {ascii(count)} pages")
             counts[record["reason"]] += count

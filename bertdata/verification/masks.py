@@ -1,4 +1,4 @@
-"""The laws of static masks: positions in order and not on special tokens, as many as a row is to have, and what stands there now.
+"""Check the laws of static masks: positions in order, not on special tokens, as many as a row is to have; and what is there now.
 
 input_ids             [CLS] the [MASK] is high [SEP] it will turn [MASK] noon [SEP]
 masked_lm_positions   2 9
@@ -32,8 +32,8 @@ def restore(
     """
     (within, ends), (original, other) = positions, labels
     counts = np.diff(ends)
-    rows.hold(np.diff(other) == counts, "has not one label for each masked position")
-    rows.hold(counts <= max_predictions_of(config), f"has more than {max_predictions_of(config)} masked positions")
+    rows.require(np.diff(other) == counts, "has not one label for each masked position")
+    rows.require(counts <= max_predictions_of(config), f"has more than {max_predictions_of(config)} masked positions")
     _each(rows, within < np.repeat(rows.lengths, counts), ends, "has a masked position after its end")
     where = np.repeat(rows.starts, counts) + within
     _each(rows, np.diff(where, prepend=-1) > 0, ends, "has masked positions that are not in order")
@@ -66,16 +66,16 @@ def check(
         selected[where] = True
         continues_word = vocabulary.continues[rows.ids] if joined is None else joined
         inside = continues_word[1:] & maskable[1:] & maskable[:-1]
-        rows.hold_tokens(np.append(True, ~inside | (selected[1:] == selected[:-1])), "has a word that is masked in part")
+        rows.require_tokens(np.append(True, ~inside | (selected[1:] == selected[:-1])), "has a word that is masked in part")
     else:
-        rows.hold(
+        rows.require(
             counts == np.minimum(share, wanted), f"has not the share of masked positions it is to have ({config.masked_lm_prob})"
         )
     return Counter(masked=len(where), maskable=int(wanted.sum()))
 
 
 def _each(rows: Rows, holds: Array, ends: Array, what: str) -> None:
-    """Raise CheckFailed, with the number of its row, for the first masked position [M] that does not hold a law."""
+    """Raise CheckFailed, with the number of its row, for the first masked position [M] for which a law does not hold."""
     if not holds.all():
         row = int(np.searchsorted(ends, int(np.argmin(holds)), "right")) - 1
         raise CheckFailed(f"row {rows.first + row} {what}")

@@ -1,4 +1,4 @@
-"""The laws of rows: how long they are, where [CLS] and [SEP] stand, which segment a token is of, how labels are shared out.
+"""Check the laws of rows: how long they are, where [CLS] and [SEP] stand, which segment a token is of, how many labels are 1.
 
     nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
     documents         [CLS] … [SEP], segment ids 0, no other special token; begins with a word, but for the rest of a long one
@@ -88,19 +88,19 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
     ids, ends = flat(batch.column("input_ids"))
     segments, other = flat(batch.column("token_type_ids"))
     rows = Rows(ids, segments, ends, first)
-    rows.hold(np.diff(other) == rows.lengths, "has not one segment id for each token")
-    rows.hold(rows.lengths <= config.max_seq_length, f"has more than {config.max_seq_length} tokens")
+    rows.require(np.diff(other) == rows.lengths, "has not one segment id for each token")
+    rows.require(rows.lengths <= config.max_seq_length, f"has more than {config.max_seq_length} tokens")
     whole, counts = rows, Counter(rows=batch.num_rows, tokens=len(ids))
     if config.pack:
         rows = _parts_of(rows, batch)
         counts["parts"] = len(rows.lengths)
     least = {"nsp": 5, "sop": 5, "documents": 3, "full-sentences": 3, "causal": 1}[config.objective]
-    rows.hold(rows.lengths >= least, f"has less than {least} tokens")
+    rows.require(rows.lengths >= least, f"has less than {least} tokens")
     _in_range(rows, vocabulary)
     joined = None
     if config.chinese_words != "none":
         joined, other = flat(batch.column("continues_word"))
-        whole.hold(np.diff(other) == whole.lengths, "has not one continues_word for each token")
+        whole.require(np.diff(other) == whole.lengths, "has not one continues_word for each token")
     if config.masking == "static":
         positions, labels = (flat(batch.column(f"masked_lm_{name}")) for name in ("positions", "labels"))
         rows.ids, masked = masks.restore(whole, positions, labels, config, vocabulary)
@@ -108,7 +108,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
         counts.update(masks.check(whole, ids, masked, config, vocabulary, joined))
     counts["text"] = _special_tokens(rows, config, vocabulary)
     if joined is not None:
-        rows.hold_tokens(~(joined & vocabulary.never[rows.ids]), "continues a word at a special token")
+        rows.require_tokens(~(joined & vocabulary.never[rows.ids]), "continues a word at a special token")
     if config.objective == "documents":
         counts.update(_cut_words(rows, vocabulary.continues[rows.ids] if joined is None else joined, config.max_seq_length))
     if config.objective in LABEL_1:
@@ -116,7 +116,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
             _of_parts(whole, rows, batch, name) for name in ("next_sentence_label", *_NAMES[: 2 * config.provenance])
         )
         label = label.to_numpy()
-        rows.hold((label == 0) | (label == 1), "has a label other than 0 and 1")
+        rows.require((label == 0) | (label == 1), "has a label other than 0 and 1")
         counts.update(ones=int(label.sum()), labels=len(label))
         if names:
             _documents(rows, names, label, config)
@@ -129,12 +129,12 @@ def _parts_of(rows: Rows, batch: pa.RecordBatch) -> Rows:
     """Return the parts of packed rows, whose starts must be positions in their row, in order, the first one 0."""
     starts, ends = flat(batch.column("document_starts"))
     counts = np.diff(ends)
-    rows.hold(counts >= 1, "has no part")
+    rows.require(counts >= 1, "has no part")
     where = np.repeat(rows.starts, counts) + starts
-    rows.hold(where[ends[:-1]] == rows.starts, "has a first part that does not begin with it")
+    rows.require(where[ends[:-1]] == rows.starts, "has a first part that does not begin with it")
     rising = np.diff(where, prepend=-1) > 0
     inside = starts < np.repeat(rows.lengths, counts)
-    rows.hold(np.logical_and.reduceat(rising & inside, ends[:-1]), "has parts that are not in order, or begin after its end")
+    rows.require(np.logical_and.reduceat(rising & inside, ends[:-1]), "has parts that are not in order, or begin after its end")
     return Rows(rows.ids, rows.segments, np.append(where, rows.ends[-1]), rows.first, ends)
 
 
@@ -144,7 +144,7 @@ def _of_parts(whole: Rows, rows: Rows, batch: pa.RecordBatch, name: str) -> pa.A
     if rows.rows is None:
         return column
     ends = np.asarray(column.offsets.to_numpy(), np.int64)
-    whole.hold(np.asarray(np.diff(ends) == np.diff(rows.rows)), f"has not one {name} for each part")
+    whole.require(np.asarray(np.diff(ends) == np.diff(rows.rows)), f"has not one {name} for each part")
     return column.values.slice(ends[0], ends[-1] - ends[0])
 
 
@@ -158,7 +158,7 @@ def flat(column: pa.Array) -> tuple[Array, Array]:
 def _in_range(rows: Rows, vocabulary: SpecialPieces) -> None:
     size = len(vocabulary.never)
     if len(rows.ids) and int(rows.ids.max()) >= size:
-        rows.hold_tokens(rows.ids < size, f"has an id that is none of the {size:,} of its vocabulary")
+        rows.require_tokens(rows.ids < size, f"has an id that is none of the {size:,} of its vocabulary")
 
 
 def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) -> int:
@@ -170,24 +170,24 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
         if rows.rows is not None:
             allowed &= np.isin(np.arange(len(ids)), ends[1:] - 1)
     else:
-        rows.hold(ids[starts] == vocabulary.cls_id, "does not begin with [CLS]")
-        rows.hold(ids[ends[1:] - 1] == vocabulary.sep_id, "does not end with [SEP]")
+        rows.require(ids[starts] == vocabulary.cls_id, "does not begin with [CLS]")
+        rows.require(ids[ends[1:] - 1] == vocabulary.sep_id, "does not end with [SEP]")
         allowed = ids == vocabulary.sep_id if config.objective == "full-sentences" else np.zeros(len(ids), bool)
         if config.objective in LABEL_1:
             allowed[_first_of_b(rows) - 1] = True
-            rows.hold(ids[np.flatnonzero(allowed)] == vocabulary.sep_id, "has no [SEP] where A ends by its segment ids")
+            rows.require(ids[np.flatnonzero(allowed)] == vocabulary.sep_id, "has no [SEP] where A ends by its segment ids")
         allowed[ends[1:] - 1] = True
         allowed[starts] = True
-    rows.hold_tokens(~never | allowed, "has a special token inside its text")
+    rows.require_tokens(~never | allowed, "has a special token inside its text")
     if config.objective not in LABEL_1 and rows.segments.any():
-        rows.hold_tokens(rows.segments == 0, "has a segment id other than 0")
+        rows.require_tokens(rows.segments == 0, "has a segment id other than 0")
     return len(ids) - int(np.count_nonzero(never))
 
 
 def _cut_words(rows: Rows, continues_word: Array, most: int) -> Counter[str]:
     """Count the rows that begin inside a word, and those that a word, or a part of one, fills: a cut inside a word leaves one.
 
-    `continues_word` tells of each token whether it continues a word.
+    `continues_word`: of each token, whether it continues a word.
     """
     inside = np.add.reduceat(continues_word, rows.starts, dtype=np.int64)
     first = continues_word[rows.starts + 1]
@@ -197,23 +197,23 @@ def _cut_words(rows: Rows, continues_word: Array, most: int) -> Counter[str]:
 def _first_of_b(rows: Rows) -> Array:
     """Return where B begins in each row [N]: segment ids are 0, and from there on 1."""
     segments = rows.segments
-    rows.hold_tokens(segments <= 1, "has a segment id other than 0 and 1")
+    rows.require_tokens(segments <= 1, "has a segment id other than 0 and 1")
     b = rows.ends[1:] - np.add.reduceat(segments, rows.starts, dtype=np.int64)
-    rows.hold((b - rows.starts >= 3) & (rows.ends[1:] - b >= 2), "has an empty A or B by its segment ids")
+    rows.require((b - rows.starts >= 3) & (rows.ends[1:] - b >= 2), "has an empty A or B by its segment ids")
     steps = np.count_nonzero(segments[1:] != segments[:-1])
     holds = (segments[rows.starts] == 0) & (segments[b - 1] == 0) & (segments[b] == 1) & (segments[rows.ends[1:] - 1] == 1)
-    rows.hold(holds, "has segment ids that are not first 0 and then 1")
+    rows.require(holds, "has segment ids that are not first 0 and then 1")
     if steps != 2 * len(b) - 1:
         falls = np.flatnonzero(segments[1:] < segments[:-1]) + 1
         inside = falls[~np.isin(falls, rows.starts)][0]
-        rows.hold_tokens(np.arange(len(segments)) != inside, "has segment ids that fall from 1 to 0")
+        rows.require_tokens(np.arange(len(segments)) != inside, "has segment ids that fall from 1 to 0")
     return np.asarray(b)
 
 
 def _documents(rows: Rows, names: list[pa.Array], label: Array, config: PairsConfig) -> None:
     """Check where A and B came from, their documents' `names`: NotNext from two documents, everything else from one."""
     for name in names:
-        rows.hold(np.asarray(pc.binary_length(name).to_numpy(zero_copy_only=False)) > 0, "does not say where it came from")
+        rows.require(np.asarray(pc.binary_length(name).to_numpy(zero_copy_only=False)) > 0, "does not say where it came from")
     same = np.asarray(pc.equal(*names).to_numpy(zero_copy_only=False))
     two = (label == 1) if config.objective == "nsp" else np.zeros(len(label), bool)
-    rows.hold(same != two, "has A and B of one document where its label says two, or of two where it says one")
+    rows.require(same != two, "has A and B of one document where its label says two, or of two where it says one")

@@ -1,4 +1,4 @@
-"""Rows of tokens as the laws see them: some of a shard, end to end; a law that does not hold names the row."""
+"""Check rows of tokens, some of a shard end to end, against a law: the error for one that it does not hold for names the row."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class SpecialPieces(NamedTuple):
     mask_id: int
     never: npt.NDArray[np.bool_]
     continues: npt.NDArray[np.bool_]
-    tells: bool = True  # of every token whether it continues a word; by Ġ and ▁ nothing tells it of a text's first one
+    tells: bool = True  # whether `continues` is right for every token: with Ġ and ▁ it is not known of a text's first one
 
 
 def special_pieces(pieces: list[str]) -> SpecialPieces:
     """Find the ids in a vocabulary of BERT."""
     named = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
     never = np.array([piece in named or (piece.startswith("[unused") and piece.endswith("]")) for piece in pieces])
-    # By a rule of its own, and not by `wordpiece.continues_word`: a check that shares a fault with what it checks finds nothing.
+    # By a rule of its own, and not by `pieces.continues_word`: a check that shares a fault with what it checks finds nothing.
     continues = np.array([piece.startswith("##") and len(piece) > 2 for piece in pieces])
     return SpecialPieces(pieces.index("[CLS]"), pieces.index("[SEP]"), pieces.index("[MASK]"), never, continues)
 
@@ -42,7 +42,7 @@ def special_pieces(pieces: list[str]) -> SpecialPieces:
 class Rows:
     """Some rows of a shard: `ids` and `segments` of their tokens [T], where each row ends [N + 1], the number of the first.
 
-    The parts of packed rows are looked at as rows are; `rows` [N + 1] then tells where the rows that hold them end in the parts.
+    The parts of packed rows are checked as rows are; `rows` [N + 1] then says where the rows that hold them end in the parts.
     """
 
     ids: Array
@@ -61,12 +61,12 @@ class Rows:
         """The rows' tokens [N]."""
         return np.diff(self.ends)
 
-    def hold(self, holds: Array, what: str) -> None:
-        """Raise CheckFailed, with the number of the first row [N] that does not hold a law."""
+    def require(self, holds: Array, what: str) -> None:
+        """Raise CheckFailed, with the number of the first row [N] for which a law does not hold."""
         if not holds.all():
             raise CheckFailed(f"row {self._number(int(np.argmin(holds)))} {what}")
 
-    def hold_tokens(self, holds: Array, what: str) -> None:
+    def require_tokens(self, holds: Array, what: str) -> None:
         """The same of tokens [T]."""
         if not holds.all():
             at = int(np.argmin(holds))

@@ -1,4 +1,4 @@
-"""What a manifest counts, against what was found: rows, tokens, labels, masks, bytes; and that in = out + drops + rejects."""
+"""Compare what a manifest counts with what was found: rows, tokens, labels, masks, bytes; and that its counts add up."""
 
 from __future__ import annotations
 
@@ -43,17 +43,21 @@ def documents(manifest: dict[str, Any], counted: Counter[str], rejects: Counter[
     yield from _same("counts, documents that came out", sum(tally.left for tally in tallies), manifest["rows"])
     sources = manifest["sources"]
     yield from _same("sources", sorted(sources), sorted(set(sources) | {s for s in SOURCES if counted[f"documents of {s}"]}))
-    for source, told in sources.items():
+    for source, entry in sources.items():
         for what in ("documents", "text_bytes"):
-            yield from _same(f"sources.{source}.{what}", told[what], counted[f"{what} of {source}"])
-        for what, own in ((what, told["languages"]) for what in ("words", "characters", "documents") if "languages" in told):
-            yield from _same(f"sources.{source}.{what}", told.get(what), counted[f"{what} of {source}"])
-            yield from _same(f"sources.{source}.languages, {what}", sum(each[what] for each in own.values()), told.get(what))
-        if apparatus := told.get("apparatus"):
+            yield from _same(f"sources.{source}.{what}", entry[what], counted[f"{what} of {source}"])
+        for what, languages in (
+            (what, entry["languages"]) for what in ("words", "characters", "documents") if "languages" in entry
+        ):
+            yield from _same(f"sources.{source}.{what}", entry.get(what), counted[f"{what} of {source}"])
+            yield from _same(
+                f"sources.{source}.languages, {what}", sum(each[what] for each in languages.values()), entry.get(what)
+            )
+        if apparatus := entry.get("apparatus"):
             gone = sum(apparatus["dropped"].values())
             yield from _same(f"sources.{source}.apparatus.characters", apparatus["characters"], apparatus["kept"] + gone)
         yield from _near(
-            f"sources.{source}.share", told["share"], counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
+            f"sources.{source}.share", entry["share"], counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
         )
     formulas = manifest["formulas"]
     parts = ("written", "dropped", "left_out")
@@ -71,30 +75,30 @@ def documents(manifest: dict[str, Any], counted: Counter[str], rejects: Counter[
 
 
 def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: PairsConfig) -> Iterator[str]:
-    """Check pairs, `found` being what the shards of each split hold: statistics, splits, and what came out of each stage."""
+    """Check pairs, `counted` being what the shards of each split hold: statistics, splits, and what came out of each stage."""
     tallies = {stage["stage"]: Tally.from_json(stage) for stage in manifest["counts"]}
     wanted = [f"{_stage(split)}{what}" for split in manifest["splits"] for what in ("documents", "chunks", "tokens")]
     if stages := list(_same("counts, stages", sorted(stage["stage"] for stage in manifest["counts"]), sorted(wanted))):
         yield from stages
         return
-    for split, told in manifest["splits"].items():
+    for split, entry in manifest["splits"].items():
         stage = _stage(split)
         yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, counted[split][_chunks(config)])
         yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, counted[split]["text"])
-        yield from _same(f"splits.{split}.documents", told["documents"], tallies[f"{stage}documents"].entered)
-        yield from _statistics(f"splits.{split}", told, counted[split], config)
+        yield from _same(f"splits.{split}.documents", entry["documents"], tallies[f"{stage}documents"].entered)
+        yield from _statistics(f"splits.{split}", entry, counted[split], config)
     if sources := manifest.get("tokens"):
-        in_all = sum(sum(own.values()) for own in sources.values())
+        in_all = sum(sum(of_source.values()) for of_source in sources.values())
         entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest["splits"])
         yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
         known = manifest.get("corpus", {"sources": {}})["sources"]
-        given = {(source, code) for source, own in known.items() for code in own.get("languages", {})}
-        if strange := sorted({(source, code) for source, own in sources.items() for code in own} - given):
+        given = {(source, code) for source, of_source in known.items() for code in of_source.get("languages", {})}
+        if strange := sorted({(source, code) for source, of_source in sources.items() for code in of_source} - given):
             yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
     total: Counter[str] = sum(counted.values(), Counter())
     yield from _statistics("statistics", manifest["statistics"], total, config)
     for name in ("documents", "repeated_ids"):
-        values = [told[name] for told in manifest["splits"].values()]
+        values = [entry[name] for entry in manifest["splits"].values()]
         yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))
 
 
@@ -112,7 +116,7 @@ def _stage(split: str) -> str:
     return "" if split == "train" else f"{split} "
 
 
-def _statistics(where: str, told: dict[str, Any], counted: Counter[str], config: PairsConfig) -> Iterator[str]:
+def _statistics(where: str, stated: dict[str, Any], counted: Counter[str], config: PairsConfig) -> Iterator[str]:
     counts = {"rows": counted["rows"], "tokens": counted["tokens"]}
     counts |= {"parts": counted["parts"]} if config.pack else {}
     rows = max(1, counted["rows"])
@@ -123,21 +127,21 @@ def _statistics(where: str, told: dict[str, Any], counted: Counter[str], config:
         counts |= {"masked": counted["masked"], "max_predictions": max_predictions_of(config)}
         shares["masked_share"] = counted["masked"] / max(1, counted["maskable"])
     for name, count in counts.items():
-        yield from _same(f"{where}.{name}", told[name], count)
+        yield from _same(f"{where}.{name}", stated[name], count)
     for name, share in shares.items():
-        yield from _near(f"{where}.{name}", told[name], share)
-    if not 0 <= told["unknown_share"] <= 1 or not 0 <= told["repeated_ids"] <= told["documents"]:
+        yield from _near(f"{where}.{name}", stated[name], share)
+    if not 0 <= stated["unknown_share"] <= 1 or not 0 <= stated["repeated_ids"] <= stated["documents"]:
         yield f"{where} has an unknown_share or repeated_ids that can't be"
 
 
-def _same(what: str, told: Any, counted: Any) -> Iterator[str]:
-    if told != counted:
-        yield f"{what}: {_short(told)} by the manifest, {_short(counted)} were found"
+def _same(what: str, stated: Any, counted: Any) -> Iterator[str]:
+    if stated != counted:
+        yield f"{what}: {_short(stated)} by the manifest, {_short(counted)} were found"
 
 
-def _near(what: str, told: float, counted: float) -> Iterator[str]:
-    if not math.isclose(told, counted, rel_tol=1e-9, abs_tol=1e-12):
-        yield f"{what}: {told} by the manifest, {counted} was found"
+def _near(what: str, stated: float, counted: float) -> Iterator[str]:
+    if not math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12):
+        yield f"{what}: {stated} by the manifest, {counted} was found"
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The laws of a vocabulary: its special pieces are there, none comes twice, and its three files say the same."""
+"""Check the laws of a vocabulary: its special pieces are there, none comes twice, and its three files say the same."""
 
 from __future__ import annotations
 
@@ -20,30 +20,32 @@ PIECES, TOKENIZER, SETTINGS = VOCABULARIES[0]
 _MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 
 
-def check(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[SpecialPieces | None, dict[str, str]]:
+def check(directory: Path, whole: set[str], contents: dict[str, Any]) -> tuple[SpecialPieces | None, dict[str, str]]:
     """Check the files of a vocabulary, those that are `whole`; return what rows need of it, if it can be read, and what is wrong,
     by file.
     """
-    if not any(file["name"] == PIECES for file in made["files"]):
+    if not any(file["name"] == PIECES for file in contents["files"]):
         try:
-            return tokenizer.check(directory, made, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= whole else None, {}
+            return tokenizer.check(directory, contents, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= whole else None, {}
         except CheckFailed as broken:
             return None, {TOKENIZER: str(broken)}
-    known, problems = _check_bert(directory, whole, made)
+    known, problems = _check_bert(directory, whole, contents)
     return special_pieces(known.pieces) if known else None, problems
 
 
-def _check_bert(directory: Path, whole: set[str], made: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
+def _check_bert(directory: Path, whole: set[str], contents: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
     """Check the three files of a BERT's vocabulary."""
-    own, config = made["kind"] == "vocabulary", made["config"]
+    is_vocabulary, config = contents["kind"] == "vocabulary", contents["config"]
     known, name = None, SETTINGS
     try:
         if SETTINGS in whole:
-            _check_settings(directory / name, *((config["lowercase"], config["strip_accents"]) if own else (None, None)))
+            _check_settings(
+                directory / name, *((config["lowercase"], config["strip_accents"]) if is_vocabulary else (None, None))
+            )
         name = PIECES
         if {SETTINGS, PIECES} <= whole:
-            known = _read_pieces(directory, made["size" if own else "vocab_size"])
-            if own:
+            known = _read_pieces(directory, contents["size" if is_vocabulary else "vocab_size"])
+            if is_vocabulary:
                 of = config.get("pad_to_multiple_of") or 1
                 _check_layout(known, config["layout"], -(-config["size"] // of) * of)
         name = TOKENIZER
@@ -100,8 +102,8 @@ def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
     for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"):
         if not _agree(read.get(part), ours[part]):
             raise CheckFailed(f"has another {part} than the vocabulary's settings give")
-    told = {entry["content"]: entry["id"] for entry in ours["added_tokens"]}
-    if _added(read.get("added_tokens")) != told:
+    ids = {entry["content"]: entry["id"] for entry in ours["added_tokens"]}
+    if _added(read.get("added_tokens")) != ids:
         raise CheckFailed("has other special tokens or ids than vocab.txt")
 
 

@@ -1,1 +1,1 @@
-"""What runs bertdata from a Dataflow Flex Template: its image, what it asks for, and what starts it."""
+"""Run bertdata from a Dataflow Flex Template: its image, its parameters, and its launcher."""

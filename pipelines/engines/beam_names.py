@@ -1,4 +1,4 @@
-"""The names inside Beam that the local runner's worker processes use, and whether this Beam has them.
+"""List the names inside Beam that the local runner's worker processes use, and check that this Beam has them.
 
 Beam documents none of them, so a new minor version may drop any: pyproject.toml admits only versions that were tested, and with
 another one a local run takes one process, which needs none of these names.

@@ -45,14 +45,14 @@ def run(
     beam_args: Sequence[str] = (),
     verbose: bool = False,
     wait: bool = True,
-    hold: Callable[[Job], None] = lambda _: None,
+    reserve: Callable[[Job], None] = lambda _: None,
     release: Callable[[], None] = lambda: None,
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
     """Run a chain of steps, of so many tasks and bytes of input, to its end; `beam_args` go to Beam unchanged.
 
-    A job that continues without this process is given to `hold` before it can begin, and `release` is called when it is over; it
-    is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
+    A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
+    it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
     Raise the BertDataError that a step raised, on whatever engine, BertDataError for a failure of the engine, or, where this
     process is interrupted, KeyboardInterrupt.
     """
@@ -72,7 +72,7 @@ def run(
             _ = pipeline | on_beam(chain)
         try:
             if jobs.is_elsewhere(runner, options):
-                jobs.submit(lambda: _submit(pipeline), runner, options, hold, release, wait)
+                jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)
             else:
                 (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
         except KeyboardInterrupt as stopped:
@@ -142,8 +142,8 @@ def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOption
         except (ValueError, ImportError, AttributeError) as error:
             raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
         known = options.get_all_options(drop_default=True)
-    if runner is None and (own := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
-        raise UsageError(f"--{own[0]}: use `workers`")
+    if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
+        raise UsageError(f"--{given[0]}: use `workers`")
     unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
     if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
         raise UsageError(f"--{unknown[0]}: Beam knows no such option for {f'--runner={name}' if name else 'the local runner'}")

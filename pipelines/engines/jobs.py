@@ -1,4 +1,4 @@
-"""Jobs that an engine runs elsewhere: which continue without this process, what they are called, and how they are waited for."""
+"""Submit jobs that an engine runs elsewhere: which continue without this process, how they are named and waited for."""
 
 from __future__ import annotations
 
@@ -102,26 +102,26 @@ def submit(
     start: Callable[[], Any],
     runner: Any,
     options: PipelineOptions,
-    hold: Callable[[Job], None],
+    reserve: Callable[[Job], None],
     release: Callable[[], None],
     wait: bool,
 ) -> None:
     """Give a job to the service that runs it, which `start` does, and with `wait` wait for its end.
 
-    `hold` gets the job before it can begin, and again when it has a number; `release` is called when it is over.  A directory
-    stays held for a job that this process loses sight of.
+    `reserve` gets the job before it can begin, and again when it has a number; `release` is called when it is over.  A directory
+    stays reserved for a job that this process loses sight of.
     """
     if only_looks(runner, options):
         start()
         return
-    hold(_describe(runner, options, None))
+    reserve(_describe(runner, options, None))
     try:
         result = start()
     except Exception:
         release()
         raise
     job = _describe(runner, options, result)
-    hold(job)
+    reserve(job)
     if wait:
         try:
             state = result.wait_until_finish()

@@ -1,4 +1,4 @@
-"""The local runner of several workers: Beam's `FnApiRunner` with dynamic scheduling, which notices worker processes that die.
+"""Run on several local workers: Beam's `FnApiRunner` with dynamic scheduling, which notices worker processes that die.
 
 Beam assigns the input of a stage to the workers beforehand, so that all wait for the slowest, and it waits for ever for a worker
 that was killed.  Here an idle worker takes the next bundle, and requests to a dead worker fail.  This overrides private names of
@@ -109,6 +109,8 @@ def _bundles(inputs: Any, workers: int) -> list[dict[str, list[bytes]]]:
     bundles: list[dict[str, list[bytes]]] = []
     while parts:
         size = max(1, len(parts) // (2 * workers))
-        bundles.append({name: sum(own, []) for name, own in zip(inputs, zip(*parts[:size], strict=True), strict=True)})
+        bundles.append(
+            {name: sum(parts_of_input, []) for name, parts_of_input in zip(inputs, zip(*parts[:size], strict=True), strict=True)}
+        )
         del parts[:size]
     return bundles

@@ -1,4 +1,4 @@
-"""The worker processes of the local runner, and the server that they talk to through a Unix socket.
+"""Serve the worker processes of the local runner, which talk to their server through a Unix socket.
 
 Beam's own server listens on four TCP ports of all addresses, and believes whoever connects: such a peer gets any file of the
 user and sends pickles.  So this one listens on one Unix socket, in a directory that only the user can enter.

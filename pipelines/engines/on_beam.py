@@ -1,4 +1,4 @@
-"""A chain of steps as a transform of Beam's, which any engine runs."""
+"""Make a transform of Beam's of a chain of steps, which any engine runs."""
 
 from __future__ import annotations
 

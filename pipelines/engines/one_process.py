@@ -23,5 +23,5 @@ def run(chain: Step) -> None:
         raise
     except Exception as error:
         logging.getLogger(__name__).exception("a step failed")
-        told = f"{type(error).__name__}: {error}".splitlines()[-1]
-        raise BertDataError(f"the run failed: {told}: run the same command again, with --verbose for more") from error
+        problem = f"{type(error).__name__}: {error}".splitlines()[-1]
+        raise BertDataError(f"the run failed: {problem}: run the same command again, with --verbose for more") from error

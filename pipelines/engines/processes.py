@@ -1,4 +1,4 @@
-"""The worker processes of the local runner: how many there are, and how one is started, best before Beam is imported here."""
+"""Start the worker processes of the local runner: how many there are, and how, best before Beam is imported here."""
 
 from __future__ import annotations
 

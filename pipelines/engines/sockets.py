@@ -1,4 +1,4 @@
-"""The directory of a local run's Unix socket: no other user can enter it, and it is removed when the run is over.
+"""Make the directory of a local run's Unix socket: no other user can enter it, and it is removed when the run is over.
 
 The driver believes whoever connects to its socket, and a worker obeys whoever answers there, so the directory has mode 0700
 and lies where nobody else can move it away and put another in its place.

@@ -1,4 +1,4 @@
-"""A worker process of the local runner, which ends with its driver."""
+"""Run a worker process of the local runner, which ends with its driver."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +25,8 @@ from ratios import FILE, Ratio, ratio  # noqa: E402
 
 # They search, estimate, or have a bound of their own; scale_model is a part of ten_terabytes.
 NO_RATIO = {"enwiki", "fuzz", "kills", "memory", "scale_model", "tasks", "ten_terabytes"}
-PROCESSES = {"end_to_end", "near_copies", "store", "training"}  # these start commands, or change their environment
+PROCESSES = {"end_to_end", "near_copies", "store"}  # these measure commands, or change their environment
+THREADS = {"loader", "training"}  # these set how many torch has
 ELSEWHERE = {"scale", "step"}  # test_benchmark_scale.py and test_step_benchmark.py run these, and read their ratios
 
 
@@ -42,16 +44,29 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, sample_corpus: Path, sample
     return Inputs("tiny", tmp_path_factory.mktemp("inputs"), **made)
 
 
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """Let torch have as many threads afterwards as before."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.mark.filterwarnings("default")  # those of transformers are not ours
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name in PROCESSES else ())
+        pytest.param(name, marks=pytest.mark.slow if name in {*PROCESSES, "training"} else ())
         for name in sorted(set(runner.benchmarks()) - ELSEWHERE)
     ],
 )
-def test_it_runs_on_tiny_input(name: str, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_on_tiny_input(
+    name: str, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """So little input may miss what is asked for: exit code 1; a peer that is not installed has no row."""
+    if name in THREADS:
+        request.getfixturevalue("threads")
     monkeypatch.setenv(FILE, str(tmp_path / "ratios"))
     for line in runner.benchmarks()[name]["tiny"]:
         words = runner.command(name, line, inputs)

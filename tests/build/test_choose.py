@@ -19,8 +19,7 @@ from test_resume import kill_in_mid_run
 
 from bertdata import keys
 from bertdata.build.corpus.plan import plan
-from bertdata.build.selection import facts, rounds, rules
-from bertdata.build.selection import pieces as pieces_of
+from bertdata.build.selection import facts, round_files, rounds, rules
 from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import WHOLE, Losses
@@ -395,8 +394,8 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
     pieces = []
     for number, own in enumerate((rows[:1], rows[1:])):
         batch = pa.RecordBatch.from_pylist([dict(zip(rounds.LOST.names, row, strict=True)) for row in own], rounds.LOST)
-        pieces += shards.write_pieces(tmp_path, pieces_of.name("near", "lost", number), [batch])[1]
-    refs = [(1, *pieces[1]), (0, *pieces[0]), (1, *pieces[1]), (3, *pieces_of.NONE)]
+        pieces += shards.write_ranges(tmp_path, round_files.name("near", "lost", number), [batch])[1]
+    refs = [(1, *pieces[1]), (0, *pieces[0]), (1, *pieces[1]), (3, *round_files.NONE)]
     noted = rounds.MergeLosses(str(tmp_path), "near")((7, iter(refs)))
     found = Losses(str(tmp_path), noted, ("near",)).table.to_pylist()
     assert [(row["row"], row["first"]) for row in found] == [(2, "c"), (5, "a")]

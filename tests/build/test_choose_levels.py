@@ -37,7 +37,7 @@ class Count:
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
-        write, read = shards.write_pieces, shards.pieces.read_piece
+        write, read = shards.write_ranges, shards.ranges.read_range
 
         def written(root: Path, name: str, batches: Any) -> Any:
             entry, found = write(root, name, batches)
@@ -50,8 +50,8 @@ class Count:
 
         with self._monkeypatch.context() as patched:
             patched.setattr(levels, "_ONE_LEVEL", self._most)
-            patched.setattr(shards, "write_pieces", written)
-            patched.setattr(shards.pieces, "read_piece", fetched)
+            patched.setattr(shards, "write_ranges", written)
+            patched.setattr(shards.ranges, "read_range", fetched)
             yield
 
 

@@ -35,7 +35,7 @@ def made(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_factory
 def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = made[objective]
     manifest, rows = read_manifest(pairs), read_rows(pairs)
-    labelled = bool(OBJECTIVES[objective])
+    labelled = bool(OBJECTIVES[objective].labels)
     assert list(rows[0]) == COLUMNS + (["next_sentence_label"] if labelled else [])
     assert len(rows) == manifest["rows"] == manifest["statistics"]["rows"] > 100
     assert all(3 <= len(row["input_ids"]) <= 64 or objective == "causal" for row in rows)

@@ -40,7 +40,7 @@ def test_as_much_is_read_of_any_corpus(count: int) -> None:
     assert 430 < len(parts) < 600
     assert all(part.end - part.start == 1 for part in parts) and len(set(parts)) == len(parts)
     assert len({part.name for part in parts}) > 0.8 * min(count, 400), "from many places"
-    assert (found.own, found.share) == (0.25, pytest.approx((256 << 20) / (count << 24)))
+    assert (found.share_of_read, found.share) == (0.25, pytest.approx((256 << 20) / (count << 24)))
     assert [part for task in Sample.of(large(count), VocabConfig(seed=7)).tasks for part in unpack(task.parts)] != parts
 
 
@@ -48,7 +48,7 @@ def test_as_much_is_read_of_any_corpus(count: int) -> None:
 def test_a_small_corpus_is_read_whole(source: Corpus, config: VocabConfig) -> None:
     """So a sample of up to a quarter, or of a corpus of 128 MB, has the documents that it always had."""
     found = Sample.of(source, config)
-    assert found.tasks == source.tasks and found.own == found.share
+    assert found.tasks == source.tasks and found.share_of_read == found.share
 
 
 def test_only_headers_are_read_of_what_comes_before_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

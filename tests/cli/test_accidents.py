@@ -12,15 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, SAMPLE, Run, build_of, digests, leftovers
+from conftest import COMMAND, SAMPLE, Run, build_of, digests, leftovers, read_manifest
 from test_resume import kill_in_mid_run
 
 DUMP = SAMPLE / "sampleenwiki-20261101-pages-articles-multistream.xml.bz2"
-
-
-def manifest(directory: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    return found
 
 
 def test_a_damaged_single_stream_is_not_called_done(run: Run, tmp_path: Path) -> None:
@@ -49,7 +44,7 @@ def test_a_damaged_stream_among_many_costs_its_pages(run: Run, tmp_path: Path) -
     (tmp_path / "dump.xml.bz2").write_bytes(data)
     options = ("--max-rejects", 0.5, "--workers", 1)
     run("build-corpus", "--wikipedia", tmp_path / "dump.xml.bz2", "--output", tmp_path / "out", *options)
-    (stage,) = manifest(tmp_path / "out")["counts"]  # type: ignore[misc]
+    (stage,) = read_manifest(tmp_path / "out")["counts"]  # type: ignore[misc]
     assert stage["rejected"] == {"damaged-stream": 1}
     assert stage["in"] == 56 - 10 + 1, "the ten pages of one stream, and the reject in their place"
     reject = json.loads(next((tmp_path / "out" / "rejects").iterdir()).read_text())
@@ -105,7 +100,7 @@ def test_a_dump_twice_is_told_and_gives_no_twin_rows(run: Run, sample_vocab: Pat
     inputs = ("--wikipedia", tmp_path / "a", "--wikipedia", tmp_path / "b")
     shown = run("build-corpus", *inputs, "--output", tmp_path / "corpus", "--workers", 1).stdout
     assert "47 documents in 2 shards" in shown and "repeated id 47" in shown
-    (stage,) = manifest(tmp_path / "corpus")["counts"]  # type: ignore[misc]
+    (stage,) = read_manifest(tmp_path / "corpus")["counts"]  # type: ignore[misc]
     assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) == 112
     run("build-corpus", "--wikipedia", DUMP, "--output", tmp_path / "once", "--workers", 1)
     once, twice = (sorted((tmp_path / name / "data").iterdir())[0].read_bytes() for name in ("once", "corpus"))
@@ -156,7 +151,7 @@ def test_a_bomb_of_two_hundred_bytes_takes_no_memory(run: Run, tmp_path: Path) -
         returned, kilobytes = map(int, asked.stdout.split())
         assert returned == code
         assert kilobytes < 300 << 10, f"{kilobytes >> 10} MB"
-    (stage,) = manifest(tmp_path / "in")["counts"]  # type: ignore[misc]
+    (stage,) = read_manifest(tmp_path / "in")["counts"]  # type: ignore[misc]
     assert (stage["in"], stage["rejected"]) == (56, {})
 
 
@@ -167,7 +162,7 @@ def test_documents_as_large_as_a_shard_make_fewer_shards(run: Run, sample_vocab:
             file.write(json.dumps({"text": f"Story {number}. {sentences}"}) + "\n")
     run("build-corpus", "--text", tmp_path / "long.jsonl", "--output", tmp_path / "corpus")
     run("make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--max-seq-length", 512, "--output", tmp_path / "pairs")
-    statistics = manifest(tmp_path / "pairs")["statistics"]
+    statistics = read_manifest(tmp_path / "pairs")["statistics"]
     assert abs(statistics["not_next_share"] - 0.5) < 0.001  # type: ignore[index]
 
 

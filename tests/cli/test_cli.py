@@ -71,7 +71,7 @@ def test_help_and_version(run: Run) -> None:
         (["train-vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "no directory"),
         (["train-vocab", "{tmp}/own", "--output", "{tmp}/x"], 2, "no data set of bertdata"),
         (["train-vocab", "{corpus}", "--output", "{tmp}/x", "--size", "3"], 2, "--size"),
-        (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "cannot read the vocabulary"),
+        (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "none (No such file or directory): give"),
         (["make-pairs", "{vocab}", "--vocab", "{vocab}", "--output", "{tmp}/x"], 2, "holds vocabulary, not documents"),
         (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--max-seq-length", "9"], 2, "--max-seq-length"),
         (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--shards", "500"], 3, "fewer --shards"),
@@ -81,6 +81,15 @@ def test_help_and_version(run: Run) -> None:
             "--workers",
         ),
         (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--", "--runner=Nope"], 2, "Nope"),
+        (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--runner=Spark"], 2, "two dashes: -- --runner"),
+        (
+            ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--max-seq-length", "128,512"],
+            2,
+            "'128,512' is no whole number: give the option once for each",
+        ),
+        (["build-corpus", "--wikipedia", "{tmp}/own", "--output", "{tmp}/x"], 2, "no file below this directory is of a kind"),
+        (["train", "{tmp}/own", "--output", "{tmp}/x"], 2, "own is a directory: give a file"),
+        (["inspect", "{corpus}", "--id", "nothing"], 2, "ids here look like sampleenwiki:"),
         (["inspect", "{tmp}/own"], 2, "no data set of bertdata"),
         (["inspect", "{corpus}", "--row", "99999"], 2, "has rows 0 to"),
     ],
@@ -245,6 +254,6 @@ def test_a_full_disk_ends_with_exit_code_4_and_is_resumed(run: Run, text: Path, 
         assert done.returncode == 4, done.stderr
         assert "cannot write" in done.stderr
         assert "same command" in done.stderr
-    run(*arguments, "--task-bytes", 65536)
-    run(*arguments[:-1], tmp_path / "whole", "--task-bytes", 65536)
+    run(*arguments, "--task-bytes", 65536, "--workers", 1)
+    run(*arguments[:-1], tmp_path / "whole", "--task-bytes", 65536, "--workers", 1)
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections import namedtuple
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from conftest import Build, Run, digests
 
 import bertdata
 from bertdata.cli import bars, cli, output
+from bertdata.cli.doctor import _EXTRAS as EXTRAS
 from bertdata.cli.doctor import command as doctor
 from bertdata.commands import estimate
 from bertdata.commands.progress import Progress
@@ -215,7 +217,24 @@ def test_doctor_tells_what_there_is(monkeypatch: Any) -> None:
     assert re.search(r"^! limits of the cgroup +2.0 GB, 0.5 cores: give --workers 1", shown, re.MULTILINE)
     assert shown.count("cannot be reached (no answer in 3 s)") == 2
     assert re.search(r"^  engine local +can be used$", shown, re.MULTILINE)
-    assert "cannot be reached" not in CliRunner().invoke(doctor, ["--offline"]).output
+    offline = CliRunner().invoke(doctor, ["--offline"])
+    assert "cannot be reached" not in offline.output and not offline.stderr
+    assert all(line[24] == " " != line[25] for line in offline.output.splitlines()[:-1]), "names are as wide as their column"
+
+
+def test_doctor_knows_each_extra_that_a_user_may_want() -> None:
+    others = {
+        "remote",
+        "gcp",
+        "dask",
+        "spark",
+        "docs",
+        "dev",
+        "peers",
+        "engines",
+        "all",
+    }  # of another extra, an engine, our own work
+    assert {*(metadata.metadata("bertdata").get_all("Provides-Extra") or [])} == {*EXTRAS} | others
 
 
 def test_a_host_that_does_not_answer_is_given_up_in_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY, Build
+from forking import forks
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 40)
@@ -59,10 +61,13 @@ def at_every_change(small: Path, directory: Path, name: str, overwrite: bool, **
     other = ["--dedup", "none"] if name in ("build-corpus", "choosing") else ["--seed", 7]
     old = [*lines["build-corpus" if name == "choosing" else name], *other, *where] if overwrite else []
     told = {"old": [*map(str, old)], "arguments": [*map(str, [*lines[name], *where])], "how": ["--overwrite"] * overwrite, **more}
-    command = [sys.executable, str(Path(__file__).with_name("every_change.py")), str(directory), json.dumps(told)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    found: dict[str, Any] = json.loads(done.stdout)
+    code = Path(__file__).with_name("every_change.py").read_text(encoding="utf-8")
+    done = forks().start([str(directory), json.dumps(told)], Path.cwd(), {**os.environ}, code)
+    try:
+        assert done.wait(1200) == 0, done.communicate()
+    finally:
+        done.kill()
+    found: dict[str, Any] = json.loads(done.communicate()[0])
     return found
 
 

@@ -147,7 +147,7 @@ def test_parquet_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rows = np.arange(0, 360, 7)
     assert (found.gather(rows, 64)["token_type_ids"] == here.gather(rows, 64)["token_type_ids"]).all()
     sizes = [path.stat().st_size for path in caches(tmp_path)[0].glob("*.arrow")]
-    assert 0.8 < sum(found._held.files[number].bytes for number in range(9)) / sum(sizes) < 1.6
+    assert 0.8 < sum(found._mapped.files[number].bytes for number in range(9)) / sum(sizes) < 1.6
     path = made / "data/train-00001-of-00009.parquet"
     path.write_bytes(path.read_bytes()[:-9] + b"x" + path.read_bytes()[-8:])
     with pytest.raises(VerificationError, match="train-00001-of-00009.parquet is not the file"):
@@ -181,7 +181,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next(bucket: s3_server.Bucke
     (tmp_path / "cache" / "bertdata-cache-link").symlink_to(tmp_path)
     last = Shards(URL)
     left = [path for path in caches(tmp_path) if (path / "lock").exists()]
-    assert sorted(left) == sorted(Path(one._held.directory) for one in (mine, last))
+    assert sorted(left) == sorted(Path(one._mapped.directory) for one in (mine, last))
     assert len(caches(tmp_path)) == 4 and tmp_path.is_dir()
 
 

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Build, read_manifest
+from conftest import Build, Load, Rows, read_manifest
 
 from bertdata.dataset import shards
-
-PROGRAM = """
-import datasets, json, sys
-for directory in sys.argv[1:]:
-    print(json.dumps({split: rows.to_list() for split, rows in datasets.load_dataset(directory).items()}))
-"""
-Rows = dict[str, list[dict[str, Any]]]
-
-
-def load(cache: Path, *directories: Path) -> list[Rows]:
-    """Read data sets as a user does, in a process of its own, all of them with one cache."""
-    environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-c", PROGRAM, *map(str, directories)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def lying(directory: Path) -> Rows:
@@ -64,9 +43,9 @@ def command(kind: str, corpora: list[Path], vocab: Path, number: int) -> list[ob
 
 @pytest.mark.parametrize("kind", ["corpus", "pairs", "splits"])
 def test_another_data_set_of_the_same_name_and_one_that_is_replaced(
-    build: Build, corpora: list[Path], sample_vocab: Path, tmp_path: Path, kind: str
+    build: Build, load_datasets: Load, corpora: list[Path], sample_vocab: Path, tmp_path: Path, kind: str
 ) -> None:
-    cache, one, other = tmp_path / "cache", tmp_path / "one" / kind, tmp_path / "other" / kind
+    one, other = tmp_path / "one" / kind, tmp_path / "other" / kind
 
     def make(directory: Path, number: int, *more: object) -> None:
         name, *options = command(kind, corpora, sample_vocab, number)
@@ -75,13 +54,13 @@ def test_another_data_set_of_the_same_name_and_one_that_is_replaced(
     make(one, 0)
     make(other, 1)
     first = lying(one)
-    assert load(cache, one, other, one) == [first, lying(other), first]
+    assert load_datasets(one, other, one) == [first, lying(other), first]
     assert set(first) == ({"train", "validation"} if kind == "splits" else {"train"}) and lying(other) != first
     make(one, 2, "--overwrite")
-    assert load(cache, one, other) == [lying(one), lying(other)] and lying(one) != first
+    assert load_datasets(one, other) == [lying(one), lying(other)] and lying(one) != first
     make(one, 1, "--overwrite", "--format", "parquet")
-    assert load(cache, one) == [lying(one)] == [lying(other)]
+    assert load_datasets(one) == [lying(one)] == [lying(other)]
     make(one, 0, "--overwrite", "--format", "arrow-file")
-    assert load(cache, one) == [lying(one)] == [first]
+    assert load_datasets(one) == [lying(one)] == [first]
     shutil.move(one, tmp_path / "moved")
-    assert load(cache, tmp_path / "moved") == [first]
+    assert load_datasets(tmp_path / "moved") == [first]

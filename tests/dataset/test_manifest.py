@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,15 @@ def _made(**more: Any) -> dict[str, Any]:
     return corpus_manifest(shards, tallies=[Tally("pages", 5, 5)]) | more
 
 
+def test_a_module_is_of_the_distribution_that_installed_it() -> None:
+    """As `importlib.metadata` says of all packages at once."""
+    known = metadata.packages_distributions()
+    for name in {*list(known)[::20], "click", "numpy", "pip"} & known.keys():
+        found = manifest._distribution(name)
+        assert found and found.metadata["Name"] in known[name]
+    assert manifest._distribution("nobody_installs_this") is None
+
+
 def test_make_sums_rows_and_names_versions() -> None:
     made = _made(statistics={"x": 1})
     assert made["bertdata"] == manifest.FORMAT and made["rows"] == 5 and made["statistics"] == {"x": 1}
@@ -89,7 +99,7 @@ def test_read_returns_what_was_written(tmp_path: Path) -> None:
         ([1], NoInputError, "no data set of bertdata"),
         ({"name": "another tool's"}, NoInputError, "no data set of bertdata"),
         (5, NoInputError, "no data set of bertdata"),
-        ({**_made(), "bertdata": manifest.FORMAT + 1}, UsageError, "newer bertdata; upgrade with: pip install"),
+        ({**_made(), "bertdata": manifest.FORMAT + 1}, UsageError, "newer bertdata: install that version"),
         (_made(), UsageError, "holds documents, not pairs"),
     ],
     ids=["missing", "list", "foreign", "number", "newer", "kind"],

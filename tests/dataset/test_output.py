@@ -14,7 +14,7 @@ from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
 from bertdata.io.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
-from bertdata.io.lock import Job, hold, lock, release
+from bertdata.io.lock import Job, lock, release, reserve
 
 IDENTITY: dict[str, Any] = {
     "command": "build-corpus",
@@ -206,7 +206,7 @@ def test_a_run_that_has_done_nothing_leaves_nothing(directory: Path) -> None:
     assert _state(directory) == ["lock"]
     job = Job("7", "PortableRunner", "localhost:8099")
     with pytest.raises(RuntimeError), building(directory, IDENTITY) as root:
-        hold(directory / STATE, job)
+        reserve(directory / STATE, job)
         raise RuntimeError  # this command loses sight of the job, which goes on
     assert root.exists()
     for how in ({}, {"overwrite": True}):

@@ -100,7 +100,7 @@ def test_the_whole_job_from_store_to_store(
     sources = ["--wikipedia", f"s3://{BUCKET}/in/*multistream.xml.bz2", "--books", f"s3://{BUCKET}/in/books"]
     corpus, vocab, pairs = (f"s3://{BUCKET}/out/{name}" for name in ("corpus", "vocab", "pairs"))
     run("build-corpus", *sources, "--output", corpus, "--workers", 2, **server)
-    run("train-vocab", corpus, "--size", 4000, "--output", vocab, **server)
+    run("train-vocab", corpus, "--size", 4000, "--output", vocab, "--workers", 1, **server)
     run("make-pairs", corpus, "--vocab", vocab, "--provenance", "--output", pairs, "--workers", 2, **server)
     for here, name in ((sample_corpus, "corpus"), (sample_vocab, "vocab"), (sample_pairs, "pairs")):
         assert bucket.digests(f"out/{name}/") == digests(here)

@@ -17,6 +17,7 @@ import pytest
 from bertdata.pipelines import transforms
 from bertdata.pipelines.transforms import Gather, Perform
 from conftest import REPOSITORY, Build, Run, build_of, command_line, digests, leftovers
+from forking import forks
 from test_output import AT_REST, IDENTITY, OTHER, WHOLE, _begin, _content, _finish, _state
 from tiny import write_pairs
 
@@ -28,7 +29,7 @@ from bertdata.dataset.shards import windows
 from bertdata.dataset.staging import commit, settle, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
 from bertdata.io.files import read_json, write_json, write_text
-from bertdata.io.lock import Job, hold, lock
+from bertdata.io.lock import Job, lock, reserve
 from bertdata.records import Task
 
 TASK = Task(0, "text", "[]")
@@ -56,11 +57,10 @@ def _whole(directory: Path, text: str = "first", **how: Any) -> Path:
 
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_commit_that_is_killed_at_any_change_is_finished_by_whoever_comes_next(tmp_path: Path, replaces: bool) -> None:
-    script = REPOSITORY / "tests" / "crashes" / "every_commit.py"
-    words = [sys.executable, str(script), str(tmp_path / "work"), json.dumps(replaces)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    code = (REPOSITORY / "tests" / "crashes" / "every_commit.py").read_text(encoding="utf-8")
+    done = forks().start([str(tmp_path / "work"), json.dumps(replaces)], tmp_path, {**os.environ}, code)
+    assert done.wait(600) == 0, done.communicate()
+    found = json.loads(done.communicate()[0])
     assert found["changes"] > 15
     moments = [state.pop(0) for state in found["states"]]
     assert list(dict.fromkeys(moments)) == [*(["old"] if replaces else []), "none", "new"], "and never a mix"
@@ -177,7 +177,7 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
 def test_two_commits_of_one_run_at_a_time_are_one(directory: Path) -> None:
     """An engine may call twice, on two hosts: the second waits, and finds it done."""
     late = Late(_begin(directory, "data/train-00000-of-00001.arrow"))
-    hold(directory / STATE, Job("7", "PortableRunner", "localhost:8099"))
+    reserve(directory / STATE, Job("7", "PortableRunner", "localhost:8099"))
     threads = [threading.Thread(target=_commit, args=(late,)) for _ in range(3)]
     for thread in threads:
         thread.start()

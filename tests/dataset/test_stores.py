@@ -16,7 +16,7 @@ from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, count_done, is_complete, perform
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
-from bertdata.io import files
+from bertdata.io import files, moves
 from bertdata.io import lock as locks
 from bertdata.io.lock import lock
 from bertdata.sources.inputs import find
@@ -124,7 +124,7 @@ def test_a_file_of_a_store_that_renames_is_never_half_under_its_name(store: Any,
         files.write_text(files.to_path("memory://bucket/file.bin"), "whole")
     assert [name.startswith(f"/bucket/{files.TEMPORARY}file.bin-") for name in sent] == [True]
     assert not files.to_path("memory://bucket/file.bin").exists()
-    files.remove_temporary(files.to_path("memory://bucket"))
+    moves.remove_temporary(files.to_path("memory://bucket"))
     assert store.find("/bucket") == []
 
 
@@ -137,10 +137,10 @@ def test_two_readers_of_a_file_do_not_share_a_position(store: Any) -> None:
 def test_move_and_remove(store: Any) -> None:
     root = files.to_path("memory://bucket")
     files.write_text(root / "a" / "one", "1")
-    files.move(root / "a" / "one", root / "b" / "two")
+    moves.move(root / "a" / "one", root / "b" / "two")
     assert store.find("/bucket") == ["/bucket/b/two"]
-    files.remove(root / "b")
-    files.remove(root / "b")
+    moves.remove(root / "b")
+    moves.remove(root / "b")
     assert not (root / "b").exists()
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import runpy
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, Build
+from forking import trainers
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -75,21 +75,25 @@ def test_a_loop_of_ones_own_goes_on_where_it_stopped(example: Run, pairs: Path, 
         example("examples/train_loop.py", sample_pairs, "--checkpoint", tmp_path / "b.pt", *SMALL)
 
 
+TORCHRUN = """
+import runpy, sys
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+del sys.argv[0]
+here = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0", "run_id": "here", "max_restarts": 0, "monitor_interval": 0.1}
+run = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, start_method="fork", **here)
+elastic_launch(run, lambda: bool(runpy.run_path(sys.argv[0], run_name="__main__")))()
+"""
+
+
 @pytest.mark.slow
 def test_processes_share_the_batches(example: Run, pairs: Path, tmp_path: Path) -> None:
-    """With torchrun, two processes: as many steps, and a checkpoint that one process goes on with."""
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    """With torchrun's agent, two processes: as many steps, and a checkpoint that one process goes on with."""
     arguments = [pairs, "--steps", 4, *SMALL, "--checkpoint", tmp_path / "c.pt", "--workers", 0]
-    done = subprocess.run(
-        [*launch, str(REPOSITORY / "examples" / "train_loop.py"), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(_losses(done.stdout)) == 4
+    words = [str(REPOSITORY / "examples" / "train_loop.py"), *map(str, arguments)]
+    done = trainers().start(words, Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, TORCHRUN)
+    said, wrong = (text.decode() for text in done.communicate(200))
+    assert done.returncode == 0, said + wrong
+    assert len(_losses(said)) == 4
     assert len(_losses(example("examples/train_loop.py", pairs, "--steps", 6, *SMALL, "--checkpoint", tmp_path / "c.pt"))) == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import random
@@ -10,6 +11,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,27 +21,43 @@ import bertdata
 from bertdata.dataset import shards
 from bertdata.errors import BertDataError
 
-RIGHT, REFUSED, OTHER = 0, 6, 1  # how a process ends that reads a damaged file
+RIGHT, REFUSED, OTHER, TOO_LARGE = 0, 6, 1, 99  # how a reading of a damaged file ends
 MEMORY = 600 << 20  # bytes that it may take, over what its parent has
 
 
-def outcome(work: object) -> int:
-    """Call `work` in a process of its own; return its exit code, or minus the signal that ended it."""
-    before = _resident()
+def outcomes(works: Iterable[Callable[[], object]]) -> Counter[int]:
+    """Call each in another process; count how they ended: exit codes, or minus the signal that ended the process.
+
+    That is one process, and no further call is made in it after one that ends it.
+    """
+    before, (source, target) = _resident(), os.pipe()
     pid = os.fork()
     if pid == 0:
         gc.freeze()  # a look at what the parent's tests have left would copy all of its memory
-        signal.alarm(60)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        code = OTHER
         try:
-            work()  # type: ignore[operator]
-            code = RIGHT
-        except BertDataError as error:
-            code = error.exit_code
+            for work in works:
+                signal.alarm(60)
+                code = _outcome(work)
+                os.write(target, bytes([code if _peak() < before + MEMORY else TOO_LARGE]))
         finally:
-            os._exit(code if _peak() < before + MEMORY else 99)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            os._exit(0)
+    os.close(target)
+    with os.fdopen(source, "rb") as file:
+        ends = Counter(file.read())
+    if ended := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
+        ends[ended] += 1
+    return ends
+
+
+def _outcome(work: Callable[[], object]) -> int:
+    try:
+        work()
+    except BertDataError as error:
+        return error.exit_code
+    except BaseException:
+        return OTHER
+    return RIGHT
 
 
 def _peak() -> int:
@@ -60,20 +78,25 @@ def damaged(data: bytes, count: int) -> list[bytes]:
     return found + [data[: chance.randrange(len(data))] for _ in range(count // 2)]
 
 
+def each(files: Iterable[bytes], path: Path, read: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """Write each of these files in turn, and yield what reads it."""
+    for data in files:
+        path.write_bytes(data)
+        yield read
+
+
 @pytest.mark.parametrize("kind", ["sample_corpus", "sample_pairs"])
 @pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.long)])
 def test_reading_a_damaged_shard(kind: str, count: int, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     path = min((request.getfixturevalue(kind) / "data").glob("*.arrow"), key=lambda path: path.stat().st_size)
-    ends: Counter[int] = Counter()
-    for data in damaged(path.read_bytes(), count):
-        (tmp_path / "a.arrow").write_bytes(data)
+    files = damaged(path.read_bytes(), count)
 
-        def read() -> None:
-            for batch in shards.read_batches(tmp_path / "a.arrow", "arrow-stream"):
-                batch.to_pylist()
+    def read() -> None:
+        for batch in shards.read_batches(tmp_path / "a.arrow", "arrow-stream"):
+            batch.to_pylist()
 
-        ends[outcome(read)] += 1
-    assert set(ends) <= {RIGHT, REFUSED} and ends[REFUSED] > count // 4, ends
+    ends = outcomes(each(files, tmp_path / "a.arrow", read))
+    assert set(ends) <= {RIGHT, REFUSED} and ends[REFUSED] > count // 4 and ends.total() == len(files), ends
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(300, marks=pytest.mark.long)])
@@ -81,18 +104,15 @@ def test_mapping_damaged_pairs(count: int, sample_pairs: Path, tmp_path: Path) -
     """The loader's view: rows that can't be are refused, or read as they lie; `verify=True` finds every one."""
     shutil.copytree(sample_pairs, tmp_path / "pairs")
     path = next((tmp_path / "pairs" / "data").glob("*.arrow"))
-    ends: Counter[tuple[int, int]] = Counter()
-    whole = path.read_bytes()
-    for data in damaged(whole, count):
-        path.write_bytes(data)
+    files = damaged(path.read_bytes(), count)
 
-        def read(verify: bool = False) -> None:
-            found = bertdata.Shards(tmp_path / "pairs", verify=verify)
-            for start in range(0, len(found), 64):
-                found.gather(range(start, min(start + 64, len(found))), found.max_seq_length)  # type: ignore[arg-type]
+    def read(verify: bool) -> None:
+        found = bertdata.Shards(tmp_path / "pairs", verify=verify)
+        for start in range(0, len(found), 64):
+            found.gather(range(start, min(start + 64, len(found))), found.max_seq_length)  # type: ignore[arg-type]
 
-        ends[outcome(read), outcome(lambda: read(True))] += 1
-    assert {plain for plain, _ in ends} <= {RIGHT, REFUSED} and {checked for _, checked in ends} == {REFUSED}, ends
+    plain, checked = (outcomes(each(files, path, functools.partial(read, verify))) for verify in (False, True))
+    assert set(plain) <= {RIGHT, REFUSED} and plain.total() == len(files) and checked == {REFUSED: len(files)}, (plain, checked)
 
 
 def test_commands_on_a_damaged_corpus(build: Build, sample_corpus: Path, tmp_path: Path) -> None:

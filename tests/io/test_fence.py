@@ -14,7 +14,7 @@ from bertdata.pipelines.transforms import Perform, Writing
 from bertdata.dataset import run as output
 from bertdata.dataset.run import STATE, building
 from bertdata.errors import OutputLockedError
-from bertdata.io import files
+from bertdata.io import files, moves
 from bertdata.io.fence import TOKEN, admit, fenced, token
 from bertdata.records import Task
 
@@ -92,7 +92,7 @@ def test_between_the_runs_nothing_is_written(directory: Path) -> None:
     """The token of the earlier run goes before its files do: what comes in between is of no run."""
     root = begin(directory, 1)
     own = token(root)
-    files.remove(root / TOKEN)
+    moves.remove(root / TOKEN)
     with pytest.raises(OutputLockedError), fenced((root, own)):
         raise AssertionError("it went on")
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import OutputLockedError, StorageError, VerificationError
-from bertdata.io import files
+from bertdata.io import files, moves
 from bertdata.io.lock import lock
 from bertdata.io.storage import storage_errors
 
@@ -55,7 +55,7 @@ def test_kill_leaves_the_old_file_and_a_hidden_one_that_is_swept(tmp_path: Path)
     left = sorted(os.listdir(tmp_path))
     assert len(left) == 2 and left[0].startswith(files.TEMPORARY) and left[1] == "file.bin"
     assert (tmp_path / "file.bin").read_bytes() == b"old"
-    files.remove_temporary(tmp_path)
+    moves.remove_temporary(tmp_path)
     assert os.listdir(tmp_path) == ["file.bin"]
 
 
@@ -78,7 +78,7 @@ def test_remove_temporary_takes_only_its_own(tmp_path: Path) -> None:
     outside.mkdir()
     (outside / "file").write_text("")
     (tmp_path / ".tmp-link").symlink_to(outside)
-    files.remove_temporary(tmp_path)
+    moves.remove_temporary(tmp_path)
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*"))
     assert left == [".hidden", "deep", "deep/keep", "tmp-x", "x.tmp-"]
     assert (outside / "file").exists()

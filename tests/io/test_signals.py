@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import is_alive
 from listeners import need_proc
 
 # A mutex that is locked twice waits in C for ever, without the lock of the interpreter: as a step of torch, only longer.
@@ -42,14 +43,6 @@ def end(process: subprocess.Popen[str]) -> tuple[float, str]:
     since = time.monotonic()
     _, said = process.communicate(timeout=60)
     return time.monotonic() - since, said
-
-
-def is_alive(number: int) -> bool:
-    """Tell whether a process runs, and is no zombie."""
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -37,7 +37,7 @@ def test_local_workers_are_reached_by_one_unix_socket(parts: Path, text: Path, t
     """One, in a directory that is gone when the run is over, whatever the length and the letters of TMPDIR."""
     scratch = tmp_path / "50% of Ünï? #1"
     scratch.mkdir()
-    words = [name, *command_line(name, text, parts), "--workers", 3, "--output", tmp_path / "made"]
+    words = [name, *command_line(name, text, parts), "--workers", 2, "--output", tmp_path / "made"]
     seen = watched(*words, cwd=tmp_path, TMPDIR=str(scratch))
     assert [found.family for found in seen] == ["unix"], seen
     assert not Path(seen.pop().address).parent.exists() and not list(scratch.iterdir())

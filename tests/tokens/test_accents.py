@@ -89,7 +89,7 @@ def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
     with lzma.open(shared / "extraction" / "dev_sentences_more.jsonl.xz", "rt", encoding="utf-8") as file:
         found = [json.loads(line) for line in file]
     assert len({record["language"] for record in found}) == 25
-    text = [sentence for record in found for sentence in record["sentences"]]
+    text = [sentence for record in found for sentence in record["sentences"]][strip::2]  # half of those of each language
     vocabulary = vocab.train(tokens.count_words(text, blank(strip)), VocabConfig(size=9000, strip_accents=strip))
     assert split(*Encoder(vocabulary.tokenizer(), len(vocabulary.pieces)).encode(text)) == by_library(vocabulary, text)
 

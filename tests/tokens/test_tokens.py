@@ -286,9 +286,9 @@ def test_words_as_bert_cuts_them() -> None:
 # --- real text ---
 
 
-@pytest.mark.parametrize("kind", ["uncased", "accents", "cased"])
-def test_real_text(shared: Path, kind: str) -> None:
-    """Lines of books and paragraphs of fifty Wikipedias; benchmarks/tokens.py does it for every document."""
+@pytest.fixture(scope="module")
+def real_text(shared: Path) -> list[str]:
+    """Lines of books and paragraphs of fifty Wikipedias; benchmarks/tokens.py takes every document."""
     text = [line for path in sorted((shared / "data" / "books").glob("*.txt")) for line in _lines(path)[::6]]
     for name, key, step in (
         ("dev_pages", "paragraphs", 6),
@@ -297,6 +297,13 @@ def test_real_text(shared: Path, kind: str) -> None:
     ):
         with lzma.open(shared / "extraction" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
             text += [sentence for line in file for sentence in json.loads(line)[key]][::step]
+    return text
+
+
+@pytest.mark.parametrize(("kind", "first"), [("uncased", 0), ("accents", 1), ("cased", 2)])
+def test_real_text(real_text: list[str], kind: str, first: int) -> None:
+    """Each kind has a third of the text, from all of its sources."""
+    text = real_text[first::3]
     lowercase, strip_accents = KINDS[kind]
     config = VocabConfig(size=12_000, lowercase=lowercase, strip_accents=strip_accents)
     blank = Vocabulary(list(SPECIAL), lowercase, strip_accents)

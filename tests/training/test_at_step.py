@@ -38,14 +38,14 @@ def compare(rule: MaskRule, loader: Any, step: int, shards: Shards, first: int =
     rows = list(zip(planned.rows.tolist(), planned.copies.tolist(), strict=True))
     for place, (number, copy) in enumerate(rows):
         if not first <= number < first + count or copy > min(c for n, c in rows if n == number):
-            continue  # of a row that comes twice in a batch the first copy is told of
+            continue  # of a row that comes twice in a batch the first copy is named
         ids = shards.gather(np.array([number]), planned.width)["input_ids"][:, : int(batch["attention_mask"][place].sum())]
         masked, positions, labels = rule.mask(ids.astype(np.int64), np.array([number - first]), None)
         assert masked[0].tolist() == batch["input_ids"][place, : ids.shape[1]].tolist()
         used, own = labels[0] != IGNORED, batch["masked_lm_labels"][place] != IGNORED
         assert positions[0][used].tolist() == batch["masked_lm_positions"][place][own].tolist()
         assert labels[0][used].tolist() == batch["masked_lm_labels"][place][own].tolist()
-        assert "not in its batch" not in rule.told(number - first)
+        assert "not in its batch" not in rule.when(number - first)
         seen += 1
     return seen
 
@@ -86,7 +86,7 @@ def test_rows_held_out_are_in_no_step(pairs: Path) -> None:
     rule = of_batches(pairs, 2, 8)
     ids = np.full((1, 20), 7)
     masked, _, labels = rule.mask(ids, np.array([90]), None)
-    assert (masked == ids).all() and (labels == IGNORED).all() and "held out" in rule.told(90)
+    assert (masked == ids).all() and (labels == IGNORED).all() and "held out" in rule.when(90)
 
 
 def test_a_trace_shows_them(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import os
 import shutil
 import signal
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from conftest import COMMAND, Build, Run
+from conftest import COMMAND, Build, Run, is_alive
 
 from bertdata import Shards
 from bertdata.cli import cli
@@ -58,21 +60,40 @@ def _commands(root: Path, vocab: Path, output: Path) -> Iterator[list[Any]]:
 
 def _refused(root: Path, vocab: Path, outside: Path) -> None:
     """Run every reader; none may open the file outside."""
-    opened: list[str] = []
-    real = os.path.realpath(outside)
-    sys.addaudithook(lambda event, args: opened.append(os.path.realpath(args[0])) if _opens(event, args) else None)
-    for command in _commands(root, vocab, root.parent / "out"):
-        done = CliRunner().invoke(cli, [str(part) for part in command], standalone_mode=False)
-        error = done.exception
-        assert isinstance(error, BertDataError) and error.exit_code in (2, 6), (command, done.output, error)
-        assert SECRET not in done.output + str(error)
-    with pytest.raises(BertDataError):
-        Shards(root, verify=True)
-    assert real not in opened and opened
+    with _watched() as opened:
+        for command in _commands(root, vocab, root.parent / "out"):
+            done = CliRunner().invoke(cli, [str(part) for part in command], standalone_mode=False)
+            error = done.exception
+            assert isinstance(error, BertDataError) and error.exit_code in (2, 6), (command, done.output, error)
+            assert SECRET not in done.output + str(error)
+        with pytest.raises(BertDataError):
+            Shards(root, verify=True)
+    assert os.path.realpath(outside) not in opened and opened
 
 
-def _opens(event: str, args: tuple[Any, ...]) -> bool:
-    return event == "open" and isinstance(args[0], str)
+_watching: list[list[str]] = []
+
+
+def _look(event: str, args: tuple[Any, ...]) -> None:
+    if _watching and event == "open" and isinstance(args[0], str):
+        _watching[-1].append(os.path.realpath(args[0]))
+
+
+@functools.cache
+def _hook() -> None:
+    """Have `_look` called, once: what is added stays as long as the process, and is called for other tests as well."""
+    sys.addaudithook(_look)
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[list[str]]:
+    """Yield a list of the files that are opened in the block."""
+    _hook()
+    _watching.append([])
+    try:
+        yield _watching[-1]
+    finally:
+        _watching.pop()
 
 
 @pytest.mark.parametrize("kind", ["corpus", "pairs"])
@@ -248,20 +269,13 @@ def test_a_signal_ends_all_processes(number: signal.Signals, text: Path, build: 
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 128 + number and "Traceback" not in said and "stopped" in said
-    while (left := [child for child in children if _alive(child)]) and time.monotonic() < deadline:
+    while (left := [child for child in children if is_alive(child)]) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(children) >= 2 and left == []
 
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_there_is_a_bar_on_a_terminal_and_none_elsewhere(pairs: Path) -> None:

@@ -1,1 +1,1 @@
-"""Dumps, books and other text to documents: plan the tasks, extract each, commit what they report."""
+"""Make documents of dumps, books and other text: plan the tasks, extract each, commit what they report."""

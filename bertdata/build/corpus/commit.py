@@ -1,4 +1,4 @@
-"""A corpus is committed: the counts of all tasks add up, or it is an error; the data card and, last, the manifest are written."""
+"""Commit a corpus: check that the counts of all tasks add up, and write the data card and, last, the manifest."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CorpusCommit:
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, sum(total["lost"] for total in added), inputs, files)
         files = put_in_place(root, files)
-        made = manifest.make(
+        contents = manifest.make(
             "documents",
             config=self.config.identity(),
             inputs=_with_digests(inputs, entries),
@@ -79,12 +79,12 @@ class CorpusCommit:
             dropped_templates=_dropped_templates(added),
             formulas=_formulas(added),
         )
-        manifest.check_rows(made, sum(tally.left for tally in counted))
-        write_beside(root, made)
-        manifest.write(root, made, card.write(made))
+        manifest.check_rows(contents, sum(tally.left for tally in counted))
+        write_beside(root, contents)
+        manifest.write(root, contents, card.write(contents))
 
     def _count_missing(self, tally: Tally, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Count the pages that a dump's index names and the dump does not hold; return the file that tells of them."""
+        """Count the pages that a dump's index names and the dump does not hold; return the file that lists them."""
         root, name = to_path(self.root), "rejects/missing-pages.jsonl"
         rejects = missing.find(entries)
         for reject in rejects:
@@ -130,8 +130,8 @@ class CorpusCommit:
             return ""
         with open_file(to_path(self.root) / names[0]) as file:
             first = json.loads(file.readline())
-        told = first.get("where") or ", ".join(filter(None, (first["id"], first.get("detail"))))
-        return f"; the first: {told}" if told else ""
+        shown = first.get("where") or ", ".join(filter(None, (first["id"], first.get("detail"))))
+        return f"; the first: {shown}" if shown else ""
 
 
 def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:
@@ -172,9 +172,9 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, Any]:
     text_bytes = sum(total["given"]["text_bytes"] for total in totals)
     sources: dict[str, Any] = {}
     for total in totals:
-        own, languages = total["given"], total["amounts"]
+        given, languages = total["given"], total["amounts"]
         counts = {what: sum(each[what] for each in languages.values()) for what in ("words", "characters")}
-        sources[total["kind"]] = {**own, **counts, "share": own["text_bytes"] / max(1, text_bytes), "languages": languages}
+        sources[total["kind"]] = {**given, **counts, "share": given["text_bytes"] / max(1, text_bytes), "languages": languages}
         if total["marks"]:
             sources[total["kind"]]["dropped_marks"] = dict(sorted(total["marks"].items()))
         if total["apparatus"]:

@@ -1,4 +1,4 @@
-"""Records of every source: each is a document, a drop or a reject; documents pass the filters or are dropped."""
+"""Read the records of every source: each is a document, a drop or a reject; documents pass the filters or are dropped."""
 
 from __future__ import annotations
 

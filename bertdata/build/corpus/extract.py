@@ -1,4 +1,4 @@
-"""A task extracts: its input becomes a shard of documents, lists of what was refused or dropped, and a report that counts all."""
+"""Extract a task's documents: write a shard, lists of what was rejected or dropped, and a report that counts all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document passes the filters or is dropped with its reason: bounds, language, overlap with evaluation sets."""
+"""Apply the filters to a document: it passes, or is dropped with a reason: a bound, its language, overlap with test sets."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ REASON = "missing-page"
 
 
 def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a reject for each dump that lacks pages of its index; it tells how many `pages`.
+    """Return a reject for each dump that lacks pages of its index; `pages` of it is their number.
 
     `entries` are what is kept of the reports of tasks that read dumps, and of those that read their indexes.
     Raise VerificationError for an index that can't be of this dump: it names too few pages, or other streams.

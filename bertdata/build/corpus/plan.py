@@ -50,7 +50,9 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
                 entry |= check.entry
                 checks.append((check.kind, check.parts))
             inputs.append(entry)
-        whole = _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for own in files for p in own)
+        whole = (
+            _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for of_file in files for p in of_file)
+        )
         groups += [(kind, group) for group in whole]
     if not inputs:
         raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in INPUTS)} or `read`")

@@ -1,4 +1,4 @@
-"""A quick trial stops when it has its documents: an equal part from the beginning of each task.
+"""Stop a quick trial when it has its documents: an equal part from the beginning of each task.
 
 So it neither reads whole files nor draws from all of their documents, as a sample does.
 """

@@ -1,1 +1,1 @@
-"""Documents to rows: move them to their buckets, tell Chinese words, mask rows once and for all."""
+"""Make rows of documents: move documents to their buckets, build each bucket's rows, mask them where masks are static."""

@@ -81,7 +81,7 @@ class Layout(NamedTuple):
 class Tokens(NamedTuple):
     """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its address in the corpus.
 
-    `continues` tells of each token whether it continues a word, as bytes; it is empty where only ``##`` tells.  `origin` is the
+    `continues`: of each token, whether it continues a word, as bytes; empty where the mark ``##`` says it.  `origin` is the
     document's source and, after a space, its language.
     """
 
@@ -133,11 +133,11 @@ class Tokenize:
             first = start = 0
             origins = map(" ".join, zip(sources.to_pylist(), languages.to_pylist(), strict=True))
             for doc_id, origin, sentences in zip(ids.to_pylist(), origins, documents.value_lengths().to_pylist(), strict=True):
-                own = ends[first : first + sentences]
+                sentence_ends = ends[first : first + sentences]
                 first += sentences
-                end = int(own[-1]) if len(own) else start
+                end = int(sentence_ends[-1]) if len(sentence_ends) else start
                 ids_of, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
-                document = Tokens(doc_id, ids_of, (own - start).tobytes(), words, task.number, row, origin)
+                document = Tokens(doc_id, ids_of, (sentence_ends - start).tobytes(), words, task.number, row, origin)
                 yield self.layout.bucket(doc_id), document
                 start, row = end, row + 1
 
@@ -151,9 +151,9 @@ class Tokenize:
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
         name = spill_name(task.number)
         batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], SPILL) for bucket in full)
-        file, pieces = shards.write_pieces(to_path(self.root), name, batches)
-        piece_of = dict(zip(full, pieces, strict=True))
-        spills = [[bucket, *piece_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]
+        file, ranges = shards.write_ranges(to_path(self.root), name, batches)
+        range_of = dict(zip(full, ranges, strict=True))
+        spills = [[bucket, *range_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]
         return {"files": [file], "spills": spills}
 
 
@@ -195,8 +195,8 @@ def gather(root: str, members: Iterable[Ref | Tokens], merged: bool = False) -> 
         else:
             refs.append(member)
     directory = to_path(root)
-    for batch in shards.read_pieces(
-        SPILL, ((directory / spill_name(task, merged), shards.Piece(*piece)) for task, *piece in refs)
+    for batch in shards.read_ranges(
+        SPILL, ((directory / spill_name(task, merged), shards.BatchRange(*range_)) for task, *range_ in refs)
     ):
         columns = [column.to_pylist() for column in batch.columns]
         yield from (Tokens(*values) for values in zip(*columns, strict=True))

@@ -41,26 +41,28 @@ class PairsCommit:
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
         """Return, for each output, the sum of the reports of each split; and the files of each bucket, by output."""
         held = list(reports)  # of a kB each
-        return [_add_up(own) for own in zip(*held, strict=True)], [[output["files"] for output in report] for report in held]
+        return [_add_up(of_output) for of_output in zip(*held, strict=True)], [
+            [output["files"] for output in report] for report in held
+        ]
 
     def __call__(self, sums: Iterable[list[list[dict[str, Any]]]], entries: Iterable[list[list[dict[str, Any]]]]) -> None:
         for number, output in enumerate(self.outputs):
-            total = _add_up(chain.from_iterable(own[number] for own in sums))
+            total = _add_up(chain.from_iterable(of_outputs[number] for of_outputs in sums))
             self._commit(output, total, [file for files in entries for file in files[number]])
 
     def _commit(self, output: Output, total: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
         root, config = to_path(output.root), output.config
-        counts = {own["split"]: Counter(own["statistics"]) for own in total}
+        counts = {of_split["split"]: Counter(of_split["statistics"]) for of_split in total}
         entered = sum(count["documents"] for count in counts.values())
         if entered != self.documents:
             raise VerificationError(f"of {self.documents} documents in the corpus {entered} came to their buckets")
-        tallies = [Tally.from_json(tally) for own in total for tally in _named(own)]
+        tallies = [Tally.from_json(tally) for of_split in total for tally in _named(of_split)]
         for split, count in counts.items():
             if not count["rows"]:
                 raise EmptyResultError(_why_empty(split, tallies))
         vocabulary = vocab.of_run(self.vocabulary)
         names = vocab.write(root, vocabulary)
-        made = manifest.make(
+        contents = manifest.make(
             "pairs",
             config=config.identity(),
             inputs=self.source.inputs(),
@@ -73,15 +75,18 @@ class PairsCommit:
             **_tokens(vocabulary),
             statistics=describe(sum(counts.values(), Counter[str]()), config),
             tokens=_by_source(sum(counts.values(), Counter[str]())),
-            splits={own["split"]: {"shards": own["buckets"], **describe(counts[own["split"]], config)} for own in total},
+            splits={
+                of_split["split"]: {"shards": of_split["buckets"], **describe(counts[of_split["split"]], config)}
+                for of_split in total
+            },
         )
         in_all = sum(counts.values(), Counter[str]())
-        manifest.check_rows(made, in_all["rows"])
+        manifest.check_rows(contents, in_all["rows"])
         chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
-        write_beside(root, made)
-        manifest.write(root, made, card.write(made))
+        write_beside(root, contents)
+        manifest.write(root, contents, card.write(contents))
 
 
 def _by_source(counts: Counter[str]) -> dict[str, dict[str, int]]:

@@ -35,9 +35,9 @@ class Merge:
             by_bucket.setdefault(self._layout.bucket(document.id), []).append(document._asdict())
         full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
         batches = (pa.RecordBatch.from_pylist(by_bucket[bucket], SPILL) for bucket in full)
-        _, pieces = shards.write_pieces(to_path(self._root), spill_name(number, merged=True), batches)
+        _, ranges = shards.write_ranges(to_path(self._root), spill_name(number, merged=True), batches)
         for bucket in by_bucket:
             if not by_bucket[bucket]:
                 yield bucket, (number, -1, 0, 0)
-        for bucket, piece in zip(full, pieces, strict=True):
-            yield bucket, (number, *piece)
+        for bucket, range_ in zip(full, ranges, strict=True):
+            yield bucket, (number, *range_)

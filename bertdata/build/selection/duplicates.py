@@ -46,7 +46,7 @@ class Claims(NamedTuple):
     """Claims of documents or paragraphs: each says "here is a text with this hash"; a rule decides which of equal ones is kept.
 
     `high` and `low`, of 64 bits each, are the hash; `task` and `row`, of 32, the document, and `part` the paragraph in it.
-    `told` is what else the rule needs to know of the document, so that it looks nothing up: its id, its signature, or nothing.
+    `payload` is what else the rule needs to know of the document, so that it looks nothing up: its id, its signature, or nothing.
     """
 
     high: npt.NDArray[Any]
@@ -54,22 +54,24 @@ class Claims(NamedTuple):
     task: npt.NDArray[Any]
     row: npt.NDArray[Any]
     part: npt.NDArray[Any]
-    told: pa.Array | None = None
+    payload: pa.Array | None = None
 
     @classmethod
-    def of(cls, task: int, hashes: Any, rows: npt.NDArray[np.uint32], parts: Any = WHOLE, told: pa.Array | None = None) -> Claims:
+    def of(
+        cls, task: int, hashes: Any, rows: npt.NDArray[np.uint32], parts: Any = WHOLE, payload: pa.Array | None = None
+    ) -> Claims:
         """Make claims of one task: `hashes` are [N, 2], `parts` one for each or one for all."""
         tasks, parts = (np.broadcast_to(np.asarray(each, np.uint32), len(rows)) for each in (task, parts))
-        return cls(hashes[:, 0], hashes[:, 1], tasks, rows, parts, told)
+        return cls(hashes[:, 0], hashes[:, 1], tasks, rows, parts, payload)
 
     @property
     def nbytes(self) -> int:
         """The bytes that they take in memory."""
         return sum(column.nbytes for column in self if column is not None)
 
-    def telling(self, told: pa.Array | None) -> Claims:
-        """Return the same claims with what they tell."""
-        return self._replace(told=told)
+    def with_payload(self, payload: pa.Array | None) -> Claims:
+        """Return the same claims with this payload."""
+        return self._replace(payload=payload)
 
     def in_order(self) -> Claims:
         """Sort by hash, and claims with one hash by their position in the corpus."""
@@ -77,8 +79,8 @@ class Claims(NamedTuple):
 
     def take(self, chosen: Indices) -> Claims:
         """Return some of the claims."""
-        told = None if self.told is None else self.told.take(pa.array(chosen))
-        return Claims(*(column[chosen] for column in self[:5])).telling(told)
+        payload = None if self.payload is None else self.payload.take(pa.array(chosen))
+        return Claims(*(column[chosen] for column in self[:5])).with_payload(payload)
 
 
 def first_of_each(claims: Claims) -> Indices:

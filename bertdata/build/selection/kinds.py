@@ -1,4 +1,4 @@
-"""The source of each task, told by runs: tasks of one source follow one another, so this does not grow with their number."""
+"""Store the source of each task as runs: tasks of one source follow one another, so this does not grow with their number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Kinds(NamedTuple):
     @classmethod
     def of(cls, kinds: Iterable[str]) -> Kinds:
         """Gather the runs of the sources of tasks."""
-        runs = [(name, sum(1 for _ in own)) for name, own in groupby(kinds)]
+        runs = [(name, sum(1 for _ in run)) for name, run in groupby(kinds)]
         return cls(tuple(name for name, _ in runs), tuple(accumulate(count for _, count in runs)))
 
     @property

@@ -19,21 +19,21 @@ Items = Callable[
 
 def limited(items: Items, limit: int, tasks: list[int]) -> Items:
     """Leave `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
-    own = frozenset(tasks)
-    end = mixture.cut(lambda: ((claims.high, words) for task, claims, words in items() if task in own), limit)
+    limited_tasks = frozenset(tasks)
+    end = mixture.cut(lambda: ((claims.high, words) for task, claims, words in items() if task in limited_tasks), limit)
     if end == mixture.ALL:
         return items
 
     def admitted() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
         before = 0
         for task, claims, words in items():
-            chosen = end.admits(claims.high, before) if task in own else np.ones(len(words), bool)
-            before += end.equals(claims.high) if task in own else 0
+            chosen = end.admits(claims.high, before) if task in limited_tasks else np.ones(len(words), bool)
+            before += end.equals(claims.high) if task in limited_tasks else 0
             yield task, claims, words, chosen
 
     used, key, cut_at = 0, 1 << 64, (-1, -1)
     for task, claims, words, chosen in admitted():
-        used += int(words[chosen].sum()) if task in own else 0
+        used += int(words[chosen].sum()) if task in limited_tasks else 0
         out = np.flatnonzero(~chosen & (words > 0))
         if len(out) and int(claims.high[out].min()) < key:
             first = out[int(np.argmin(claims.high[out]))]

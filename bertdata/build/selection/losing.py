@@ -1,4 +1,4 @@
-"""What rules have decided becomes record batches: a batch for each task, of the documents and paragraphs that it loses."""
+"""Make record batches of what rules have decided: a batch for each task, of the documents and paragraphs that it loses."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def split_address(at: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], n
 
 
 def lose_later(claims: Claims, reason: int, as_of: Any = None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Drop all claims but the first of each hash, of documents that tell their ids.
+    """Drop all claims but the first of each hash; the payload of claims is the ids of their documents.
 
-    `as_of` [N] is the date of the first where that is to be told, else 0.
+    `as_of` [N] is the date of the first where the list of drops is to name it, else 0.
     """
-    if claims.told is None:  # of a bucket without claims
+    if claims.payload is None:  # of a bucket without claims
         return iter(())
     first = first_of_each(claims)
     later = np.flatnonzero(first != np.arange(len(first)))
     at = address(claims.task, claims.row)
     order = later[np.lexsort((claims.part[later], at[later]))]  # by address: `_lost` yields task by task
-    ids = claims.told.take(pa.array(first[order]))
+    ids = claims.payload.take(pa.array(first[order]))
     if as_of is not None:
         dated = zip(ids.to_pylist(), as_of[order].tolist(), strict=True)
         ids = pa.array([_dated(id, int(seconds)) for id, seconds in dated], pa.string())
@@ -59,9 +59,12 @@ def lose(
     `first` are called.  All [N].
     """
     (task, row), (first_task, first_row) = split_address(at), split_address(first)
-    for own in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
-        reasons = np.full(len(own), reason, np.uint8)
-        yield int(task[own[0]]), record(row[own], part[own], reasons, first_task[own], first_row[own], ids.take(pa.array(own)))
+    for of_task in np.split(np.arange(len(at)), np.flatnonzero(np.diff(task)) + 1) if len(at) else []:
+        reasons = np.full(len(of_task), reason, np.uint8)
+        yield (
+            int(task[of_task[0]]),
+            record(row[of_task], part[of_task], reasons, first_task[of_task], first_row[of_task], ids.take(pa.array(of_task))),
+        )
 
 
 def _dated(id: str, seconds: int) -> str:

@@ -67,7 +67,7 @@ def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
     if sums[-1] <= limit:
         return ALL
     bin_of_cut = int(np.searchsorted(sums, limit, side="right"))
-    inside = [(keys[own], sizes[own]) for keys, sizes in parts() if (own := keys >> shift == bin_of_cut).any()]
+    inside = [(keys[in_bin], sizes[in_bin]) for keys, sizes in parts() if (in_bin := keys >> shift == bin_of_cut).any()]
     keys, sizes = (np.concatenate(columns) for columns in zip(*inside, strict=True))
     order = np.argsort(keys, kind="stable")
     keys, sizes = keys[order], sizes[order]

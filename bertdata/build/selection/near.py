@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...io.files import to_path
-from . import facts, minhash, pieces
+from . import facts, minhash, round_files
 from .duplicates import WHOLE, Claims, first_of_each
 from .losing import REASONS, address, lose, split_address
 from .rounds import BucketClaims, Losses
@@ -51,9 +51,9 @@ class Bands:
         bands, rows = minhash.layout(self.threshold)
         signatures, _ = _signed(self.root, task)
         # A signature of zeros is that of a text without words; such texts are no copies of each other.
-        own = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
-        hashes = minhash.band_hashes(signatures[own], bands, rows).ravel()
-        yield Claims.of(task, np.broadcast_to(hashes[:, None], (len(hashes), 2)), np.repeat(own, bands))
+        documents = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
+        hashes = minhash.band_hashes(signatures[documents], bands, rows).ravel()
+        yield Claims.of(task, np.broadcast_to(hashes[:, None], (len(hashes), 2)), np.repeat(documents, bands))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Pair each document with the first one that shares a band with it, and with the last one before it.
@@ -98,27 +98,30 @@ class Near:
         high = (first_task << np.uint64(32)) // np.uint64(self.tasks) << np.uint64(32) | first_row
         signatures = _signed(self.root, task)[0] if len(row) else np.zeros((0, minhash.VALUES), np.uint8)
         for start in range(0, len(row), _PAIRS):
-            own = slice(start, start + _PAIRS)
-            told = pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(minhash.VALUES), len(row[own]), [None, pa.py_buffer(signatures[row[own]])]
+            span = slice(start, start + _PAIRS)
+            payload = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(minhash.VALUES), len(row[span]), [None, pa.py_buffer(signatures[row[span]])]
             )
-            yield Claims.of(task, np.stack([high[own], low[own]], 1), row[own].astype(np.uint32), told=told)
+            yield Claims.of(task, np.stack([high[span], low[span]], 1), row[span].astype(np.uint32), payload=payload)
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
         known: dict[int, tuple[minhash.Signatures, pa.Array]] = {}  # of tasks in this bucket's range
-        for claims in pieces.some(received.parts(), _COMPARED):
+        for claims in round_files.some(received.parts(), _COMPARED):
             first_task, first_row = split_address(claims.low)
             lost: list[tuple[npt.NDArray[np.int64], pa.Array]] = []  # which claims, and the ids of what is kept instead
             for task in np.unique(first_task).tolist():
                 if task not in known:
                     known[task] = _signed(self.root, task)
                 signatures, ids = known[task]
-                own = np.flatnonzero(first_task == task)
-                near = own[minhash.similarity(facts.signatures(claims.told)[own], signatures[first_row[own]]) >= self.threshold]
+                of_task = np.flatnonzero(first_task == task)
+                near = of_task[
+                    minhash.similarity(facts.signatures(claims.payload)[of_task], signatures[first_row[of_task]])
+                    >= self.threshold
+                ]
                 lost.append((near, ids.take(pa.array(first_row[near]))))
             at = address(claims.task, claims.row)
-            near, ids = np.concatenate([own for own, _ in lost]), pa.concat_arrays([names for _, names in lost])
+            near, ids = np.concatenate([indices for indices, _ in lost]), pa.concat_arrays([names for _, names in lost])
             order = np.argsort(at[near], kind="stable")
             at, low = at[near[order]], claims.low[near[order]]
             yield from lose(at, np.full(len(at), WHOLE, np.uint32), low, ids.take(pa.array(order)), REASON)

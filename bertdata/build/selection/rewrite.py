@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from ...dataset import reports, shards
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
-from ...io.files import digest, is_local, move, read_json, to_path
+from ...io.files import digest, is_local, read_json, to_path
+from ...io.moves import move
 from ...records import Document, Report
 from ...tally import Tally
 from ..amounts import Amounts, count_words
@@ -58,7 +59,7 @@ def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Tell of a task's report, without the documents that it has lost; if there are any, shard and lists are made again."""
+    """Return a task's report without the documents that it has lost; if it has lost any, shard and lists are written again."""
 
     root: str
     rounds: tuple[str, ...]
@@ -100,7 +101,15 @@ class Rewrite:
 
 @dataclass
 class _Removal:
-    """Remove from a task's documents what they lose, batch by batch; count and list it."""
+    """Remove from a task's documents what they lose, batch by batch; count and list it.
+
+    A loss names a row of the shard and a part: all of the document (WHOLE), one of its paragraphs, or, for the reason "words",
+    the number of words that it is cut to:
+
+        losses     (row 4, WHOLE, duplicate)   (row 5, 0) (row 5, 2) duplicate paragraphs   (row 6, 100, words)
+        batch      rows 4 to 7 of the shard; row 5 has three paragraphs
+        is left    row 5 with its paragraph 1, the first 100 words of row 6, row 7
+    """
 
     losses: Losses
     tally: Tally
@@ -137,8 +146,8 @@ class _Removal:
         for batch in batches:
             pending.append(self.amounts.add(self._left(batch)))
             del batch  # or it stays in memory while the next one is read
-            own = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
-            self.text_bytes, size = self.text_bytes + own, size + own
+            text_bytes = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
+            self.text_bytes, size = self.text_bytes + text_bytes, size + text_bytes
             if size >= shards.BATCH_BYTES:
                 yield from shards.joined(pending)
                 pending, size = [], 0
@@ -148,21 +157,21 @@ class _Removal:
     def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         start, end = self._row, self._row + batch.num_rows  # of the shard's rows; below, `row` counts from the batch's first
         self._row = end
-        keep = np.ones(batch.num_rows, bool)
+        kept = np.ones(batch.num_rows, bool)
         low, high = np.searchsorted(self._rows, [start, end])
         for at, row in zip(self._whole[low:high].tolist(), self._rows[low:high].tolist(), strict=True):
-            self._lose(batch, keep, row - start, at)
+            self._lose(batch, kept, row - start, at)
         trimmed = {row - start: parts for row, parts in self._parts.items() if start <= row < end}
         for row, parts in trimmed.items():
             if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all of its paragraphs
-                self._lose(batch, keep, row, self._firsts[row + start])
+                self._lose(batch, kept, row, self._firsts[row + start])
             else:
                 self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
-        if any(keep[row] for row in trimmed):  # before `filter`, which changes the numbers of rows
+        if any(kept[row] for row in trimmed):  # before `filter`, which changes the numbers of rows
             batch = _trim(batch, trimmed)
         if cuts := {row - start: words for row, words in self._cuts.items() if start <= row < end}:
             batch = self._cut(batch, cuts)
-        return batch if keep.all() else batch.filter(pa.array(keep))
+        return batch if kept.all() else batch.filter(pa.array(kept))
 
     def _cut(self, batch: pa.RecordBatch, cuts: dict[int, int]) -> pa.RecordBatch:
         """Cut documents to their first words, and count those that go."""
@@ -175,9 +184,9 @@ class _Removal:
             built.add(document)
         return built.take()
 
-    def _lose(self, batch: pa.RecordBatch, keep: Any, row: int, at: int) -> None:
+    def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, at: int) -> None:
         reason, first = REASONS[self._why[0][at]], self._why[1][at]
-        keep[row] = False
+        kept[row] = False
         self.tally.left -= 1
         self.tally.dropped[reason] += 1
         if reason in LISTED:
@@ -190,10 +199,10 @@ def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch
     for row, values in enumerate(batch.to_pylist()):
         document = Document(**values)
         paragraphs = document.paragraphs()
-        left = [own for part, own in enumerate(paragraphs) if part not in trimmed.get(row, ())]
+        left = [paragraph for part, paragraph in enumerate(paragraphs) if part not in trimmed.get(row, ())]
         if left and len(left) < len(paragraphs):
             starts = np.cumsum([0, *map(len, left)])[:-1].tolist()  # paragraphs of 2 and 3 sentences begin at 0 and 2
-            document = document._replace(sentences=[s for own in left for s in own], paragraph_starts=starts)
+            document = document._replace(sentences=[s for paragraph in left for s in paragraph], paragraph_starts=starts)
         built.add(document)
     return built.take()
 

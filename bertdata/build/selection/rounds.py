@@ -28,9 +28,9 @@ from ...dataset.run import STATE
 from ...io.files import digest, to_path
 from ...io.progress import working
 from ..levels import Levels
-from . import pieces
+from . import round_files
 from .duplicates import WHOLE, Claims, Indices, bucket
-from .pieces import LOST, NONE, Ref
+from .round_files import LOST, NONE, Ref
 
 __all__ = [
     "LOST",
@@ -46,7 +46,7 @@ __all__ = [
     "bucket_count",
 ]
 
-CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted, and what they tell
+CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted, and their payloads
 _MERGED = 64 << 20  # bytes of claims that are merged at a time
 DOCUMENT = 4096  # bytes of plain input per document, by which the number of buckets is estimated: few wikis have less
 
@@ -97,7 +97,7 @@ class Losses:
 
     @property
     def _paths(self) -> list[Path]:
-        return [to_path(self.root) / pieces.name(round, "gone", self.task) for round in self.rounds]
+        return [to_path(self.root) / round_files.name(round, "gone", self.task) for round in self.rounds]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return a column of numbers."""
@@ -132,11 +132,11 @@ class BucketClaims:
 
     def parts(self) -> Iterator[Claims]:
         """Read the claims of each of these tasks."""
-        return pieces.claimed(self.root, self.round, self.columns, self.refs, self.merged)
+        return round_files.claimed(self.root, self.round, self.columns, self.refs, self.merged)
 
     def all(self) -> Claims:
         """Read all claims, sorted by hash."""
-        return pieces.joined(self.parts()).in_order()
+        return round_files.joined(self.parts()).in_order()
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,10 @@ class WriteClaims:
             return
         with working(to_path(self.root) / STATE, f"{self.rule.name} claims", task):
             claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
-            found = list(pieces.write_claims(self.root, self.rule.name, self.rule.columns, task, claims, self._group, False))
-        for group, ref in found:
+            written = list(
+                round_files.write_claims(self.root, self.rule.name, self.rule.columns, task, claims, self._group, False)
+            )
+        for group, ref in written:
             yield self._key(task, group), ref
 
     def _group(self, claims: Claims) -> Indices:
@@ -186,8 +188,8 @@ class MergeClaims:
         number, members = group
         refs = sorted(set(members))
         name, columns = self.rule.name, self.rule.columns
-        claims = pieces.some(pieces.claimed(self.root, name, columns, refs), _MERGED)
-        yield from pieces.write_claims(self.root, name, columns, number, claims, self._bucket, True)
+        claims = round_files.some(round_files.claimed(self.root, name, columns, refs), _MERGED)
+        yield from round_files.write_claims(self.root, name, columns, number, claims, self._bucket, True)
         for ref in refs:
             if ref[1] < 0:
                 yield ref[0] % self.levels.buckets, ref
@@ -207,17 +209,17 @@ class Decide:
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))  # an engine may deliver a reference twice
-        two, own = self.levels.are_two, self.levels.group(number)
+        two, bucket_group = self.levels.are_two, self.levels.group(number)
         received = BucketClaims(self.root, self.rule.name, self.rule.columns, refs, two)
         with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
             lost = self.rule.decide(received)
             if two:
-                lost = pieces.together(lost, lambda task: self.levels.merged(task, own))
-            found = list(pieces.write(self.root, self.rule.name, "together" if two else "lost", number, lost))
+                lost = round_files.together(lost, lambda task: self.levels.merged(task, bucket_group))
+            written = list(round_files.write(self.root, self.rule.name, "together" if two else "lost", number, lost))
         for task, start, _, _ in refs:
             if start < 0:
-                yield (self.levels.merged(task, own), (task, *NONE)) if two else (task, (number, *NONE))
-        yield from found
+                yield (self.levels.merged(task, bucket_group), (task, *NONE)) if two else (task, (number, *NONE))
+        yield from written
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,7 @@ class SplitLosses:
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))
-        yield from pieces.write(self.root, self.round, "split", number, pieces.apart(self.root, self.round, refs))
+        yield from round_files.write(self.root, self.round, "split", number, round_files.apart(self.root, self.round, refs))
         for task, start, _, _ in refs:
             if start < 0:
                 yield task, (number, *NONE)
@@ -251,7 +253,7 @@ class MergeLosses:
 
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> int:
         task, members = group
-        lost = list(pieces.read(self.root, self.round, self.what, sorted(set(members))))
+        lost = list(round_files.read(self.root, self.round, self.what, sorted(set(members))))
         batches: list[pa.RecordBatch] = []
         if lost:
             table = pa.Table.from_batches(lost)
@@ -263,5 +265,5 @@ class MergeLosses:
                 new[1:] |= np.diff(column[order]) != 0
             batches = table.take(pa.array(order[new])).combine_chunks().to_batches()
         # Also where nothing is lost: to a step on another host a file that is not visible yet must not look like no losses.
-        shards.write(to_path(self.root), pieces.name(self.round, "gone", task), LOST, batches, "arrow-file")
+        shards.write(to_path(self.root), round_files.name(self.round, "gone", task), LOST, batches, "arrow-file")
         return task

@@ -110,7 +110,7 @@ class _Same:
             ids.append(batch.column("id"))
         every = np.concatenate(hashes)
         rows = np.flatnonzero(losses.left(len(every))).astype(np.uint32)
-        yield Claims.of(task, every[rows], rows, told=_at(ids, rows))
+        yield Claims.of(task, every[rows], rows, payload=_at(ids, rows))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         return lose_later(received.all(), _DUPLICATE)
@@ -166,15 +166,15 @@ class _Selection:
         # same range first: otherwise a sample would take more of a source with a low cut, and change the shares.
         if self.sample:
             last = mixture.cut(
-                lambda: ((k[own], own[own].astype(np.int64)) for _, k, own in self._kept(received, cuts)), self.sample
+                lambda: ((k[kept], kept[kept].astype(np.int64)) for _, k, kept in self._kept(received, cuts)), self.sample
             )
         before = 0
-        for task, (claims, scaled, own) in zip(received.tasks, self._kept(received, cuts), strict=True):
-            chosen = own.copy()
-            chosen[own] = last.admits(scaled[own], before)
-            before += last.equals(scaled[own])
+        for task, (claims, scaled, kept) in zip(received.tasks, self._kept(received, cuts), strict=True):
+            chosen = kept.copy()
+            chosen[kept] = last.admits(scaled[kept], before)
+            before += last.equals(scaled[kept])
             if not chosen.all():
-                yield task, _out(claims.row[~chosen], WHOLE, np.where(own[~chosen], _SAMPLE, _MIXTURE))
+                yield task, _out(claims.row[~chosen], WHOLE, np.where(kept[~chosen], _SAMPLE, _MIXTURE))
 
     def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
         if not self.shares:

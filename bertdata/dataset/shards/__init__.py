@@ -1,7 +1,7 @@
-"""Shards: the Arrow schemas (`schema`), files of record batches (`store`) and rows gathered from them (`mapped`)."""
+"""Write and read shards: Arrow schemas (`schema`), files of record batches (`write`), rows gathered from them (`mapped`)."""
 
 from .mapped import Shards, padded
-from .pieces import Piece, read_pieces, write_pieces
+from .ranges import BatchRange, read_ranges, write_ranges
 from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, pair_batch, pair_schema
 from .write import joined, name, read_batches, write
 
@@ -9,7 +9,7 @@ __all__ = [
     "BATCH_BYTES",
     "DOCUMENT",
     "DocumentBatch",
-    "Piece",
+    "BatchRange",
     "Shards",
     "joined",
     "name",
@@ -17,7 +17,7 @@ __all__ = [
     "pair_batch",
     "pair_schema",
     "read_batches",
-    "read_pieces",
+    "read_ranges",
     "write",
-    "write_pieces",
+    "write_ranges",
 ]

@@ -1,4 +1,4 @@
-"""Shards of a store, or of Parquet, as files of this machine that can be mapped: fetched ahead, each once, and removed again.
+"""Cache shards of a store, or of Parquet, as files of this machine that can be mapped: fetched ahead, each once, and removed.
 
 A cache is a directory of its own, which this user alone can read.  Processes that share one fetch each shard once between them:
 who holds a shard's lock fetches it, and the others wait.  A file appears under its name when it is whole and its digest is right.
@@ -80,7 +80,7 @@ class Cache:
             _each(lambda number, wait=wait: self._fetch(number, wait), missing, _AT_ONCE)  # type: ignore[misc]
 
     def fetch_ahead(self, numbers: Iterable[int]) -> None:
-        """Begin to fetch shards, and return; what fails is tried again, and told, when the shard is needed."""
+        """Begin to fetch shards, and return; what fails is tried again, and raised, when the shard is needed."""
         wanted = [number for number in numbers if not self.path(number).exists()]
 
         def work() -> None:
@@ -90,7 +90,7 @@ class Cache:
         if wanted:
             threading.Thread(target=work, daemon=True).start()
 
-    def keep(self, numbers: Iterable[int]) -> None:
+    def retain(self, numbers: Iterable[int]) -> None:
         """Remove all shards but these; what is mapped stays readable."""
         wanted = {self.path(number).name for number in numbers}
         for path in self.directory.glob("*.arrow"):
@@ -110,19 +110,19 @@ class Cache:
 
     def _get(self, remote: RemoteShard, target: Path) -> None:
         fetched = target.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
-        made = fetched.with_name(f"{fetched.name}.arrow-stream")
+        stream = fetched.with_name(f"{fetched.name}.arrow-stream")
         try:
             source = remote.path
             if not is_local(source):
                 _download(remote, fetched)
                 source = fetched
             if remote.format == "parquet":
-                _write_stream(remote, source, made)
+                _write_stream(remote, source, stream)
             else:
-                os.replace(source, made)
-            os.replace(made, target)
+                os.replace(source, stream)
+            os.replace(stream, target)
         finally:
-            for path in (fetched, made):
+            for path in (fetched, stream):
                 path.unlink(missing_ok=True)
 
 

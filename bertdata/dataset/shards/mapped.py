@@ -1,4 +1,4 @@
-"""Rows of pairs where they lie: shards mapped into memory, checked against their manifest, gathered into arrays.
+"""Read rows of pairs: shards mapped into memory, checked against their manifest, gathered into arrays.
 
     shards = bertdata.Shards("pairs-128")
     shards[0]["input_ids"]                                       # [tokens]
@@ -23,14 +23,13 @@ import numpy.typing as npt
 
 from ...errors import UsageError, VerificationError
 from ...io.files import is_local, to_path
-from ...io.storage import storage_errors
 from ...labels import IGNORED
-from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
+from ...pieces import Special
 from .. import manifest
-from ..form import VOCABULARIES
 from ..staging import steady
 from .views import DIFFER, REMAKE
-from .windows import Held, ShardFile, Window
+from .vocabulary import read_vocabulary
+from .windows import MappedShards, ShardFile, Window
 
 __all__ = ["Shards", "padded"]
 
@@ -97,15 +96,15 @@ class Shards:
             raise UsageError(f"the weights are {self.weights}: each must be over 0, and 1000 at most")
         with steady(*self.paths):
             data = [_read(path, split) for path in self.paths]
-            self._tell(data)
+            self._take_common(data)
             files = [file for index, one in enumerate(data) for file in _files(index, one, split)]
-            self._held = Held(files, self.max_seq_length, cache_bytes, _directory)
-        self.window, self.windows = self._held.window, self._held.windows
-        self.columns = self._held.columns
+            self._mapped = MappedShards(files, self.max_seq_length, cache_bytes, _directory)
+        self.window, self.windows = self._mapped.window, self._mapped.windows
+        self.columns = self._mapped.columns
         if verify:
-            self._held.verify()
+            self._mapped.verify()
 
-    def _tell(self, data: list[_Data]) -> None:
+    def _take_common(self, data: list[_Data]) -> None:
         """Take from the manifests what all rows have in common; raise VerificationError where they differ."""
         _agree(data, "vocabulary", [one.pieces for one in data])
         _agree(data, "special tokens", [one.special for one in data])
@@ -119,10 +118,10 @@ class Shards:
         self.rows = [sum(shard["rows"] for shard in one.shards) for one in data]
 
     def __reduce__(self) -> tuple[Callable[..., Shards], tuple[Any, ...]]:
-        return _reopen, (self.paths, self.split, self.weights, self.cache_bytes, self._held.directory)
+        return _reopen, (self.paths, self.split, self.weights, self.cache_bytes, self._mapped.directory)
 
     def __len__(self) -> int:
-        return int(self._held.firsts[-1])
+        return int(self._mapped.firsts[-1])
 
     @overload
     def __getitem__(self, number: int) -> dict[str, Any]: ...
@@ -136,17 +135,17 @@ class Shards:
         row = operator.index(number)
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row}: there are {len(self)}")
-        (shard,) = self._held.shards_of(np.array([row % len(self)]))
-        inside = row % len(self) - int(self._held.firsts[shard])
-        for view in self._held.views([shard]):
+        (shard,) = self._mapped.shards_of(np.array([row % len(self)]))
+        inside = row % len(self) - int(self._mapped.firsts[shard])
+        for view in self._mapped.views([shard]):
             if inside < view.batch.num_rows:
                 return view.row(inside)
             inside -= view.batch.num_rows
         raise AssertionError("a shard has the rows of its manifest")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for shard in range(len(self._held.files)):
-            for view in self._held.views([shard], [shard + 1]):
+        for shard in range(len(self._mapped.files)):
+            for view in self._mapped.views([shard], [shard + 1]):
                 yield from map(view.row, range(view.batch.num_rows))
 
     @property
@@ -178,20 +177,20 @@ class Shards:
     @cached_property
     def identity(self) -> str:
         """A digest of the rows, of how often each is served and in which windows: the same wherever they lie."""
-        files = self._held.files
+        files = self._mapped.files
         digests = [[file.entry["sha256"] for file in files if file.directory == index] for index in range(len(self.paths))]
-        told = [self.split, self.weights, digests, self.pieces, *([self.windows] if len(self.windows) > 1 else [])]
-        return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
+        parts = [self.split, self.weights, digests, self.pieces, *([self.windows] if len(self.windows) > 1 else [])]
+        return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def rows_of(self, window: int) -> list[int]:
         """Return how many rows of each directory a window has."""
-        own = [self._held.files[number] for number in self.windows[window]]
-        return [sum(file.entry["rows"] for file in own if file.directory == index) for index in range(len(self.paths))]
+        of_window = [self._mapped.files[number] for number in self.windows[window]]
+        return [sum(file.entry["rows"] for file in of_window if file.directory == index) for index in range(len(self.paths))]
 
     def gather(self, rows: Array, width: int) -> dict[str, Array]:
         """Return rows [B], numbered through, as arrays of the types they are stored in.
 
-        ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are told, ``continues_word`` [B, width];
+        ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are stored, ``continues_word`` [B, width];
         ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
         [B, `max_predictions`], -100 being the label of a position that is not used.  Of packed rows ``document_starts`` [B, D],
         0 after the last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise
@@ -200,7 +199,7 @@ class Shards:
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
             raise IndexError(f"rows {rows.min()} to {rows.max()}: there are {len(self)}")
-        window = self._held.window_with(rows)
+        window = self._mapped.window_with(rows)
         batches, inside = window.batches_of(rows)
         lengths = window.lengths_of(batches, inside)
         if lengths.max(initial=0) > width:
@@ -258,61 +257,25 @@ def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: in
 
 def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
     """Return the shards of a directory, the index-th."""
-    config, told = data.manifest["config"], data.manifest["splits"][split]
+    config, statistics = data.manifest["config"], data.manifest["splits"][split]
     here = is_local(data.path) and config["format"] != "parquet"
     if not any(shard["batches"] for shard in data.shards):
         raise VerificationError(f"{data.path} has no record batch of split {split}: {REMAKE}")
     count, paths = len(data.shards), [data.path / shard["name"] for shard in data.shards]
     size = len(data.pieces)
     entries = enumerate(zip(paths, data.shards, strict=True))
-    return [ShardFile(index, (n + 0.5) / count, path, here, shard, config, told, size) for n, (path, shard) in entries]
+    return [ShardFile(index, (n + 0.5) / count, path, here, shard, config, statistics, size) for n, (path, shard) in entries]
 
 
 def _read(path: Path, split: str) -> _Data:
     """Read a directory's manifest and vocabulary, and check the sizes of its files."""
-    made = manifest.read(path, "pairs")
-    if split not in made["splits"]:
-        told = ", ".join(made["splits"])
-        raise UsageError(f"{path} has no split {split!r}, but {told}: make-pairs `validation_fraction` makes one")
-    own = [shard for shard in made["shards"] if shard["name"].startswith(f"data/{split}-")]
-    manifest.check_files(path, {**made, "shards": own})
-    if any(file["name"] == VOCABULARIES[0][0] for file in made["files"]):
-        pieces = _read_pieces(path / VOCABULARIES[0][0], made)
-        return _Data(path, made, own, pieces, of_bert(pieces))
-    return _Data(path, made, own, *_read_tokenizer(path, made))
-
-
-def _read_tokenizer(path: Path, made: dict[str, Any]) -> tuple[list[str], Special]:
-    """Read a vocabulary that is not BERT's; raise VerificationError unless it is the manifest's."""
-    tokenizer, settings = (json.loads(_told(path / name, made)) for name in VOCABULARIES[1])
-    pieces, special = of_tokenizer(tokenizer, settings)
-    if len(pieces) != made["vocab_size"]:
-        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {REMAKE}")
-    return pieces, special
-
-
-def _told(path: Path, made: dict[str, Any]) -> bytes:
-    """Return the bytes of a file of the vocabulary; raise VerificationError unless they are those of the manifest."""
-    with storage_errors(f"cannot read {path}"):
-        told = path.read_bytes()
-    digests = {file["name"]: file["sha256"] for file in made["files"]}
-    if hashlib.sha256(told).hexdigest() != digests[path.name]:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
-    return told
-
-
-def _read_pieces(path: Path, made: dict[str, Any]) -> list[str]:
-    """Read a vocabulary; raise VerificationError unless it is the manifest's, and one that rows can be read with."""
-    told = _told(path, made)
-    try:
-        pieces = told.decode("utf-8").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
-    if len(pieces) != made["vocab_size"]:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
-    if missing := [token for token in OF_BERT.values() if token not in pieces]:
-        raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")
-    return pieces
+    contents = manifest.read(path, "pairs")
+    if split not in contents["splits"]:
+        splits = ", ".join(contents["splits"])
+        raise UsageError(f"{path} has no split {split!r}, but {splits}: make-pairs `validation_fraction` makes one")
+    of_split = [shard for shard in contents["shards"] if shard["name"].startswith(f"data/{split}-")]
+    manifest.check_files(path, {**contents, "shards": of_split})
+    return _Data(path, contents, of_split, *read_vocabulary(path, contents))
 
 
 def _agree(data: list[_Data], what: str, values: list[Any]) -> None:

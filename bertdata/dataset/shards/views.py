@@ -92,10 +92,10 @@ def _check_columns(path: Path, schema: pa.Schema, config: dict[str, Any], vocab_
     """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
     needed, packed = _needed(config), config.get("pack", False)
     for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
-        types = [own.type for own in schema if own.name == field.name]
+        types = [column.type for column in schema if column.name == field.name]
         if (types or field.name in needed) and types != [field.type]:
-            told = f"has no one column {field.name}" if len(types) != 1 else f"has a column {field.name} of {types[0]}"
-            raise VerificationError(f"{path} {told}, not of {field.type}: {REMAKE}")
+            problem = f"has no one column {field.name}" if len(types) != 1 else f"has a column {field.name} of {types[0]}"
+            raise VerificationError(f"{path} {problem}, not of {field.type}: {REMAKE}")
 
 
 def _column(column: pa.Array) -> ColumnView:

@@ -1,4 +1,4 @@
-"""Windows of shards: what is mapped at a time of data that a bounded cache does not hold whole.
+"""Map shards by windows: those that are mapped at a time, of data that a bounded cache does not hold whole.
 
 windows([5, 5, 5, 5], positions, 30)      # a third of 30 bytes at a time: [(0, 1), (2, 3)]
 """
@@ -18,7 +18,7 @@ from ...io.files import digest
 from .cache import Cache, RemoteShard
 from .views import DIFFER, REMAKE, ColumnView, View, columns_of, map_rows
 
-__all__ = ["ShardFile", "Held", "Window", "windows"]
+__all__ = ["MappedShards", "ShardFile", "Window", "windows"]
 
 Array = npt.NDArray[Any]
 _PARTS = 3  # of the cache: the window that rows come from, the next one, and that before, which a slower process may still read
@@ -66,8 +66,8 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
         return [tuple(range(len(sizes)))]
     low, most = max(sizes), limit // _PARTS
     if low > most:
-        told = f"a shard has {low:,} bytes: give {_PARTS * low:,} or more, or make rows with more `shards`"
-        raise UsageError(f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {told}")
+        problem = f"a shard has {low:,} bytes: give {_PARTS * low:,} or more, or make rows with more `shards`"
+        raise UsageError(f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}")
     order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
     while low < most:  # the least that gives as many windows makes them equal
@@ -93,7 +93,7 @@ class Window:
     """The rows of some shards, which are mapped: `files` are (number of the first row, record batches), in order.
 
     starts: number of each record batch's first row.  views: these batches.  longest: the most tokens of a row by the manifest;
-    where: what a damaged row is told to be of.
+    where: the directories that the message of a damaged row names.
     """
 
     def __init__(self, files: Sequence[tuple[int, list[View]]], longest: int, where: str) -> None:
@@ -114,8 +114,10 @@ class Window:
         kind = np.uint16 if self._longest < 1 << 16 else np.uint32
         lengths = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
         if len(lengths) and (longest := int(lengths.max())) > self._longest:  # a damaged length below 0 is a large one here
-            told = f"tokens, but {self._longest} are the most by the manifest"
-            raise VerificationError(f"{self._where}: a row has {longest} {told}: Shards(…, verify=True) names the damaged file")
+            problem = f"tokens, but {self._longest} are the most by the manifest"
+            raise VerificationError(
+                f"{self._where}: a row has {longest} {problem}: Shards(…, verify=True) names the damaged file"
+            )
         return lengths
 
     @cached_property
@@ -137,12 +139,12 @@ class Window:
         return batches, rows - self.starts[batches]
 
     def lengths_of(self, batches: Array, inside: Array) -> Array:
-        """Return the number of tokens of rows, told by record batch and row in it."""
+        """Return the number of tokens of rows, given by record batch and row in it."""
         return np.asarray(self.lengths[self._firsts[batches] + inside])
 
 
-class Held:
-    """All shards, of which those that rows are asked of are mapped; `directory` is that of another process's cache.
+class MappedShards:
+    """All shards, of which those that hold the rows asked for are mapped; `directory` is that of another process's cache.
 
     files: the shards.  firsts: the number of each one's first row, and of all rows [S + 1].  windows: the shards of each.
     """
@@ -162,7 +164,7 @@ class Held:
         far = {number: file.remote for number, file in enumerate(files) if not file.is_here}
         limit = sum(files[number].bytes for number in far)
         self._cache = Cache(far, min(limit, cache_bytes or limit), directory) if far else None
-        self._hold([number for number in range(len(files)) if number not in far])
+        self._load([number for number in range(len(files)) if number not in far])
         self.columns = self.columns or columns_of(files[0].config)
 
     @property
@@ -184,13 +186,13 @@ class Held:
 
     def views(self, shards: Sequence[int], then: Sequence[int] = ()) -> list[View]:
         """Return the record batches of shards, and begin to fetch those that come then."""
-        self._hold(shards, then)
+        self._load(shards, then)
         return [view for number in shards for view in self._mapped[number]]
 
     def window(self, number: int, then: int | None = None) -> Window:
         """Map a window's shards, which are fetched where they are not here, and begin to fetch those of the next."""
         if self._window is None or self._window[0] != number:
-            self._hold(self.windows[number], () if then is None else self.windows[then])
+            self._load(self.windows[number], () if then is None else self.windows[then])
             self._window = number, self._of(self.windows[number])
         return self._window[1]
 
@@ -202,17 +204,17 @@ class Held:
         numbers = np.unique(self._window_of[shards])
         if len(numbers) == 1:
             return self.window(int(numbers[0]))
-        self._hold(shards)
+        self._load(shards)
         return self._of(shards)
 
     def _of(self, shards: Sequence[int]) -> Window:
         where = ", ".join(dict.fromkeys(str(self.files[number].path.parent.parent) for number in shards))
         return Window([(int(self.firsts[number]), self._mapped[number]) for number in shards], self._longest, where)
 
-    def _hold(self, shards: Sequence[int], then: Sequence[int] = ()) -> None:
+    def _load(self, shards: Sequence[int], then: Sequence[int] = ()) -> None:
         """Map shards, and begin to fetch those that come then.
 
-        Where the cache does not hold all, nothing else stays in it but what was held before: another process may be at that yet.
+        Where the cache does not hold all, nothing else stays in it but what was mapped before: another process may read that.
         """
         far = [number for number in shards if not self.files[number].is_here]
         ahead = [number for number in then if number < len(self.files) and not self.files[number].is_here]
@@ -220,7 +222,7 @@ class Held:
             if len(self.windows) > 1 and {*far} != self._now:
                 self._before, self._now = self._now, {*far}
                 self._mapped = {n: views for n, views in self._mapped.items() if n in self._now or self.files[n].is_here}
-                self._cache.keep(self._now.union(self._before, ahead))
+                self._cache.retain(self._now.union(self._before, ahead))
             self._cache.fetch(number for number in far if number not in self._mapped)
             self._cache.fetch_ahead(ahead)
         for number in shards:
@@ -235,6 +237,6 @@ class Held:
         for view in views:
             self.columns = self.columns or tuple(view.columns)
             if tuple(view.columns) != self.columns:
-                told = [one.path.parent.parent for one in (file, self.files[0])]
-                raise VerificationError(f"{told[0]} and {told[1]} {DIFFER.format('columns')}")
+                roots = [one.path.parent.parent for one in (file, self.files[0])]
+                raise VerificationError(f"{roots[0]} and {roots[1]} {DIFFER.format('columns')}")
         return views

@@ -1,4 +1,4 @@
-"""Record batches become files and are read back, one batch at a time.
+"""Write record batches to files and read them back, one batch at a time.
 
 The default is the Arrow IPC stream format, uncompressed, one record batch a shard: `datasets` and pyarrow map it without a
 copy.

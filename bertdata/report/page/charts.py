@@ -1,6 +1,6 @@
-"""Charts of a report, as SVG whose colours are the page's: distributions, and lines over steps.
+"""Draw the charts of a report, as SVG whose colours are the page's: distributions, and lines over steps.
 
-Each is 400 units wide, so its letters are as large as the page's on a telephone and a little larger on a desk.
+Each is 400 units wide; the style sheet makes its letters larger on a telephone, where it is drawn smaller than that.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..drawing import Panel, Points, ticks
-from .markup import Html, join, number, percent, tag
+from ..words import percent
+from .markup import Html, join, number, tag
 
 __all__ = ["WIDTH", "by_doubling", "figure", "histogram", "label", "lines", "svg", "up_to"]
 
 WIDTH = 400
-_HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 44, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
+_HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
 _MOST_LABELS = 7
 Values = npt.NDArray[Any]
 
@@ -32,9 +33,9 @@ def label(x: float, y: float, *words: object, kind: str = "", anchor: str = "") 
     return tag("text", *words, x=f"{x:.1f}", y=f"{y:.1f}", class_=kind or None, text_anchor=anchor or None)
 
 
-def svg(height: float, told: str, *parts: Html) -> Html:
-    """Return a drawing; `told` is what a reader of screens says of it."""
-    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {height:.0f}", role="img", aria_label=told)
+def svg(height: float, description: str, *parts: Html) -> Html:
+    """Return a drawing; `description` is what a screen reader says of it."""
+    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {height:.0f}", role="img", aria_label=description)
 
 
 def by_doubling(values: Sequence[Values], most: int = 18) -> Values:
@@ -78,8 +79,8 @@ def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, 
         anchor = "end" if at == len(edges) - 1 else "middle"
         parts.append(label(_LEFT + step * at, bottom + 18, _brief(int(edges[at])), kind="f", anchor=anchor))
     parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
-    told = "; ".join(f"{name}{': ' if name else ''}{_spread(values)}" for name, values in series if len(values))
-    return figure(title, svg(_HEIGHT, f"{title}: {told}", *parts), told)
+    spreads = "; ".join(f"{name}{': ' if name else ''}{_spread(values)}" for name, values in series if len(values))
+    return figure(title, svg(_HEIGHT, f"{title}: {spreads}", *parts), spreads)
 
 
 def _spread(values: Values) -> str:
@@ -136,8 +137,8 @@ def lines(panel: Panel, axis: str) -> Html:
     ends = [f"{line.name} ends at {_end(line.points[-1][1], panel)}" for line in panel.lines if line.points]
     ends += [f"{panel.across[0]} {_end(panel.across[1], panel)}"] if panel.across else []
     colours = ("blue", "orange")
-    told = [f"{each}, {colours[at]}" if at < len(panel.lines[:2]) else f"{each}, dashed" for at, each in enumerate(ends)]
-    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {'; '.join(ends)}", *parts), join("; ".join(told)))
+    legend = [f"{each}, {colours[at]}" if at < len(panel.lines[:2]) else f"{each}, dashed" for at, each in enumerate(ends)]
+    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {'; '.join(ends)}", *parts), join("; ".join(legend)))
 
 
 def _line(points: Points, kind: str) -> Html:

@@ -1,35 +1,36 @@
-"""Two or more data sets or runs of one kind beside each other: their figures, and in what their options differ."""
+"""Compare two or more data sets or runs of one kind: their figures, and in what their options differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .markup import Column, join, number, percent, table
-from .section import Made, Section
+from ..words import percent
+from .markup import Column, join, number, table
+from .section import Section, Subject
 
 __all__ = ["compare"]
 
 _SHARE = "share"
 
 
-def compare(sets: list[Made]) -> Section:
+def compare(sets: list[Subject]) -> Section:
     """Return the figures of data sets in columns, the difference from the first to the last, and what options differ."""
-    columns = [Column(""), *(Column(made.name, numbers=True) for made in sets)]
+    columns = [Column(""), *(Column(subject.name, numbers=True) for subject in sets)]
     columns += [Column("Difference", numbers=True)] if len(sets) == 2 else []
-    told = [dict(_figures(made.manifest)) for made in sets]
+    figures_of_sets = [dict(_figures(subject.manifest)) for subject in sets]
     rows = []
-    for name in dict.fromkeys(name for own in told for name in own):
-        values = [own.get(name) for own in told]
+    for name in dict.fromkeys(name for of_set in figures_of_sets for name in of_set):
+        values = [of_set.get(name) for of_set in figures_of_sets]
         row = [name, *("–" if value is None else _written(name, value) for value in values)]
         rows.append([*row, _difference(name, values)] if len(sets) == 2 else row)
-    options = [dict(_options(made.manifest["config"])) for made in sets]
+    options = [dict(_options(subject.manifest["config"])) for subject in sets]
     differing = [
-        [name, *(own.get(name, "–") for own in options)]
-        for name in dict.fromkeys(name for own in options for name in own)
-        if len({own.get(name) for own in options}) > 1
+        [name, *(of_set.get(name, "–") for of_set in options)]
+        for name in dict.fromkeys(name for of_set in options for name in of_set)
+        if len({of_set.get(name) for of_set in options}) > 1
     ]
-    settings = table("Options that differ", [Column("Option"), *(Column(made.name) for made in sets)], differing)
+    settings = table("Options that differ", [Column("Option"), *(Column(subject.name) for subject in sets)], differing)
     return Section("compare", "Compared", join(table("Figures", columns, rows), settings))
 
 
@@ -50,9 +51,9 @@ def _figures(manifest: dict[str, Any]) -> Iterator[tuple[str, float]]:
                 yield f"{name}: {key.replace('_', ' ')}", source[key]
     for name, value in manifest.get("statistics", {}).items():
         yield name.replace("_", " "), value
-    for code, own in manifest.get("coverage", {}).items():
+    for code, counts in manifest.get("coverage", {}).items():
         for key in ("unknown_share", "split_share", "pieces_per_word"):
-            yield f"{code or 'unknown'}: {key.replace('_', ' ')}", own[key]
+            yield f"{code or 'unknown'}: {key.replace('_', ' ')}", counts[key]
 
 
 def _options(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -79,5 +80,6 @@ def _difference(name: str, values: list[float | None]) -> str:
     if first == last:
         return "="
     if name.endswith(_SHARE):
-        return f"{100 * (last - first):+.2f} points"
+        points = round(100 * (last - first), 2)
+        return f"{points:+.2f} points" if points else "under 0.01 points"
     return f"{100 * (last / first - 1):+.1f} %" if first else f"+{number(last)}"

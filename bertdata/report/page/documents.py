@@ -1,4 +1,4 @@
-"""The report of a corpus: what became of pages, sources and languages, lengths, what was lost, and documents to read."""
+"""Write the report of a corpus: what became of pages, sources and languages, lengths, what was lost, and documents to read."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..words import size
+from ..words import percent, size
 from .charts import by_doubling, histogram
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, number, percent, short, table, tag
+from .markup import Column, Html, bar, foreign, join, number, short, table, tag
 from .sample import DocumentSample, entries, read_documents
-from .section import Made, Section, figures
+from .section import Section, Subject, figures
 
 __all__ = ["key_figures", "sections", "sources_and_languages"]
 
 _SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
 
 
-def key_figures(made: Made) -> Html:
+def key_figures(subject: Subject) -> Html:
     """Return the figures that come first."""
-    manifest = made.manifest
+    manifest = subject.manifest
     sources = manifest["sources"].values()
     known = [
         ("documents", f"{manifest['rows']:,}"),
@@ -31,16 +31,16 @@ def key_figures(made: Made) -> Html:
     return figures(known)
 
 
-def sections(made: Made) -> Iterator[Section]:
+def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of a corpus."""
-    manifest = made.manifest
+    manifest = subject.manifest
     yield Section("flow", "What became of it", flow(stages_of("", manifest["counts"])))
     if manifest["sources"]:
         yield Section("sources", "Sources and languages", sources_and_languages(manifest["sources"]))
-    sample = read_documents(made.directory, manifest)
+    sample = read_documents(subject.directory, manifest)
     if sample is not None and len(sample.per_document):
         yield Section("lengths", "Lengths", _lengths(sample, manifest))
-    if body := _lost(made):
+    if body := _lost(subject):
         yield Section("lost", "What was lost", body)
     if sample is not None and len(sample.per_document):
         yield Section("samples", "Documents", join(*map(_document, _varied(sample))))
@@ -56,20 +56,20 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
     for source in sources.values():
         for code, counts in source.get("languages", {}).items():
             spoken.setdefault(code, Counter()).update(counts)
-    for own in (tokens or {}).values():
-        for code, count in own.items():
+    for of_source in (tokens or {}).values():
+        for code, count in of_source.items():
             spoken.setdefault(code, Counter())["tokens"] += count
     order = sorted(spoken, key=lambda code: (-spoken[code]["characters"], code))
     total = sum(spoken[code]["characters"] for code in order) or 1
     keys = ("documents", "words", "characters", *(["tokens"] if tokens else []))
-    told = [
+    by_language = [
         (code or "unknown", *(f"{spoken[code][key]:,}" for key in keys)) + (bar(spoken[code]["characters"] / total),)
         for code in order[:_LANGUAGES]
     ]
     heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
     more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
     note = f"Words are what stands between white space, so Chinese and Japanese have few; bars are shares of characters.{more}"
-    return join(table("By source", columns, rows), table("By language", heads, told), tag("p", note, class_="faint"))
+    return join(table("By source", columns, rows), table("By language", heads, by_language), tag("p", note, class_="faint"))
 
 
 def _lengths(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
@@ -83,24 +83,24 @@ def _lengths(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
     return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"))
 
 
-def _lost(made: Made) -> Html:
+def _lost(subject: Subject) -> Html:
     """Return what templates and formulas lost, and examples of what was rejected or dropped."""
-    manifest, parts = made.manifest, []
+    manifest, parts = subject.manifest, []
     templates = manifest["dropped_templates"]
     if templates["calls"]:
-        told = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
-        told += "The most frequent are below, each with the line in which it stands first."
+        sentence = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
+        sentence += "The most frequent are below, each with the line in which it stands first."
         lines = templates.get("examples", {})
         columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
         names = templates["most_frequent"][:_NAMES]
         calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
-        parts += [tag("h3", "Templates"), tag("p", told), table("", columns, calls)]
+        parts += [tag("h3", "Templates"), tag("p", sentence), table("", columns, calls)]
     formulas = manifest["formulas"]
     if total_formulas := sum(formulas["found"].values()):
         written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
-        told = f"{total_formulas:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
-        told += f"{formulas['dropped_sentences']:,} sentences went with the others."
-        parts += [tag("h3", "Formulas"), tag("p", told)]
+        sentence = f"{total_formulas:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
+        sentence += f"{formulas['dropped_sentences']:,} sentences went with the others."
+        parts += [tag("h3", "Formulas"), tag("p", sentence)]
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
         rows = [
             (
@@ -108,8 +108,8 @@ def _lost(made: Made) -> Html:
                 foreign(str(each.get("id", "")), most=80),
                 foreign(str(each.get("where") or each.get("detail") or "–"), most=120),
             )
-            for reason, own in sorted(entries(made.directory, manifest, kind).items())
-            for each in own
+            for reason, records in sorted(entries(subject.directory, manifest, kind).items())
+            for each in records
         ]
         if rows:
             total = sum(file["rows"] for file in manifest[kind])
@@ -132,23 +132,23 @@ def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
 
 def _head(row: Any) -> dict[str, Any]:
     """Read a document with its first sentences only: a book has a million."""
-    told = {name: row.column(name)[0].as_py() for name in ("id", "source", "language", "title", "url", "paragraph_starts")}
+    fields = {name: row.column(name)[0].as_py() for name in ("id", "source", "language", "title", "url", "paragraph_starts")}
     sentences = row.column("sentences")[0].values
-    return told | {"sentences": sentences[:_SENTENCES].to_pylist(), "of": len(sentences)}
+    return fields | {"sentences": sentences[:_SENTENCES].to_pylist(), "of": len(sentences)}
 
 
 def _document(document: dict[str, Any]) -> Html:
     language, starts = document["language"], set(document["paragraph_starts"])
-    told = f"{document['id']} · {language or 'language unknown'} · {number(document['of'])} sentences"
+    summary = f"{document['id']} · {language or 'language unknown'} · {number(document['of'])} sentences"
     paragraphs: list[list[str]] = []
     for index, sentence in enumerate(document["sentences"]):
         if index in starts or not paragraphs:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     gap = "" if language in ("zh", "ja") else " "
-    body = [tag("p", foreign(gap.join(short(each, 400) for each in own), language, 1200)) for own in paragraphs]
+    body = [tag("p", foreign(gap.join(short(each, 400) for each in paragraph), language, 1200)) for paragraph in paragraphs]
     more = document["of"] - len(document["sentences"])
     rest = tag("p", f"… {more:,} more", class_="faint") if more else ""
     return tag(
-        "article", tag("h3", foreign(document["title"], language, 200)), tag("p", foreign(told), class_="faint"), *body, rest
+        "article", tag("h3", foreign(document["title"], language, 200)), tag("p", foreign(summary), class_="faint"), *body, rest
     )

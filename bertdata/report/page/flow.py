@@ -1,4 +1,4 @@
-"""The picture of what became of everything that went in: bands as wide as counts, each loss with its name.
+"""Draw what became of everything that went in: bands as wide as counts, each loss with its name (a Sankey diagram).
 
 A stage is a bar of what came in; what it kept goes on down, and each reason for which something was left out turns aside.
 """
@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from ..words import percent
 from .charts import WIDTH, figure, label, svg
-from .markup import Column, Html, bar, join, number, percent, short, table, tag
+from .markup import Column, Html, bar, join, number, short, table, tag
 
 __all__ = ["Stage", "flow", "losses", "stages_of"]
 
-_ACROSS, _EDGE, _ROW = 120, 9, 19  # of the bars; _ROW is the height of a name
+_ACROSS, _EDGE, _ROW = 110, 9, 20  # of the bars; _ROW is the height of a name
 _NAMES = WIDTH - _ACROSS - 30  # where names are written
 _MOST = 9  # reasons named in the picture; the table has all
-_LETTER = 6.6  # units; a Chinese character has twice as many
+_LETTER = 7.9  # units, on a telephone, where letters are largest; a Chinese character has twice as many
 
 
 class Stage(NamedTuple):
@@ -45,15 +46,15 @@ def flow(stages: Sequence[Stage]) -> Html:
     """Return the picture of stages, those of a group one below the other, and the table of their losses."""
     parts: list[Html] = []
     y = 4.0
-    for group, own in groupby(stages, key=lambda stage: stage.group):
+    for group, of_group in groupby(stages, key=lambda stage: stage.group):
         if group:
             parts.append(label(0, y + 12, group, kind="f"))
             y += 22
-        for stage in own:
+        for stage in of_group:
             drawn, y = _stage(stage, y)
             parts += drawn
-    told = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
-    picture = svg(y, f"What became of everything: {told}", *parts)
+    summary = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
+    picture = svg(y, f"What became of everything: {summary}", *parts)
     return tag("div", figure("", picture), losses(stages), class_="pair")
 
 
@@ -75,9 +76,8 @@ def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
         left = max(kept, right - count * scale)
         middle = top + _EDGE + _ROW * (index + 0.5) + 2
         parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle))
-        told = f"{number(count)} ({percent(count / max(1, stage.entered))})"
-        width = int((_NAMES - _LETTER * (len(told) + 1)) / _LETTER)
-        parts.append(label(_ACROSS + 26, middle + 4, f"{_fitting(name, width)} {told}", kind="r" if broken else "d"))
+        text = _fitting(name, f" {number(count)}", f" ({percent(count / max(1, stage.entered))})")
+        parts.append(label(_ACROSS + 26, middle + 4, text, kind="r" if broken else "d"))
         right = left
     parts.append(_rect(0, top, _ACROSS, "edge"))
     parts.append(_rect(0, bottom, max(kept, 0.8) if stage.left else 0, "edge"))
@@ -98,15 +98,23 @@ def _turn(left: float, right: float, top: float, middle: float) -> Html:
     return tag("path", d=f"{path}C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z", class_="lost")
 
 
-def _fitting(name: str, most: int) -> str:
-    """Cut a name to a width, of which a wide character takes two.
+def _fitting(name: str, amount: str, more: str, most: int = int(_NAMES / _LETTER)) -> str:
+    """Put a count behind a name, and more where there is room; cut a name that is too long, in which a wide character takes two.
 
-    >>> _fitting("redirect", 20), _fitting("青山县行政区划", 8)
-    ('redirect', '青山县…')
+    >>> _fitting("redirect", " 12", " (3.0 %)", 20), _fitting("documents of one", " 12", " (3.0 %)", 20)
+    ('redirect 12 (3.0 %)', 'documents of one 12')
+    >>> _fitting("青山县行政区划", " 12", " (3.0 %)", 11)
+    '青山县… 12'
     """
     widths = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in name]
-    if sum(widths) <= most:
-        return name
+    for each in (amount + more, amount):
+        if sum(widths) + len(each) <= most:
+            return name + each
+    return _cut(name, widths, most - len(amount)) + amount
+
+
+def _cut(name: str, widths: Sequence[int], most: int) -> str:
+    """Cut a name that is wider than this."""
     taken = 0
     for index, width in enumerate(widths):
         taken += width

@@ -1,4 +1,4 @@
-"""The frame of a page: head, contents, sections and foot; without scripts, and allowed to ask no network for anything."""
+"""Frame a page: head, contents, sections and foot; it has no scripts and may make no requests to a network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def frame(title: str, note: str, figures: Html, contents: Sequence[tuple[str, st
         tag("title", f"{title} · bertdata"),
         tag("style", Html(STYLE)),
     )
-    links = tag("ul", *(tag("li", tag("a", told, href=f"#{name}")) for name, told in contents))
+    links = tag("ul", *(tag("li", tag("a", heading, href=f"#{name}")) for name, heading in contents))
     parts = (
         tag("a", "Skip to the content", href="#content", class_="skip"),
         tag("header", tag("h1", tag("bdi", title)), tag("p", note, class_="faint") if note else "", figures),
@@ -41,7 +41,7 @@ def section_of(section: Section) -> Html:
 
 
 def chapter(name: str, title: str, note: str, figures: Html, sections: Sequence[Section]) -> Html:
-    """Return what a page of several data sets says of one."""
+    """Return the chapter on one data set, on a page of several."""
     inner = [tag("div", tag("h3", each.title), each.body, id=f"{name}-{each.name}") for each in sections]
-    told = tag("p", note, class_="faint") if note else ""
-    return tag("section", tag("h2", tag("bdi", title), id=f"{name}-title"), told, figures, *inner, id=name, class_="part")
+    note_line = tag("p", note, class_="faint") if note else ""
+    return tag("section", tag("h2", tag("bdi", title), id=f"{name}-title"), note_line, figures, *inner, id=name, class_="part")

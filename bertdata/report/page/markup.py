@@ -1,4 +1,4 @@
-"""HTML put together from pieces: whatever is not `Html` already is escaped, so no title of a dump becomes markup.
+"""Put HTML together from parts: whatever is not `Html` already is escaped, so no title of a dump becomes markup.
 
 >>> tag("td", "<b> \\u202e", class_="n")
 '<td class="n">&lt;b&gt; \ufffd</td>'
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...io.terminal import clean
 
-__all__ = ["Column", "Html", "bar", "foreign", "join", "number", "percent", "short", "table", "tag", "text"]
+__all__ = ["Column", "Html", "bar", "foreign", "join", "number", "short", "table", "tag", "text"]
 
 _VOID = frozenset(("meta", "br", "hr"))
 _NARROW = 3  # columns that fit a telephone
@@ -36,12 +36,12 @@ def join(*parts: object) -> Html:
 
 def tag(element: str, /, *children: object, **attributes: object) -> Html:
     """Return an element; an attribute that is a word of Python ends with ``_``, and one that is None or False is left out."""
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{"" if value is True else text(value)}"'
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Html(f"<{element}{told}>" if element in _VOID else f"<{element}{told}>{join(*children)}</{element}>")
+    return Html(f"<{element}{written}>" if element in _VOID else f"<{element}{written}>{join(*children)}</{element}>")
 
 
 def foreign(value: str, language: str = "", most: int = 400) -> Html:
@@ -69,17 +69,6 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, with more digits where it is small or nearly all.
-
-    >>> percent(0.5), percent(0.012), percent(0.00031), percent(0.0), percent(1.0)
-    ('50.0 %', '1.2 %', '0.03 %', '0 %', '100 %')
-    """
-    if share in (0, 1):
-        return f"{100 * share:.0f} %"
-    return f"{100 * share:.1f} %" if 0.01 <= share <= 0.99 else f"{100 * share:.2f} %"
-
-
 class Column(NamedTuple):
     """A column of a table: its name, and whether it holds numbers, which stand to the right."""
 
@@ -100,12 +89,12 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
     if not body:
         return Html("")
     head = tag("tr", *map(_head, known))
-    told = tag("caption", caption) if caption else ""
+    caption_tag = tag("caption", caption) if caption else ""
     reached: dict[str, object] = {}
     if len(known) > _NARROW:
         names = ", ".join(column.name for column in known if column.name)
         reached = {"tabindex": 0, "role": "group", "aria_label": caption or names}
-    return tag("div", tag("table", told, tag("thead", head), tag("tbody", *body)), class_="scroll", **reached)
+    return tag("div", tag("table", caption_tag, tag("thead", head), tag("tbody", *body)), class_="scroll", **reached)
 
 
 def _head(column: Column) -> Html:

@@ -1,4 +1,4 @@
-"""Figures of rows that were read: what tells a label that should not, how masks are shared out, how full rows are."""
+"""Measure rows that were read: which features predict a label and should not, how masks are distributed, how full rows are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...config import LABEL_1, PairsConfig
+from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...rows import masking
@@ -42,7 +42,7 @@ class Masks(NamedTuple):
 
 
 def auc(values: Array, labels: Array) -> tuple[float, float]:
-    """Return how well values tell label 1 from 0, as the area under the curve, and its standard error under chance.
+    """Return how well values predict label 1 rather than 0, as the area under the ROC curve, and its standard error under chance.
 
     0.5 is chance.  The area is U over the number of pairs of rows, and the error that of U (Mann and Whitney 1947).
 
@@ -87,9 +87,9 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     of = np.searchsorted(widths, lengths)
     shares = []
     for index, width in enumerate(widths.tolist()):
-        own = lengths[of == index]
-        if len(own):
-            shares.append((width, len(own) / len(lengths), 1 - float(own.sum()) / (len(own) * width)))
+        of_width = lengths[of == index]
+        if len(of_width):
+            shares.append((width, len(of_width) / len(lengths), 1 - float(of_width.sum()) / (len(of_width) * width)))
     return shares
 
 
@@ -98,7 +98,7 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: M
 
     None for an objective without any.
     """
-    if config.objective == "causal":
+    if not OBJECTIVES[config.objective].masks:
         return None
     ids, ends = rows.flat("input_ids")
     maskable = masking.mask_vocabulary(known.pieces, known.special).maskable
@@ -111,12 +111,12 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: M
         row = np.repeat(np.arange(len(ends) - 1), np.diff(of_row))
         return Masks(whole, row, positions, ids[at], wanted, int(maskable[whole].sum()))
     numbers = rows.numbers[:_MASKED]
-    width, own = int(np.diff(ends[: len(numbers) + 1]).max(initial=1)), np.arange(len(numbers))
+    width, indices = int(np.diff(ends[: len(numbers) + 1]).max(initial=1)), np.arange(len(numbers))
     continues = None
     if "continues_word" in rows.table.column_names:
-        continues = padded(rows.flat("continues_word")[0], ends, own, width, 0)
+        continues = padded(rows.flat("continues_word")[0], ends, indices, width, 0)
     rule = rule or of_epoch(known, config)
-    whole = padded(ids.astype(np.int64), ends, own, width, max(known.special.pad, 0))
+    whole = padded(ids.astype(np.int64), ends, indices, width, max(known.special.pad, 0))
     masked, positions, labels = rule.mask(whole, numbers, continues)
     row, column = np.nonzero(labels != IGNORED)
     positions = positions[row, column]

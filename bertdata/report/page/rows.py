@@ -1,4 +1,4 @@
-"""The report of rows: from page to row, lengths and padding, what could give labels away, masks, tokens, and rows to read."""
+"""Write the report of rows: from page to row, lengths and padding, features that predict labels, masks, tokens, rows to read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...pieces import bare, shown, tokens_by_role
 from ...tokens.vocab import AnyVocabulary
+from ..words import percent
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, number, percent, table, tag
+from .markup import Column, Html, bar, foreign, join, number, table, tag
 from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
 from .sample import RowSample, read_rows
-from .section import Made, Section, counted, figures
+from .section import Section, Subject, counted, figures
 from .tokens import row_article
 
 __all__ = ["key_figures", "sections"]
@@ -25,34 +26,34 @@ _SHOWN, _TOKENS = 6, 20
 _SURE = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
 
 
-def key_figures(made: Made) -> Html:
+def key_figures(subject: Subject) -> Html:
     """Return the figures that come first."""
-    told, config = made.manifest["statistics"], made.manifest["config"]
-    known = [("rows", f"{made.manifest['rows']:,}")]
-    known += [("parts in them", f"{told['parts']:,}")] if "parts" in told else []
-    known += [("documents", f"{told['documents']:,}"), ("tokens", f"{told['tokens']:,}")]
+    statistics, config = subject.manifest["statistics"], subject.manifest["config"]
+    known = [("rows", f"{subject.manifest['rows']:,}")]
+    known += [("parts in them", f"{statistics['parts']:,}")] if "parts" in statistics else []
+    known += [("documents", f"{statistics['documents']:,}"), ("tokens", f"{statistics['tokens']:,}")]
     if name := LABEL_1.get(config["objective"]):
-        known.append((OBJECTIVES[config["objective"]][1], percent(told[f"{name}_share"])))
-    unknown = tokens_by_role(made.manifest).get("unk") or "unknown"
-    known += [("padding", percent(told["padding_share"])), (unknown, percent(told["unknown_share"]))]
+        known.append((OBJECTIVES[config["objective"]].labels[1], percent(statistics[f"{name}_share"])))
+    unknown = tokens_by_role(subject.manifest).get("unk") or "unknown"
+    known += [("padding", percent(statistics["padding_share"])), (unknown, percent(statistics["unknown_share"]))]
     return figures(known)
 
 
-def sections(made: Made) -> Iterator[Section]:
+def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of rows."""
-    manifest = made.manifest
+    manifest = subject.manifest
     corpus = manifest.get("corpus", {})
     stages = stages_of("The corpus", corpus.get("counts", []))
     yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest["counts"])]))
     if corpus.get("sources"):
         yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"], manifest.get("tokens")))
-    sample, config = read_rows(made.directory, manifest), PairsConfig.of(manifest["config"])
+    sample, config = read_rows(subject.directory, manifest), PairsConfig.of(manifest["config"])
     if sample is None or not sample.table.num_rows:
         return
     yield Section("lengths", "Lengths and padding", _lengths(sample, config, manifest))
     if config.objective in LABEL_1:
         yield Section("labels", "Labels", _labels(sample, config, manifest))
-    known = made.vocabulary
+    known = subject.vocabulary
     masks = masks_of(sample, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
@@ -71,17 +72,17 @@ def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -
     by_width = padding_by_width(lengths, most)
     rows = [(number(width), percent(share), percent(padding), bar(padding, "drop")) for width, share, padding in by_width]
     filled = 1 - float(lengths.sum()) / max(1.0, sum(share * len(lengths) * width for width, share, _ in by_width))
-    told = f"Padded to {most:,} tokens, {percent(manifest['statistics']['padding_share'])} of all places are padding; "
-    told += f"each row padded to the next of the widths below, {percent(filled)} are."
+    text = f"Padded to {most:,} tokens, {percent(manifest['statistics']['padding_share'])} of all places are padding; "
+    text += f"each row padded to the next of the widths below, {percent(filled)} are."
     padding = table("Rows by the least width that holds them", [*columns, Column("")], rows)
-    return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", told), padding)
+    return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", text), padding)
 
 
 def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
-    """Return the balance of labels, and what could tell them without the text."""
-    names, told = OBJECTIVES[config.objective], manifest["statistics"]
-    ones = told[LABEL_1[config.objective]]
-    total = told["parts" if config.pack else "rows"]
+    """Return the balance of labels, and how well features other than the text predict them."""
+    names, statistics = OBJECTIVES[config.objective].labels, manifest["statistics"]
+    ones = statistics[LABEL_1[config.objective]]
+    total = statistics["parts" if config.pack else "rows"]
     balance = [(names[0], total - ones), (names[1], ones)]
     pairs = pairs_of(sample, config)
     if pairs is None:
@@ -119,10 +120,10 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     ]
     share = total / max(1, masks.maskable)
     how = "as they were stored" if config.masking == "static" else "as BERT's defaults make them in epoch 0"
-    told = f"{percent(share)} of the tokens are predicted, {how}; measured on {total:,} of them."
+    text = f"{percent(share)} of the tokens are predicted, {how}; measured on {total:,} of them."
     columns = (Column("Shown as"), Column("Number", numbers=True), Column("Share", numbers=True), Column(""))
     rows = [(name, f"{count:,}", percent(count / total), bar(count / total)) for name, count in kinds]
-    return join(tag("p", told), table("", columns, rows))
+    return join(tag("p", text), table("", columns, rows))
 
 
 def _tokens(sample: RowSample, known: AnyVocabulary) -> Html:

@@ -149,6 +149,6 @@ def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3)
                     record = json.loads(line)
                 except ValueError:
                     continue  # the last one, which is cut, or a damaged one: `verify` tells
-                if isinstance(record, dict) and len(own := by_reason.setdefault(str(record.get("reason")), [])) < most:
-                    own.append(record)
+                if isinstance(record, dict) and len(records := by_reason.setdefault(str(record.get("reason")), [])) < most:
+                    records.append(record)
     return by_reason

@@ -1,4 +1,4 @@
-"""What the parts of a report have in common: a section of the page, and the data set that it tells of."""
+"""Define what the parts of a report have in common: a section of the page, and the data set that it is about."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ...dataset.staging import STATE
 from ...io.files import is_local, read_json
 from ...tokens.read import read_any
 from ...tokens.vocab import AnyVocabulary
+from ..words import count
 from .markup import Column, Html, bar, join, number, table, tag
 
-__all__ = ["Made", "Section", "counted", "figures", "timings"]
+__all__ = ["Section", "Subject", "counted", "figures", "timings"]
 
 
 class Section(NamedTuple):
@@ -26,8 +27,8 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Made:
-    """A data set that a report tells of: where it is, its manifest, and under which name it is told of."""
+class Subject:
+    """A data set that a report is about: where it is, its manifest, and the name that it has on the page."""
 
     directory: Path
     manifest: dict[str, Any]
@@ -52,11 +53,11 @@ def counted(caption: str, what: str, counts: Sequence[tuple[object, float]], uni
 
 
 def timings(directory: Path) -> Section | None:
-    """Tell how long the stages of a run took, where its state says so; it is no part of a data set's bytes."""
+    """Return how long the stages of a run took, where its state says so; it is no part of a data set's bytes."""
     path = directory / STATE / "timings.json"
-    told = read_json(path) if is_local(path) else None
-    stages = told.get("stages") if isinstance(told, dict) else None
-    if not isinstance(told, dict) or not isinstance(stages, list):
+    recorded = read_json(path) if is_local(path) else None
+    stages = recorded.get("stages") if isinstance(recorded, dict) else None
+    if not isinstance(recorded, dict) or not isinstance(stages, list):
         return None
     known = [
         (str(each.get("name")), _seconds(each.get("wall_s")), _seconds(each.get("cpu_s")))
@@ -66,10 +67,10 @@ def timings(directory: Path) -> Section | None:
     most = max((wall for _, wall, _ in known), default=0.0) or 1.0
     rows = [(name, number(round(wall, 1)), number(round(cpu, 1)), bar(wall / most)) for name, wall, cpu in known]
     columns = (Column("Stage"), Column("Seconds", numbers=True), Column("Of processors", numbers=True), Column(""))
-    memory, workers = _seconds(told.get("peak_memory_bytes")), told.get("workers")
-    note = [f"{workers} workers"] if isinstance(workers, int) else []
+    memory, workers = _seconds(recorded.get("peak_memory_bytes")), recorded.get("workers")
+    note = [count(workers, "worker")] if isinstance(workers, int) else []
     note += [f"at most {memory / 1e6:,.0f} MB of memory"] if memory else []
-    note += [f"begun {told['started']}"] if told.get("started") else []
+    note += [f"begun {recorded['started']}"] if recorded.get("started") else []
     return Section("time", "Time", join(tag("p", ", ".join(note), class_="faint"), table("", columns, rows)))
 
 

@@ -1,4 +1,4 @@
-"""How a report looks: one style sheet, light and dark, for a screen of any width and for paper."""
+"""Style a report: one style sheet, light and dark, for a screen of any width and for paper."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ nav a:hover { text-decoration: underline; }
 section { padding: 2.25rem 0 .5rem; }
 section + section { border-top: 1px solid var(--rule); margin-top: 1.5rem; }
 .part > h2 { font-size: 1.55rem; } .part > div > h3:first-child { font-size: 1.2rem; margin-top: 2.25rem; }
-dl.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1px; margin: 1.5rem 0 0;
-  padding: 1px; }
-.tile { box-shadow: 0 0 0 1px var(--rule); padding: .8rem 1rem;
+dl.tiles { display: flex; flex-wrap: wrap; gap: 1px; margin: 1.5rem 0 0; padding: 1px; }
+.tile { flex: 1 1 auto; min-width: 8.5rem; box-shadow: 0 0 0 1px var(--rule); padding: .8rem 1rem;
   display: flex; flex-direction: column-reverse; justify-content: flex-end; }
 .tile dt { color: var(--faint); font-size: .88rem; }
-.tile dd { margin: 0; font-size: 1.4rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.25; }
+.tile dd { margin: 0; font-size: 1.4rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.25;
+  white-space: nowrap; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); gap: 1.5rem 2.5rem;
   align-items: start; }
 .pair > * { min-width: 0; }
@@ -65,13 +65,14 @@ th, td { text-align: left; vertical-align: baseline; overflow-wrap: break-word; 
   border-bottom: 1px solid var(--rule); }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--faint); font-weight: 500; font-size: .87rem; vertical-align: bottom; }
-thead .n { white-space: normal; } tbody th { font-weight: 400; min-width: 5rem; } bdi { overflow-wrap: anywhere; }
+thead .n { white-space: normal; } tbody th { font-weight: 400; } tbody th:not(.n) { min-width: 5rem; }
+bdi { overflow-wrap: anywhere; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; overflow-wrap: normal; }
-td .bar { display: block; width: 9rem; } .pair td .bar { width: 6rem; }
+td .bar { display: block; width: 9rem; } .pair td .bar { width: 4rem; }
 .bar > span { display: block; height: .6rem; background: var(--keep); min-width: 1px; }
 .bar.drop > span { background: var(--drop); } .bar.broken > span { background: var(--broken); }
 .flag { font-weight: 600; color: var(--broken); } .good { font-weight: 600; color: var(--other); }
-.guess { white-space: nowrap; }
+.guess, td .piece bdi { white-space: nowrap; }
 code, .piece { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "Noto Sans Mono CJK SC", monospace; font-size: .88em;
   background: var(--soft); padding: .08em .3em; border-radius: 3px; }
 article { border-left: 3px solid var(--rule); padding: .1rem 0 .1rem 1rem; margin: 1.25rem 0 1.75rem; }
@@ -86,6 +87,7 @@ del { background: var(--drop-soft); color: var(--ink); text-decoration-color: va
 details { margin: .75rem 0; } summary { cursor: pointer; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .9rem 1rem; font-size: .86rem; max-height: 40rem; overflow: auto; }
 footer { border-top: 1px solid var(--rule); margin-top: 2.5rem; padding-block: 1.25rem 3rem; }
-@media (max-width: 34rem) { header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } .wide { display: none; }
-  th, td { padding-right: .55rem; } table { font-size: .87rem; } table { min-width: 100%; } td .bar { width: 3.5rem; } }
+@media (max-width: 34rem) { header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } svg { font-size: 14.5px; }
+  .tile { flex-basis: 40%; } th, td { padding-right: .45rem; } table { font-size: .87rem; min-width: 100%; }
+  td .bar { width: 3.5rem; } article { padding-left: .6rem; } td .piece { padding-inline: .15em; } }
 """

@@ -1,4 +1,4 @@
-"""Rows as a person reads them: A and B with the words that a model is to predict marked."""
+"""Show rows as a person reads them: A and B with the words that a model is to predict marked."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def row_article(
     ids, types = np.array(row["input_ids"]), np.array(row["token_type_ids"])
     changes: dict[int, str] = {}
     if masks is not None:
-        own = np.flatnonzero(masks.rows == index)
-        for at, new, wanted in zip(masks.positions[own], masks.shown[own], masks.wanted[own], strict=True):
+        of_row = np.flatnonzero(masks.rows == index)
+        for at, new, wanted in zip(masks.positions[of_row], masks.shown[of_row], masks.wanted[of_row], strict=True):
             ids[at] = wanted
             changes[int(at)] = "kept" if new == wanted else "[MASK]" if new == known.special.mask else shown(pieces[new], mark)
     starts = row.get("document_starts") or [0]
     label = row.get("next_sentence_label")
     labels = label if isinstance(label, list) else [label] * len(starts)
-    names, body = OBJECTIVES[config.objective], []
+    names, body = OBJECTIVES[config.objective].labels, []
     for start, end, truth in zip(starts, [*starts[1:], len(ids)], labels, strict=True):
         if names:
             body.append(tag("p", names[truth], class_="label"))
@@ -47,8 +47,8 @@ def row_article(
             body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
     number = int(sample.numbers[index])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
-    told = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
-    return tag("article", tag("p", told, class_="faint"), *body)
+    summary = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
+    return tag("article", tag("p", summary, class_="faint"), *body)
 
 
 def marked(words: list[str], changes: dict[int, str], mark: str = "##", special: Collection[str] = ()) -> Html:
@@ -58,16 +58,16 @@ def marked(words: list[str], changes: dict[int, str], mark: str = "##", special:
     'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
     """
     parts: list[Html] = []
-    for index, told in enumerate(texts(words, mark, special)):
-        own = told.removeprefix(" ")
+    for index, spaced in enumerate(texts(words, mark, special)):
+        word = spaced.removeprefix(" ")
         change = changes.get(index, "")
-        parts.append(text(" " if index and own != told else ""))
+        parts.append(text(" " if index and word != spaced else ""))
         if not change:
-            parts.append(text(own))
+            parts.append(text(word))
             continue
-        own = own if own.strip() else shown(words[index], mark)
+        word = word if word.strip() else shown(words[index], mark)
         if change in ("[MASK]", "kept"):
-            parts.append(tag("mark", foreign(own), class_="kept" if change == "kept" else None))
+            parts.append(tag("mark", foreign(word), class_="kept" if change == "kept" else None))
         else:
-            parts.append(tag("mark", foreign(own), " → ", foreign(change), class_="random"))
+            parts.append(tag("mark", foreign(word), " → ", foreign(change), class_="random"))
     return join(*parts)

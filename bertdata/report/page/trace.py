@@ -1,4 +1,4 @@
-"""The page of one document: its wikitext, what each step removed of it, its sentences and pieces, and the rows it is in."""
+"""Write the page of one document: its wikitext, what each step removed of it, its sentences and pieces, the rows it is in."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Itera
 def _steps(traced: Trace) -> Html:
     parts: list[Html] = []
     for step in (step for step in traced.steps if step.changes):
-        told = f"{max(0, step.removed):,} characters, {len(step.changes):,} changes"
+        summary = f"{max(0, step.removed):,} characters, {len(step.changes):,} changes"
         parts.append(tag("h3", step.name[:1].upper() + step.name[1:]))
-        parts.append(tag("p", told, class_="faint"))
+        parts.append(tag("p", summary, class_="faint"))
         for change in step.changes[:_CHANGES]:
             before = tag("del", foreign(short(change.before, _CHARACTERS), most=_CHARACTERS)) if change.before else ""
             after = tag("p", foreign(short(change.after, _CHARACTERS), most=_CHARACTERS)) if change.after else ""
@@ -67,15 +67,15 @@ def _steps(traced: Trace) -> Html:
 def _sentences(traced: Trace) -> Html:
     parts, number = [], 0
     for paragraph in traced.paragraphs:
-        own = []
+        body = []
         for sentence in paragraph:
             if number < _SENTENCES:
-                own.append(tag("p", foreign(sentence, traced.language, _CHARACTERS)))
+                body.append(tag("p", foreign(sentence, traced.language, _CHARACTERS)))
                 if traced.pieces:
                     pieces = " ".join(shown(piece, traced.mark) for piece in traced.pieces[number])
-                    own.append(tag("p", foreign(pieces, most=_CHARACTERS), class_="faint"))
+                    body.append(tag("p", foreign(pieces, most=_CHARACTERS), class_="faint"))
             number += 1
-        parts.append(tag("article", *own) if own else "")
+        parts.append(tag("article", *body) if body else "")
     more = tag("p", f"… {number - _SENTENCES:,} more sentences") if number > _SENTENCES else ""
     return join(*parts, more)
 
@@ -85,5 +85,5 @@ def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
     table = pa.Table.from_pylist([row.columns for row in traced.rows])
     rows = RowSample(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
     masks = masks_of(rows, config, known, rule)
-    told = [rule.told(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
-    return join(*(row_article(rows, masks, index, config, known, when) for index, when in enumerate(told)))
+    when_masked = [rule.when(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
+    return join(*(row_article(rows, masks, index, config, known, when) for index, when in enumerate(when_masked)))

@@ -1,4 +1,4 @@
-"""The report of a vocabulary: how well it covers each language, and what its pieces are."""
+"""Write the report of a vocabulary: how well it covers each language, and what its pieces are."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from ...pieces import Special, bare, continues_word
 from ..coverage import split_words
+from ..words import percent
 from .charts import histogram, up_to
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, percent, table, tag
-from .section import Made, Section, counted, figures
+from .markup import Column, Html, bar, foreign, join, table, tag
+from .section import Section, Subject, counted, figures
 
 __all__ = ["key_figures", "sections"]
 
@@ -21,11 +22,11 @@ _KINDS = ("beginning of a word, or all of it", "continuing a word", "single char
 _LONGEST, _LANGUAGES, _WORDS = 20, 40, 5
 
 
-def key_figures(made: Made) -> Html:
+def key_figures(subject: Subject) -> Html:
     """Return the figures that come first."""
-    manifest, sample = made.manifest, made.manifest["sample"]
-    words = sum(own["words"] for own in manifest["coverage"].values()) or 1
-    unknown = sum(own["words"] * own["unknown_share"] for own in manifest["coverage"].values()) / words
+    manifest, sample = subject.manifest, subject.manifest["sample"]
+    words = sum(counts["words"] for counts in manifest["coverage"].values()) or 1
+    unknown = sum(counts["words"] * counts["unknown_share"] for counts in manifest["coverage"].values()) / words
     known = [
         ("pieces", f"{manifest['size']:,}"),
         ("words counted", f"{sample['words']:,}"),
@@ -35,11 +36,11 @@ def key_figures(made: Made) -> Html:
     return figures(known)
 
 
-def sections(made: Made) -> Iterator[Section]:
+def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of a vocabulary."""
-    manifest = made.manifest
-    yield Section("coverage", "Languages", _coverage(manifest, made.vocabulary.special.mark))
-    yield Section("pieces", "Pieces", _pieces(made.vocabulary.pieces, made.vocabulary.special))
+    manifest = subject.manifest
+    yield Section("coverage", "Languages", _coverage(manifest, subject.vocabulary.special.mark))
+    yield Section("pieces", "Pieces", _pieces(subject.vocabulary.pieces, subject.vocabulary.special))
     yield Section("flow", "What was counted", flow(stages_of("", manifest["counts"])))
 
 
@@ -50,12 +51,12 @@ def _coverage(manifest: dict[str, Any], mark: str) -> Html:
     columns = (Column("Language"), *(Column(name, numbers=True) for name in names), Column("Split words"))
     rows = []
     for code in order[:_LANGUAGES]:
-        own = coverage[code]
-        shares = (percent(own["unknown_share"]), percent(own["split_share"]), f"{own['pieces_per_word']:.2f}")
-        rows.append((code or "unknown", f"{own['words']:,}", *shares, bar(own["split_share"], "drop")))
-    told = f"Accents are {manifest['accents']}." if manifest.get("accents") else ""
+        counts = coverage[code]
+        shares = (percent(counts["unknown_share"]), percent(counts["split_share"]), f"{counts['pieces_per_word']:.2f}")
+        rows.append((code or "unknown", f"{counts['words']:,}", *shares, bar(counts["split_share"], "drop")))
+    accents = f"Accents are {manifest['accents']}." if manifest.get("accents") else ""
     longest = table("The longest words that are split", ("Language", "Word", "Its pieces"), _split(coverage, order, mark))
-    return join(tag("p", told) if told else "", table("", columns, rows), longest)
+    return join(tag("p", accents) if accents else "", table("", columns, rows), longest)
 
 
 def _split(coverage: dict[str, Any], order: list[str], mark: str) -> Iterator[tuple[object, ...]]:
@@ -66,10 +67,10 @@ def _split(coverage: dict[str, Any], order: list[str], mark: str) -> Iterator[tu
 
 def _pieces(pieces: list[str], special: Special) -> Html:
     never = special.never | {special.unk}
-    told = [bare(piece, special.mark) for i, piece in enumerate(pieces) if i not in never]
+    texts = [bare(piece, special.mark) for i, piece in enumerate(pieces) if i not in never]
     kinds = Counter("special" if i in never else _kind(piece, special.mark) for i, piece in enumerate(pieces))
-    lengths = np.array([len(text) for text in told] or [0])
-    longest = sorted(told, key=lambda text: (-len(text), text))[:_LONGEST]
+    lengths = np.array([len(text) for text in texts] or [0])
+    longest = sorted(texts, key=lambda text: (-len(text), text))[:_LONGEST]
     shown = [(tag("span", foreign(text, most=60), class_="piece"), len(text)) for text in longest]
     picture = histogram("Length of pieces", "characters", up_to(min(24, int(lengths.max())), 24), [("", lengths)])
     tables = join(counted("", "Kind", [(name, kinds[name]) for name in _KINDS], "Pieces"))

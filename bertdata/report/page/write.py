@@ -22,7 +22,7 @@ from .compare import compare
 from .flow import flow, stages_of
 from .frame import chapter, frame, section_of
 from .markup import Html, tag
-from .section import Made, Section, figures, timings
+from .section import Section, Subject, figures, timings
 
 __all__ = ["report", "write", "write_beside"]
 
@@ -31,19 +31,19 @@ _FOOT = "Figures are from manifest.json; those that were measured are from rows 
 
 class _Kind(NamedTuple):
     title: str
-    figures: Callable[[Made], Html]
-    sections: Callable[[Made], Iterator[Section]]
+    figures: Callable[[Subject], Html]
+    sections: Callable[[Subject], Iterator[Section]]
 
 
-def _of_export(made: Made) -> Iterator[Section]:
-    yield Section("flow", "What became of it", flow(stages_of("", made.manifest["counts"])))
+def _of_export(subject: Subject) -> Iterator[Section]:
+    yield Section("flow", "What became of it", flow(stages_of("", subject.manifest["counts"])))
 
 
 _KINDS = {
     "documents": _Kind("Corpus", documents.key_figures, documents.sections),
     "vocabulary": _Kind("Vocabulary", vocabulary.key_figures, vocabulary.sections),
     "pairs": _Kind("Rows", rows.key_figures, rows.sections),
-    "export": _Kind("Export", lambda made: figures([("rows", f"{made.manifest['rows']:,}")]), _of_export),
+    "export": _Kind("Export", lambda subject: figures([("rows", f"{subject.manifest['rows']:,}")]), _of_export),
 }
 
 
@@ -57,14 +57,14 @@ class _Part(NamedTuple):
 
 
 def report(directory: str | Path, *others: str | Path, output: str | Path | None = None) -> Path:
-    """Write one HTML file that tells what data sets or training runs hold and what became of all that went in.
+    """Write one HTML file that shows what data sets or training runs hold and what became of all that went in.
 
     It is made of the manifest and of a bounded part of the shards, so it takes seconds for a data set of any size.  Each data set
     gets one when it is made; of several that are given, those of one kind are compared.
 
     Args:
         directory: Directory that a command has written: a corpus, a vocabulary, rows, an export or a training run.
-        others: More of them, to be compared with it, or to be told of on the same page.
+        others: More of them, to be compared with it, or to be shown on the same page.
         output: The file; report.html in `directory` if not given, which several need.
 
     Returns:
@@ -109,12 +109,12 @@ def write_beside(root: Path, manifest: dict[str, Any]) -> None:
     It holds nothing of the machine or the time.  What is wrong with it must not end a run of hours: the page then says so.
     """
     try:
-        part = _part(Made(root, manifest))
+        part = _part(Subject(root, manifest))
     except StorageError:
         raise
     except Exception as error:
-        told = f"This report could not be made ({type(error).__name__}: {error}): please report that. The data set is whole."
-        part = _Part(_KINDS[manifest["kind"]].title, "", Html(""), [Section("failed", "No report", tag("p", told))])
+        problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The data set is whole."
+        part = _Part(_KINDS[manifest["kind"]].title, "", Html(""), [Section("failed", "No report", tag("p", problem))])
     write_text(root / REPORT, _page([part], []))
 
 
@@ -127,38 +127,40 @@ def _names(paths: list[Path]) -> list[str]:
 def _part_of(path: Path, name: str) -> _Part:
     if not (path / manifests.NAME).exists() and training.is_run(path):
         records = training.records_of(path)
-        made = [*training.sections(records, training.predictions_of(path)), *([told] if (told := timings(path)) else [])]
-        return _Part(name, "Training run", training.key_figures(records), made)
+        body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
+        return _Part(name, "Training run", training.key_figures(records), body)
     manifest = manifests.read(path)
     manifests.check_files(path, manifest)
-    part = _part(Made(path, manifest, name))
-    return part._replace(sections=[*part.sections, told]) if (told := timings(path)) else part
+    part = _part(Subject(path, manifest, name))
+    return part._replace(sections=[*part.sections, times]) if (times := timings(path)) else part
 
 
-def _part(made: Made) -> _Part:
-    kind, manifest = _KINDS[made.manifest["kind"]], made.manifest
-    note = f"{kind.title}; " if made.name else ""
+def _part(subject: Subject) -> _Part:
+    kind, manifest = _KINDS[subject.manifest["kind"]], subject.manifest
+    note = f"{kind.title}; " if subject.name else ""
     note += f"made with bertdata {manifest['versions']['bertdata']}"
     note += f"; {count(len(manifest['shards']), 'shard')}" if manifest["shards"] else ""
     if manifest["kind"] == "pairs":
         note += f"; objective {manifest['config']['objective']}, {manifest['config']['max_seq_length']:,} tokens a row"
     return _Part(
-        made.name or kind.title,
+        subject.name or kind.title,
         note[0].upper() + note[1:],
-        kind.figures(made),
-        [each for each in kind.sections(made) if each.body],
+        kind.figures(subject),
+        [each for each in kind.sections(subject) if each.body],
     )
 
 
 def _compared(paths: list[Path], names: list[str]) -> list[Section]:
     """Compare the data sets of each kind of which there are several."""
-    kinds: dict[str, list[Made]] = {}
+    kinds: dict[str, list[Subject]] = {}
     for path, name in zip(paths, names, strict=True):
         if (path / manifests.NAME).exists():
-            made = Made(path, manifests.read(path), name)
-            kinds.setdefault(made.manifest["kind"], []).append(made)
-    several = [(kind, own) for kind, own in kinds.items() if len(own) > 1]
-    return [compare(own)._replace(name=f"compare-{kind}", title=f"{_KINDS[kind].title}: compared") for kind, own in several]
+            subject = Subject(path, manifests.read(path), name)
+            kinds.setdefault(subject.manifest["kind"], []).append(subject)
+    several = [(kind, subjects) for kind, subjects in kinds.items() if len(subjects) > 1]
+    return [
+        compare(subjects)._replace(name=f"compare-{kind}", title=f"{_KINDS[kind].title}: compared") for kind, subjects in several
+    ]
 
 
 def _page(parts: list[_Part], compared: list[Section]) -> str:

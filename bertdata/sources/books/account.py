@@ -1,4 +1,4 @@
-"""What becomes of a book's text: characters that are read, that are kept, and that each step leaves out, by the step's name."""
+"""Count the characters of a book's text: those that are read, those that are kept, and those that each step leaves out."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class _Sizes(dict[str, int]):
     """The sizes of lines, which most steps hand on as they are, each counted once."""
 
     def __missing__(self, line: str) -> int:
-        found = self[line] = size(line)
-        return found
+        count = self[line] = size(line)
+        return count
 
 
 class Account:
@@ -44,16 +44,16 @@ class Account:
         self._leave(name, self._size(lines))
         return lines
 
-    def blocks(self, name: str, found: list[Block]) -> list[Block]:
+    def blocks(self, name: str, blocks: list[Block]) -> list[Block]:
         """Count what a step of this name left out, of which these blocks are left; return them."""
-        self._leave(name, self._size(chain.from_iterable(block.lines for block in found)))
-        return found
+        self._leave(name, self._size(chain.from_iterable(block.lines for block in blocks)))
+        return blocks
 
     def drop(self, name: str, block: Block) -> None:
         """Count a block that is left out."""
         self._leave(name, self._left - self._size(block.lines))
 
-    def keep(self, paragraphs: list[str]) -> list[str]:
+    def kept(self, paragraphs: list[str]) -> list[str]:
         """Count the paragraphs that the book has in the end; return them."""
         self.counts[KEPT] += sum(map(size, paragraphs))
         return paragraphs

@@ -1,4 +1,4 @@
-"""What a printed book has beside its text goes: contents, pictures, page numbers, notes of those who typed it."""
+"""Remove what a printed book has beside its text: contents, pictures, page numbers, notes of those who typed it."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def drop_page_numbers(lines: list[str]) -> list[str]:
     return kept
 
 
-def drop_pictures(found: list[Block]) -> Iterator[Block]:
+def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
     """Remove ``[Illustration: …]`` and its like, inside a block or over several."""
     at = 0
-    while at < len(found):
-        block = found[at]
+    while at < len(blocks):
+        block = blocks[at]
         at += 1
         if not any("[" in line for line in block.lines):
             yield block
@@ -63,66 +63,66 @@ def drop_pictures(found: list[Block]) -> Iterator[Block]:
         text = "\n".join(block.lines)
         end = at
         if _PICTURE_OPENS.match(text.strip()) and text.count("[") > text.count("]"):
-            while end < min(len(found), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):
-                text += "\n" + "\n".join(found[end].lines)
+            while end < min(len(blocks), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):
+                text += "\n" + "\n".join(blocks[end].lines)
                 end += 1
             if text.count("[") > text.count("]"):
                 continue
         at = end
         lines = [line for line in _PICTURE.sub("", text).split("\n") if line.strip()]
         if lines:
-            yield Block(lines, block.before, found[at - 1].after)
+            yield Block(lines, block.before, blocks[at - 1].after)
 
 
-def drop_notes(found: list[Block]) -> Iterator[Block]:
+def drop_notes(blocks: list[Block]) -> Iterator[Block]:
     """Remove the notes of those who typed the book: their heading and what follows up to a wide gap.
 
     Those without a heading are dropped as far as a gap that is near, else their first block alone.
     """
     inside, end = False, 0
-    for number, block in enumerate(found):
+    for number, block in enumerate(blocks):
         if number < end:
             continue
         if is_notes(block.lines[0]):
             inside = True
-        elif inside and block.before >= _NOTES_GAP and not is_notes(found[number - 1].lines[0]):
+        elif inside and block.before >= _NOTES_GAP and not is_notes(blocks[number - 1].lines[0]):
             inside = False
         if not inside and begins_notes(block.lines[0]):
-            near = found[number + 1 : number + _LONGEST_NOTES]
+            near = blocks[number + 1 : number + _LONGEST_NOTES]
             gaps = (at for at, after in enumerate(near, number + 1) if after.before >= _NOTES_GAP)
-            end = next(gaps, number + 1 if number + _LONGEST_NOTES < len(found) else len(found))
+            end = next(gaps, number + 1 if number + _LONGEST_NOTES < len(blocks) else len(blocks))
         elif not inside:
             yield block
 
 
-def drop_contents(found: list[Block]) -> list[Block]:
+def drop_contents(blocks: list[Block]) -> list[Block]:
     """Remove tables of contents: their heading and their entries, up to where the first entry comes as a heading."""
     kept: list[Block] = []
     at = 0
-    while at < len(found):
-        if is_contents(found[at].lines[0]):
-            at = _contents_end(found, at)
+    while at < len(blocks):
+        if is_contents(blocks[at].lines[0]):
+            at = _contents_end(blocks, at)
         else:
-            kept.append(found[at])
+            kept.append(blocks[at])
             at += 1
     return kept
 
 
-def _contents_end(found: list[Block], start: int) -> int:
+def _contents_end(blocks: list[Block], start: int) -> int:
     """Return the number of the first block after the contents whose heading is block `start`."""
-    first = found[start].lines[1:] or (found[start + 1].lines if start + 1 < len(found) else [])
+    first = blocks[start].lines[1:] or (blocks[start + 1].lines if start + 1 < len(blocks) else [])
     if not first:
         return start + 1
     entry = _entry(first[0])
-    for at in range(start + 2, min(len(found), start + _LONGEST_CONTENTS)):
-        if entry and _entry(found[at].lines[0]) == entry:
+    for at in range(start + 2, min(len(blocks), start + _LONGEST_CONTENTS)):
+        if entry and _entry(blocks[at].lines[0]) == entry:
             return at
-        if _is_text(found[at], found[at - 1]):
+        if _is_text(blocks[at], blocks[at - 1]):
             break
     at = start + 1
-    while at < len(found) and not _is_text(found[at], found[at - 1]):
+    while at < len(blocks) and not _is_text(blocks[at], blocks[at - 1]):
         at += 1
-    while at > start + 1 and _is_sentence(found[at - 1]):
+    while at > start + 1 and _is_sentence(blocks[at - 1]):
         at -= 1
     return at
 

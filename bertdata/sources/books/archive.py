@@ -1,4 +1,4 @@
-"""A tar file of books, compressed or not, is read member by member: nothing is written, and no name in it is trusted.
+"""Read a tar file of books, compressed or not, member by member: nothing is written, and no name in it is trusted.
 
 A plain one is a range of whole members, found by walking from header to header; a compressed one is read from its beginning.
 """
@@ -60,21 +60,21 @@ def read_archive(part: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> 
     if part.name.lower().endswith(".tar"):
         with open_file(part.path) as file:
             file.seek(part.start)
-            for found in _read(file, "r:", part, suffixes, max_bytes):
-                if isinstance(found, _Break):
-                    where = f"{part.name}: byte {found.at}: {found.said}"
-                    yield from _refuse(part, found.truncated, where, part.end - found.at)
+            for entry in _read(file, "r:", part, suffixes, max_bytes):
+                if isinstance(entry, _Break):
+                    where = f"{part.name}: byte {entry.at}: {entry.said}"
+                    yield from _refuse(part, entry.truncated, where, part.end - entry.at)
                 else:
-                    yield found
+                    yield entry
         return
     stream = Stream(part.path)
     unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
     broken: _Break | None = None
-    for found in _read(unpacked, "r|", part, suffixes, max_bytes):
-        if isinstance(found, _Break):
-            broken = found
+    for entry in _read(unpacked, "r|", part, suffixes, max_bytes):
+        if isinstance(entry, _Break):
+            broken = entry
         else:
-            yield found
+            yield entry
     while unpacked.read(_BUFFER):  # to its end, where the packing tells whether it is whole
         pass
     if damage := stream.damage:
@@ -107,8 +107,8 @@ def _read(
             if mode == "r:" and about.offset >= part.end:
                 return
             at = about.offset
-            if found := _member(archive, about, part, suffixes, max_bytes):
-                yield found
+            if entry := _member(archive, about, part, suffixes, max_bytes):
+                yield entry
             at = archive.offset
     except _BROKEN as error:
         said = str(error) or type(error).__name__

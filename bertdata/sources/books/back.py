@@ -1,4 +1,4 @@
-"""What stands behind the text of a book, or before it: indexes, catalogues of the publisher, and pages about the author."""
+"""Remove what stands behind the text of a book, or before it: indexes, catalogues of the publisher, pages about the author."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _is_running(block: Block) -> bool:
     return is_prose(block) and (entries < _SHARE * lines or (entries < lines and not hanging))
 
 
-def drop_index(found: list[Block]) -> list[Block]:
+def drop_index(blocks: list[Block]) -> list[Block]:
     """Remove indexes: what stands under their heading, and runs of entries without one.
 
     >>> entries = [Block([f"Tea, {page}"], 1, 1) for page in range(20, 40)]
@@ -97,29 +97,29 @@ def drop_index(found: list[Block]) -> list[Block]:
     """
     kept: list[Block] = []
     at = 0
-    while at < len(found):
-        headed = len(found[at].lines) <= 2 and _INDEX.fullmatch(" ".join(found[at].lines)) is not None
-        if headed or _is_entry(found[at]):
-            end, entries = _end_of_run(found, at + headed)
+    while at < len(blocks):
+        headed = len(blocks[at].lines) <= 2 and _INDEX.fullmatch(" ".join(blocks[at].lines)) is not None
+        if headed or _is_entry(blocks[at]):
+            end, entries = _end_of_run(blocks, at + headed)
             if entries >= (2 if headed else _FEWEST):
                 at = end
                 continue
-        kept.append(found[at])
+        kept.append(blocks[at])
         at += 1
     return kept
 
 
-def _end_of_run(found: list[Block], start: int) -> tuple[int, int]:
+def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
     """Return the number of the first block after a run of entries that begins at `start`, and how many entries it has."""
     end = at = start
     entries = lines = others = 0
-    while at < len(found):
-        block = found[at]
+    while at < len(blocks):
+        block = blocks[at]
         if is_chapter(block.lines[0]) or _is_running(block):
             break
-        own, count = _entries(block)
+        paged, count = _entries(block)
         if _is_entry(block):
-            entries, lines, end, others = entries + own, lines + count, at + 1, 0
+            entries, lines, end, others = entries + paged, lines + count, at + 1, 0
         elif not (len(block.lines) == 1 and _LETTER.fullmatch(block.lines[0])):
             others += 1
             if others > 3:
@@ -128,28 +128,28 @@ def _end_of_run(found: list[Block], start: int) -> tuple[int, int]:
     return (end, entries) if entries >= 0.4 * lines else (start, 0)
 
 
-def drop_advertisements(found: list[Block]) -> list[Block]:
+def drop_advertisements(blocks: list[Block]) -> list[Block]:
     """Remove the publisher's catalogue behind the end of the book."""
-    sizes = [sum(map(len, block.lines)) for block in found]
-    end = max((at for at, block in enumerate(found) if len(block.lines) == 1 and _END.fullmatch(block.lines[0])), default=-1)
-    rest = found[end + 1 :]
+    sizes = [sum(map(len, block.lines)) for block in blocks]
+    end = max((at for at, block in enumerate(blocks) if len(block.lines) == 1 and _END.fullmatch(block.lines[0])), default=-1)
+    rest = blocks[end + 1 :]
     if end < 0 or not rest or sum(sizes[end + 1 :]) > _LARGEST_REST * sum(sizes):
-        return found
+        return blocks
     if any(is_chapter(block.lines[0]) or _BEHIND.match(block.lines[0]) for block in rest):
-        return found
+        return blocks
     sold = sum(_SOLD.search(line) is not None for block in rest for line in block.lines)
-    return found[: end + 1] if sold else found
+    return blocks[: end + 1] if sold else blocks
 
 
-def drop_about_author(found: list[Block]) -> list[Block]:
+def drop_about_author(blocks: list[Block]) -> list[Block]:
     """Remove pages about the author and his other books, under a heading at either end of the book, up to the next part."""
     kept: list[Block] = []
     inside = False
-    for at, block in enumerate(found):
-        outer = at < _FRONT or at >= 0.8 * len(found)
+    for at, block in enumerate(blocks):
+        outer = at < _FRONT or at >= 0.8 * len(blocks)
         if outer and len(block.lines) <= 2 and _AUTHOR.fullmatch(" ".join(line.strip() for line in block.lines)):
             inside = True
-        elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and at < 0.8 * len(found))):
+        elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and at < 0.8 * len(blocks))):
             inside = False
         if not inside:
             kept.append(block)

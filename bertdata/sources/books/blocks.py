@@ -1,4 +1,4 @@
-"""A book's lines fall into blocks at blank lines, and a block's shape tells verse, tables and lists from prose."""
+"""Group a book's lines into blocks at blank lines, and tell verse, tables and lists from prose by a block's shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Block", "blocks", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_unparted"]
+__all__ = ["Block", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_blocks", "split_unparted"]
 
 _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # dots that lead to a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
@@ -32,36 +32,36 @@ class Block(NamedTuple):
     after: int
 
 
-def blocks(lines: Iterable[str]) -> Iterator[Block]:
+def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
     """Group lines into blocks.
 
-    >>> list(blocks(["", "", "One,", "two.", "", "Three."]))
+    >>> list(split_blocks(["", "", "One,", "two.", "", "Three."]))
     [Block(lines=['One,', 'two.'], before=2, after=1), Block(lines=['Three.'], before=1, after=0)]
     """
-    found: list[str] = []
+    block: list[str] = []
     before = blank = 0
     for line in lines:
         if line.strip():
-            if found and blank:
-                yield Block(found, before, blank)
-                found = []
-            if not found:
+            if block and blank:
+                yield Block(block, before, blank)
+                block = []
+            if not block:
                 before = blank
-            found.append(line.expandtabs().rstrip())
+            block.append(line.expandtabs().rstrip())
             blank = 0
         else:
             blank += 1
-    if found:
-        yield Block(found, before, blank)
+    if block:
+        yield Block(block, before, blank)
 
 
-def margin(found: Iterable[Block]) -> int:
+def margin(blocks: Iterable[Block]) -> int:
     """Return the indent at which most long lines stand: the book's left margin."""
-    indents = Counter(_indent(line) for block in found for line in block.lines if len(line) > _SHORTEST_PROSE)
+    indents = Counter(_indent(line) for block in blocks for line in block.lines if len(line) > _SHORTEST_PROSE)
     return min(indents, key=lambda indent: (-indents[indent], indent), default=0)
 
 
-def split_unparted(found: list[Block]) -> Iterator[Block]:
+def split_unparted(blocks: list[Block]) -> Iterator[Block]:
     """Part paragraphs that no blank line parts: where a line is a paragraph, or by the indent of their first line.
 
     A line is one where it is too long to be wrapped, and so are its neighbours; and in a whole book of such lines, as converters
@@ -71,11 +71,11 @@ def split_unparted(found: list[Block]) -> Iterator[Block]:
     >>> [block.lines for block in split_unparted([indented])][:2]
     [['   The tea is', 'ready.'], ['   She came', 'home.']]
     """
-    left = margin(found)
-    lengths = [len(line) for block in found for line in block.lines]
+    left = margin(blocks)
+    lengths = [len(line) for block in blocks for line in block.lines]
     unwrapped = sum(length for length in lengths if length > _WIDEST) >= _UNWRAPPED * max(1, sum(lengths))
-    parted = len(lengths) < _LONGEST_BLOCK * len(found)
-    for block in found:
+    parted = len(lengths) < _LONGEST_BLOCK * len(blocks)
+    for block in blocks:
         lines = block.lines
         starts = [0]
         if unwrapped or max(map(len, lines)) > _WIDEST:

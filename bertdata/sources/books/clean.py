@@ -1,4 +1,4 @@
-"""The text of a book becomes paragraphs: licence and apparatus dropped, lines unwrapped.
+"""Make paragraphs of the text of a book: drop its licence and apparatus, and unwrap its lines.
 
 The steps, each in a file of its own: `gutenberg` (licence), `blocks` (lines -> blocks), `apparatus` (page numbers, pictures,
 contents, notes), `headings`, and `unwrap` (blocks -> paragraphs).
@@ -15,7 +15,7 @@ from ..lines import one_line, unify_newlines
 from .account import Account
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
 from .back import drop_about_author, drop_advertisements, drop_index
-from .blocks import Block, blocks, is_list, is_table, is_verse, margin, split_unparted
+from .blocks import Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
 from .footnotes import drop_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
 from .headings import is_heading, is_short, plain_name, signers, speakers
@@ -76,17 +76,17 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
     account = Account(reading.counts, characters)
     body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
     body = account.lines("marks", resolve_signs(body))
-    found = list(split_unparted(list(blocks(body))))
-    front = [block for block in found[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
-    found = account.blocks("credits", front + found[_FRONT:])
+    blocks = list(split_unparted(list(split_blocks(body))))
+    front = [block for block in blocks[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
+    blocks = account.blocks("credits", front + blocks[_FRONT:])
     for name, step in _STEPS.items():
         if name != "footnotes" or reading.footnotes == "drop":
-            found = account.blocks(name, list(step(found)))
-    names = set() if reading.verse == "drop" else speakers(found)
-    texts = list(_running_text(found, names, account, title_page=bool(parts.header)))
+            blocks = account.blocks(name, list(step(blocks)))
+    names = set() if reading.verse == "drop" else speakers(blocks)
+    texts = list(_running_text(blocks, names, account, title_page=bool(parts.header)))
     kept = list(_choose(texts, reading.verse))
     account.blocks("verse", [text.block for text in kept])
-    return account.keep(_paragraphs(kept, names, language_code(header_field(parts.header, "Language")), account))
+    return account.kept(_paragraphs(kept, names, language_code(header_field(parts.header, "Language")), account))
 
 
 def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Account) -> list[str]:
@@ -104,17 +104,17 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Acco
     return [paragraph for paragraph in account.lines("marks", cleaned) if paragraph]
 
 
-def _running_text(found: list[Block], names: set[str], account: Account, title_page: bool) -> Iterator[_Text]:
+def _running_text(blocks: list[Block], names: set[str], account: Account, title_page: bool) -> Iterator[_Text]:
     """Yield the blocks that are prose or verse; `names` are those above the speeches of a play."""
-    left, previous, section, verse = margin(found), "" if title_page else ".", 0, False
-    signed = signers(found)
+    left, previous, section, verse = margin(blocks), "" if title_page else ".", 0, False
+    signed = signers(blocks)
     front: list[_Text] | None = [] if title_page else None  # of the title page if a heading or a new page follows
 
     def drop_front() -> None:
         while front:
             account.drop("title page", front.pop().block)
 
-    for block in found:
+    for block in blocks:
         if not any(map(str.isalnum, "".join(block.lines))):
             account.drop("ornaments", block)
             continue

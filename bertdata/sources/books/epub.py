@@ -114,7 +114,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     package = _package(archive, max_bytes)
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
-    found: list[Passage] = []
+    kept: list[Passage] = []
     left, tags, left_out = max_bytes, _MOST_TAGS, Counter[str]()
     for page in package.pages:
         data = _member(archive, page, left)
@@ -125,7 +125,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
         if _is_imprint(passed):
             left_out["imprint"] += sum(size(line) for passage in passed for line in passage.lines)
         else:
-            found += passed
+            kept += passed
     for page, kind in package.others.items():
         try:
             data = _member(archive, page, left)
@@ -133,7 +133,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
             continue
         left, tags = left - len(data), tags - data.count(b"<")
         left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0
-    return Epub(package.title, package.language, found, +left_out)
+    return Epub(package.title, package.language, kept, +left_out)
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:

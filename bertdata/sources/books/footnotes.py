@@ -28,7 +28,7 @@ _LONGEST = 40  # blocks of a note; an unclosed bracket loses its own block only
 _GAP = 3  # blank lines before a new part of the book
 
 
-def drop_footnotes(found: list[Block]) -> list[Block]:
+def drop_footnotes(blocks: list[Block]) -> list[Block]:
     """Remove footnotes, and the marks of those that were removed.
 
     A note is what stands in brackets after the word, what begins with a mark to which the text refers, and what stands under a
@@ -38,23 +38,23 @@ def drop_footnotes(found: list[Block]) -> list[Block]:
     >>> [block.lines for block in drop_footnotes([Block(lines, 1, 1) for lines in text])]
     [['Tea is hot.'], ['It is [2] late.']]
     """
-    if not any("[" in line or _HEADING.fullmatch(line) for block in found for line in block.lines):
-        return found
+    if not any("[" in line or _HEADING.fullmatch(line) for block in blocks for line in block.lines):
+        return blocks
     removed: set[str] = set()
-    kept = list(_without_sections(list(_without_notes(found, _references(found), removed))))
+    kept = list(_without_sections(list(_without_notes(blocks, _references(blocks), removed))))
     return [_without_marks(block, removed) for block in kept] if removed else kept
 
 
-def _references(found: Iterable[Block]) -> set[str]:
-    return {mark for block in found for line in block.lines if "[" in line for mark in _REFERENCE.findall(line)}
+def _references(blocks: Iterable[Block]) -> set[str]:
+    return {mark for block in blocks for line in block.lines if "[" in line for mark in _REFERENCE.findall(line)}
 
 
-def _without_notes(found: list[Block], references: set[str], removed: set[str]) -> Iterator[Block]:
+def _without_notes(blocks: list[Block], references: set[str], removed: set[str]) -> Iterator[Block]:
     """Yield the blocks that are no notes; the marks of notes go into `removed`."""
-    left = margin(found)
+    left = margin(blocks)
     at, inset = 0, 0  # the indent of the note that goes on, where it is not the text's
-    while at < len(found):
-        block = found[at]
+    while at < len(blocks):
+        block = blocks[at]
         at += 1
         first = block.lines[0]
         indent = len(first) - len(first.lstrip())
@@ -66,7 +66,7 @@ def _without_notes(found: list[Block], references: set[str], removed: set[str]) 
             continue
         if opening := _OPENS.match(first):
             removed.add(opening[1] or "")
-            at = _end_of_note(found, at - 1)
+            at = _end_of_note(blocks, at - 1)
         elif (definition := _DEFINITION.match(first)) and definition[1] in references:
             removed.add(definition[1])
             inset = indent if indent > left else 0
@@ -74,11 +74,11 @@ def _without_notes(found: list[Block], references: set[str], removed: set[str]) 
             yield from _without_bracketed(block, removed)
 
 
-def _end_of_note(found: list[Block], start: int) -> int:
+def _end_of_note(blocks: list[Block], start: int) -> int:
     """Return the number of the first block after a note in brackets."""
     depth = 0
-    for at in range(start, min(len(found), start + _LONGEST)):
-        depth += sum(line.count("[") - line.count("]") for line in found[at].lines)
+    for at in range(start, min(len(blocks), start + _LONGEST)):
+        depth += sum(line.count("[") - line.count("]") for line in blocks[at].lines)
         if depth <= 0:
             return at + 1
     return start + 1
@@ -96,14 +96,14 @@ def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
         yield Block(lines, block.before, block.after)
 
 
-def _without_sections(found: list[Block]) -> Iterator[Block]:
+def _without_sections(blocks: list[Block]) -> Iterator[Block]:
     """Yield what does not stand under a heading of footnotes, up to a wide gap or the next part."""
     inside = False
-    for number, block in enumerate(found):
+    for number, block in enumerate(blocks):
         if len(block.lines) == 1 and _HEADING.fullmatch(block.lines[0]):
             inside = True
         elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and not _NUMBERED.match(block.lines[0]))):
-            inside = inside and _HEADING.fullmatch(found[number - 1].lines[0]) is not None
+            inside = inside and _HEADING.fullmatch(blocks[number - 1].lines[0]) is not None
         if not inside:
             yield block
 

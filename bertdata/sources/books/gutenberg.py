@@ -1,6 +1,6 @@
-"""Project Gutenberg's licence goes: what stands between its header and its footer is the book.
+"""Cut Project Gutenberg's licence off: what stands between its header and its footer is the book.
 
-Thirty years of files mark the two in a dozen ways.  A file that has no marker is all book.
+Thirty years of files mark the two in a dozen ways.  A file that has no marker is a book from its first line to its last.
 """
 
 from __future__ import annotations

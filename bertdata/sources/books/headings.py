@@ -1,4 +1,4 @@
-"""Headings are told from prose by their words (CHAPTER IV, Erstes Kapitel, 第一回) and by how they stand on the page."""
+"""Tell headings from prose by their words (CHAPTER IV, Erstes Kapitel, 第一回) and by their layout on the page."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def is_short(block: Block) -> bool:
     return len(block.lines) <= 2 and len(text) <= _LONGEST_TITLE and (not ends or title_case(text))
 
 
-def speakers(found: Iterable[Block]) -> set[str]:
+def speakers(blocks: Iterable[Block]) -> set[str]:
     """Return the names that stand above the speeches of a play, as `plain_name` gives them; of any other book, none.
 
     A name that stands there once is known by the blank lines around it, which are those of the others.
@@ -150,7 +150,7 @@ def speakers(found: Iterable[Block]) -> set[str]:
     ['king', 'rose', 'witch']
     """
     play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
-    for block in found:
+    for block in blocks:
         text = block.lines[0].strip(_MARKS)
         if len(block.lines) > 1 or len(text) > _LONGEST_TITLE:
             continue
@@ -162,19 +162,19 @@ def speakers(found: Iterable[Block]) -> set[str]:
                 gaps.setdefault(plain_name(block), []).append((block.before, block.after))
     if not play or sum(times > 1 for times in names.values()) < 2:
         return set()
-    known = Counter(gap for name, found_gaps in gaps.items() if names[name] > 1 for gap in found_gaps)
+    known = Counter(gap for name, gaps_of_name in gaps.items() if names[name] > 1 for gap in gaps_of_name)
     usual = [[gap] for gap, times in known.items() if times >= _USUAL * known.total()]
     return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}
 
 
-def signers(found: Iterable[Block]) -> set[str]:
+def signers(blocks: Iterable[Block]) -> set[str]:
     """Return the names that stand below the closes of letters, as `plain_name` gives them; none of those below one close.
 
     >>> sorted(signers([Block(["Your friend,"], 1, 1), Block(["ANNA LOWE."], 1, 3)] * 2))
     ['anna lowe']
     """
     names, close = Counter[str](), False
-    for block in found:
+    for block in blocks:
         text = " ".join(line.strip() for line in block.lines)
         if close and block.before == 1 and len(block.lines) == 1 and is_signature(text):
             names[plain_name(block)] += 1

@@ -1,4 +1,4 @@
-"""XHTML, OPF and other XML as a flat run of tags and text, also where it is broken, in linear time.
+"""Read XHTML, OPF and other XML as a flat sequence of tags and text, also where it is broken, in linear time.
 
 Nothing is expanded but HTML's own character references: what a file defines itself (entities, inclusions) stays as it is.
 """
@@ -96,7 +96,7 @@ def attributes(text: str) -> dict[str, str]:
     >>> attributes(' epub:type="toc" id=a href="b&amp;c"')
     {'type': 'toc', 'id': 'a', 'href': 'b&c'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, double, single, plain in _ATTRIBUTE.findall(text[:_LONGEST_TAG]):
-        found.setdefault(name.rpartition(":")[2].lower(), html.unescape(double or single or plain))
-    return found
+        values.setdefault(name.rpartition(":")[2].lower(), html.unescape(double or single or plain))
+    return values

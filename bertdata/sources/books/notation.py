@@ -1,4 +1,4 @@
-"""What typists write in brackets for what plain text lacks: letters with accents, musical signs, scores and metre."""
+"""Resolve or drop what typists write in brackets for what plain text lacks: accents, musical signs, scores and metre."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def resolve_signs(lines: list[str]) -> list[str]:
     return [_SIGN.sub(_sign, line) if "[" in line else line for line in lines]
 
 
-def drop_music(found: list[Block]) -> Iterator[Block]:
+def drop_music(blocks: list[Block]) -> Iterator[Block]:
     """Remove scores, those written for LilyPond and those in brackets, and the metre of verse.
 
     >>> [block.lines for block in drop_music([Block(["The horn [G: c' d'' e''] calls ([- ' -]) [at once]."], 1, 1)])]
     [['The horn calls [at once].']]
     """
-    for block in found:
+    for block in blocks:
         if _is_code(block):
             continue
         text = "\n".join(block.lines)
@@ -59,12 +59,12 @@ def drop_music(found: list[Block]) -> Iterator[Block]:
             yield block
 
 
-def _sign(found: re.Match[str]) -> str:
-    if found[1]:
-        return _SIGNS[found[1]]
-    mark, letter = next(pair for pair in ((found[2], found[3]), (found[4], found[5]), (found[6], found[7])) if pair[0])
+def _sign(match: re.Match[str]) -> str:
+    if match[1]:
+        return _SIGNS[match[1]]
+    mark, letter = next(pair for pair in ((match[2], match[3]), (match[4], match[5]), (match[6], match[7])) if pair[0])
     shown = unicodedata.normalize("NFC", letter + _ACCENTS[mark])
-    return shown if len(shown) == 1 else found[0]
+    return shown if len(shown) == 1 else match[0]
 
 
 def _without_score(brackets: re.Match[str]) -> str:

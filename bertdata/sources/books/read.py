@@ -1,4 +1,4 @@
-"""Books of every form: a file each, many in an archive or a table, or lines without a border between books.
+"""Read books of every form: one in a file, many in an archive or a table, or lines without a border between books.
 
 A book is one document: decoded, its licence and its apparatus dropped, its lines unwrapped into paragraphs.
 """
@@ -81,12 +81,12 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
     Raise UsageError for a file that is no text or no EPUB, StorageError for one that cannot be opened.
     """
     with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
-        found = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _LARGEST)
-    if isinstance(found, Book):
-        return found.paragraphs
-    if found.reason == "empty":
+        book = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _LARGEST)
+    if isinstance(book, Book):
+        return book.paragraphs
+    if book.reason == "empty":
         return []
-    raise UsageError(f"{path} is {found.reason}: {found.where}: give a book as .txt or .epub")
+    raise UsageError(f"{path} is {book.reason}: {book.where}: give a book as .txt or .epub")
 
 
 def _read(part: FileRange, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
@@ -105,13 +105,14 @@ def _read(part: FileRange, columns: Columns, sentences: int, reading: Reading, m
             else:
                 yield member
     elif is_sentence_lines(part.name):
-        for found in read_sentences(part, sentences, max_bytes):
-            if isinstance(found, Reject):
-                yield found
+        for lines in read_sentences(part, sentences, max_bytes):
+            if isinstance(lines, Reject):
+                yield lines
             else:
+                start, paragraph = lines
                 if reading.counts is not None:
-                    reading.counts.update(dict.fromkeys((READ, KEPT), sum(map(size, found[1]))))
-                yield Book(f"books:{part.name}:{found[0]}", "", "", found[1], sentences=True)
+                    reading.counts.update(dict.fromkeys((READ, KEPT), sum(map(size, paragraph))))
+                yield Book(f"books:{part.name}:{start}", "", "", paragraph, sentences=True)
     else:
         with open_file(part.path) as file:
             yield _from_file(part.name, file, reading, max_bytes)

@@ -1,8 +1,8 @@
-"""BookCorpus as it was first given out: a sentence a line, in lower case, and nothing that tells where a book ends.
+"""Read BookCorpus as it was first published: a sentence a line, in lower case, and nothing that tells where a book ends.
 
     books_large_p1.txt   books_large_p2.txt
 
-Such a file is cut into documents of a stated number of lines, and its lines are taken for sentences as they are.
+Such a file is cut into documents of a stated number of lines, each of which is one sentence.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def read_sentences(part: FileRange, count: int, max_bytes: int) -> Iterator[tupl
     with open_file(part.path) as file:
         file.seek(part.start)
         for start, line in read_lines(file, part.end - part.start, max_bytes):
-            found = _sentence(line, part, part.start + start, max_bytes)
-            if isinstance(found, Reject):
-                yield found
-            elif found:
+            sentence = _sentence(line, part, part.start + start, max_bytes)
+            if isinstance(sentence, Reject):
+                yield sentence
+            elif sentence:
                 begin = begin if sentences else part.start + start
-                sentences.append(found)
+                sentences.append(sentence)
             if len(sentences) == count:
                 yield begin, sentences
                 sentences = []

@@ -1,4 +1,4 @@
-"""The hard-wrapped lines of a book's paragraph become one line, with the hyphens that the printer added taken out."""
+"""Join the hard-wrapped lines of a book's paragraph, and take out the hyphens that the printer added."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def unwrap(lines: list[str], words: set[str]) -> str:
 
 
 def drop_marks(paragraph: str) -> str:
-    """Take out the marks that stand for italics, bold and spaced letters in plain text, and write entities as what they name.
+    """Take out the marks that stand for italics, bold and spaced letters in plain text, and decode entities.
 
     >>> drop_marks("A _very_ old =kettle=; Mr. ____ and x_1 = 2 stay &amp; sing.")
     'A very old kettle; Mr. ____ and x_1 = 2 stay & sing.'

@@ -1,4 +1,4 @@
-"""A page of an EPUB becomes paragraphs: headings, tables, lists, pictures and notes go, prose and quotations stay."""
+"""Make paragraphs of a page of an EPUB: headings, tables, lists, pictures and notes are dropped, prose and quotations kept."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]
         if begun:
             reader.take(part)
     reader.flush()
-    return reader.found
+    return reader.passages
 
 
 class _Shape(NamedTuple):
@@ -144,7 +144,7 @@ class _Reader:
         self._names: Counter[str] = Counter()  # of the open elements
         self._dropping = self._verse = 0  # how many of the open elements are dropped, are verse
         self._text: list[str] = []
-        self.found: list[Passage] = []
+        self.passages: list[Passage] = []
 
     def take(self, part: Tag | str) -> None:
         """Take a tag or some text."""
@@ -170,12 +170,12 @@ class _Reader:
         kinds = set(f"{known.get('type', '')} {known.get('role', '')}".lower().replace("doc-", "").split())
         classes = set(known.get("class", "").lower().split())
         whole = tag.name in ("html", "body")  # which may be left open
-        told = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
+        reasons = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
         if not whole:
-            told += [*sorted(classes & _NO_PROSE), *({tag.name} & _DROPPED)]
-        dropped = bool(told) and (whole or tag.name not in self._unclosed)
+            reasons += [*sorted(classes & _NO_PROSE), *({tag.name} & _DROPPED)]
+        dropped = bool(reasons) and (whole or tag.name not in self._unclosed)
         if dropped and not self._dropping:
-            self._kind = told[0]
+            self._kind = reasons[0]
         verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
         self._open.append(_Element(tag.name, dropped, verse))
         self._names[tag.name] += 1
@@ -205,4 +205,4 @@ class _Reader:
             lines = [line for line in lines if any(map(str.isalnum, line))]
             if lines:
                 verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _LONGEST_VERSE)
-                self.found.append(Passage(lines if verse else [join_lines(lines)], verse))
+                self.passages.append(Passage(lines if verse else [join_lines(lines)], verse))

@@ -1,4 +1,4 @@
-"""Files packed by bzip2, gzip, xz or zstd, or not at all, become blocks of bytes or one stream, past damage where that can be."""
+"""Read files packed by bzip2, gzip, xz or zstd, or not at all, as blocks or as one stream, past damage where that is possible."""
 
 from .bzip2 import CHUNK, Damage, DecompressedBlock, block_starts
 from .members import UNCUT, blocks

@@ -74,7 +74,7 @@ class _Segment(NamedTuple):
 def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Damage]:
     """Decompress block after block from the one at `start` on; what is broken is named and passed over.
 
-    An empty Block comes before each block, so that a reader who has enough need not wait for its text.
+    An empty DecompressedBlock comes before each block, so that a reader who has enough need not wait for its text.
     """
     broken: Damage | None = None  # from the first byte that could not be read since the last good block
     failed: _Segment | None = None  # the segment before, if it is a block that failed

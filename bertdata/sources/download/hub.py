@@ -85,7 +85,7 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
     ['en/train-0.parquet']
     """
     configs = {str(entry.get("config_name", "default")): entry for entry in card.get("configs") or () if isinstance(entry, dict)}
-    patterns = {key: told for key, entry in configs.items() if (told := _patterns(entry))}
+    patterns = {key: paths for key, entry in configs.items() if (paths := _patterns(entry))}
     if not patterns:
         of_config = [n for n in names if not config or config in n.split("/")[:-1]]
         return _some([n for n in of_config if not split or _is_of(n, split)], names, config, split)
@@ -153,7 +153,7 @@ def _remote(url: str, file: Any) -> RemoteFile:
     if file.lfs is not None:
         return RemoteFile(file.rfilename, url, file.lfs.size, f"sha256:{file.lfs.sha256}")
     if file.size is None or not file.blob_id:
-        raise TransferError(f"{url}: the Hub tells no size or checksum of it: try again later")
+        raise TransferError(f"{url}: the Hub gives no size or checksum of it: try again later")
     return RemoteFile(file.rfilename, url, file.size, f"git:{file.blob_id}")
 
 

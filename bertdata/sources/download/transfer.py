@@ -145,8 +145,8 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
             part.parent.mkdir(parents=True, exist_ok=True)
             if not start:
                 part.unlink(missing_ok=True)
-                told = {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)}
-                write_json(_version(part), told, PRIVATE)
+                version = {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)}
+                write_json(_version(part), version, PRIVATE)
         _save(response, remote, part, start, client, progress)
 
 

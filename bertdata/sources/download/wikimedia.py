@@ -138,8 +138,8 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
     if isinstance(entries, dict) and f"{prefix}-sha1sums.txt" in entries:
         raise TransferError(f"{folder}/dumpstatus.json lists {prefix}-sha1sums.txt among the articles: choose another `base_url`")
     for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
-        told = entry if isinstance(entry, dict) else {}
-        size, sha1 = told.get("size", -1), told.get("sha1") or sums.get(name)
+        about = entry if isinstance(entry, dict) else {}
+        size, sha1 = about.get("size", -1), about.get("sha1") or sums.get(name)
         sized = type(size) is int and 0 <= size < _MOST
         if (
             not sized
@@ -149,7 +149,7 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
             or not name.startswith(f"{prefix}-")
         ):
             raise TransferError(
-                f"{folder}/dumpstatus.json tells no size or sha1 of {ascii(name)[:300]}: give another `date` or `base_url`"
+                f"{folder}/dumpstatus.json gives no size or sha1 of {ascii(name)[:300]}: give another `date` or `base_url`"
             )
         if not _NAME.fullmatch(name):
             raise VerificationError(

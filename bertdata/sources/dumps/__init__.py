@@ -1,4 +1,4 @@
-"""MediaWiki dumps become pages: whole or in parts, whatever is broken in them."""
+"""Read the pages of MediaWiki dumps, whole or in parts, past what is broken in them."""
 
 from .dates import as_of, dump_date
 from .header import Site, read_site

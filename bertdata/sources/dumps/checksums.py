@@ -44,12 +44,12 @@ def check(parts: list[FileRange], checksum: str) -> list[str]:
     digests = []
     with open_file(path) as file:
         for part in parts:
-            own, left = hashlib.sha256(usedforsecurity=False), part.end - part.start
+            digest, left = hashlib.sha256(usedforsecurity=False), part.end - part.start
             while left and (block := file.read(min(_BLOCK, left))):
                 whole.update(block)
-                own.update(block)
+                digest.update(block)
                 left -= len(block)
-            digests.append(own.hexdigest())
+            digests.append(digest.hexdigest())
         while block := file.read(_BLOCK):  # it has grown
             whole.update(block)
     if (actual := whole.hexdigest()) != expected:

@@ -1,4 +1,4 @@
-"""Tables of texts: JSON lines, Parquet and Arrow, also as `datasets` and the Hub store them."""
+"""Read tables of texts: JSON lines, Parquet and Arrow, also as `datasets` and the Hub store them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow files, stream or file form: a part is a range of whole record batches, found by walking from message to message.
+"""Read Arrow files, stream or file form: a part is a range of whole record batches, found by walking from message to message.
 
 Both forms are the same sequence of messages (a length, a header, a body); the file form begins with a magic word and ends with
 an index that nothing here needs.  So a batch that is broken costs itself, and no more.

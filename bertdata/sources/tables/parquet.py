@@ -1,4 +1,4 @@
-"""Parquet files: a part is a range of whole row groups, read some rows at a time, column beside column.
+"""Read Parquet files: a part is a range of whole row groups, read some rows at a time, column beside column.
 
 Each column is read through a file of its own, which sees what its pages declare before Arrow unpacks them (`page_headers`).
 """

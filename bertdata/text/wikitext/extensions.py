@@ -33,8 +33,10 @@ _LEFT: dict[str, str] = {
     "nowiki": SHIELD,
     "includeonly": "",
 }
+_NAMES = frozenset([*_LEFT, *_UNWRAPPED])
 # What begins here: a reference without tags in it, which is one match; a comment; or a tag, by its name.
 _TAG = re.compile(r"<(?:ref(?:\s[^<>]*)?(?:/>|(?<!/)>[^<]*</ref\s*>)|!--|/?([a-zA-Z]+)(?=[\s/>]))")
+_BEGUN = re.compile(r"</?[a-zA-Z]+(?:[ \t]+[a-zA-Z]+[ \t]*=[ \t]*(?:\"[^\"<>\n]*\"|[^\s<>]*))*")
 _CLOSE = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _LEFT}
 _INLINE = re.compile(r"\binline\b", re.IGNORECASE)
 _BLANKS = " \t"
@@ -49,28 +51,37 @@ class _Scan:
         self.parts: list[str] = []
         self.done = 0  # everything before this offset is in parts, or dropped
         self.never_closed: set[str] = set()
+        self.tag_end = self.blank_line = -1  # the first ">" and the first blank line after the last tag: searched for once
 
     def run(self) -> str:
-        """Return the text without its tags."""
-        text = self.text
+        """Return the text without its tags.
+
+        Each match is a tag that begins outside of all tags handled before it.  Where a tag takes text beyond its match, as
+        ``<math>`` takes its content, the search starts anew behind that: "<nowiki><ref></nowiki>" has no reference.
+        """
+        text, parts = self.text, self.parts
         last_end = text.rfind(">")
         at = 0
-        while match := _TAG.search(text, at):
-            start, name = match.start(), match[1]
-            if name is None:
-                if text[start + 1] == "!":
+        while at >= 0:
+            matches = _TAG.finditer(text, at)
+            at = -1
+            for match in matches:
+                start, name = match.start(), match[1]
+                if name is None and text[start + 1] != "!":  # a whole reference; most tags of a page are
+                    parts += (text[self.done : start], OBJECT)
+                    self.done = match.end()
+                    continue
+                if name is None:
                     self.drop_comment(start)
+                elif start > last_end or (name := name.lower()) not in _NAMES:
+                    continue
                 else:
-                    self.replace(start, match.end(), OBJECT)
-            elif start <= last_end and ((name := name.lower()) in _LEFT or name in _UNWRAPPED):
-                tag_end = text.find(">", start)
-                if name in _UNWRAPPED or text[start + 1] == "/":
-                    self.replace(start, tag_end + 1, "")
-                else:
-                    self.resolve(name, start, tag_end)
-            at = max(match.end(), self.done)
-        self.parts.append(text[self.done :])
-        return "".join(self.parts)
+                    self.tag(name, start)
+                if self.done > match.end():  # what this tag took may hold others
+                    at = self.done
+                    break
+        parts.append(text[self.done :])
+        return "".join(parts)
 
     def replace(self, start: int, end: int, by: str) -> None:
         """Copy the text up to ``start``, put ``by`` in place of what follows up to ``end``."""
@@ -94,9 +105,24 @@ class _Scan:
         else:
             self.replace(start, end, "")
 
-    def resolve(self, name: str, start: int, tag_end: int) -> None:
-        """Replace a tag and its content by what is left of them; an unclosed tag loses only itself."""
+    def tag(self, name: str, start: int) -> None:
+        """Replace a tag and its content by what is left of them; an unclosed tag loses only itself.
+
+        One that does not even end in its paragraph loses its name and attributes: no other paragraph goes with it.
+        """
         text = self.text
+        if self.tag_end < start:
+            self.tag_end = text.find(">", start)
+        if self.blank_line < start:
+            blank = text.find("\n\n", start)
+            self.blank_line = blank if blank >= 0 else len(text)
+        tag_end = self.tag_end
+        if self.blank_line < tag_end and (begun := _BEGUN.match(text, start)):
+            self.replace(start, begun.end(), "")
+            return
+        if name in _UNWRAPPED or text[start + 1] == "/":
+            self.replace(start, tag_end + 1, "")
+            return
         attributes = text[start + 1 + len(name) : tag_end]
         if attributes.endswith("/"):
             self.replace(start, tag_end + 1, _LEFT[name])

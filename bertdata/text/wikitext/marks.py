@@ -42,12 +42,13 @@ FORMULA = "\x05"
 AWAY = "\x1d"
 BITS = "\x06\x07"
 
+_REMOVED = ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, *BITS)
 _MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
 LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins so is none of prose
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
-_TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + place) for place, char in enumerate(_MARKUP)}
-_TO_MARKUP = {chr(_FIRST + place): char for place, char in enumerate(_MARKUP)}
+_TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + index) for index, char in enumerate(_MARKUP)}
+_TO_MARKUP = {chr(_FIRST + index): char for index, char in enumerate(_MARKUP)}
 _TO_SHIELD[ord("\n")] = _TO_SHIELD[ord(" ")]
 _TO_MARKUP[SHIELD] = ""
 _STAND_IN = re.compile(f"[{''.join(_TO_MARKUP)}]")
@@ -59,9 +60,9 @@ def clean_input(text: str) -> str:
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for own in ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, *BITS):
-        if own in text:
-            text = text.replace(own, "")
+    for char in _REMOVED:  # most pages have none: to look for each is much faster than one pattern
+        if char in text:
+            text = text.replace(char, "")
     return text
 
 

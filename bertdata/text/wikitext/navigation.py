@@ -5,6 +5,7 @@
 """
 
 import re
+from collections.abc import Iterator
 
 __all__ = ["drop_rows"]
 
@@ -22,15 +23,21 @@ def drop_rows(text: str) -> str:
     """Return ``text`` without the lines that hold links, dots, bars or dashes between them, and nothing else."""
     parts: list[str] = []
     done = 0
-    for first in _START.finditer("\n" + text):
-        start = first.start()
+    for start in _starts(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         if _is_row(text[start:end]):
             parts.append(text[done:start])
             done = end
-    parts.append(text[done:])
-    return "".join(parts)
+    return "".join([*parts, text[done:]]) if done else text
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Yield where the lines begin that may be rows."""
+    if _START.match("\n" + text.partition("\n")[0]):
+        yield 0
+    for first in _START.finditer(text):
+        yield first.start() + 1
 
 
 def _is_row(line: str) -> bool:

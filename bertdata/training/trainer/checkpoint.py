@@ -1,4 +1,4 @@
-"""A checkpoint is a directory that `transformers` loads as it stands, and from which training goes on to the bit.
+"""Write and read checkpoints: directories that `transformers` loads as they are, and from which training resumes bit-exactly.
 
     run/checkpoint-1000/config.json, model.safetensors, vocab.txt, tokenizer.json, tokenizer_config.json
                         optimizer.safetensors, state.json (the step, what the run is, metrics not written yet)
@@ -19,7 +19,8 @@ from safetensors.torch import save as packed
 from torch import Tensor
 
 from ...errors import VerificationError
-from ...io.files import TEMPORARY, read_json, remove, replacing_directory, write_json
+from ...io.files import TEMPORARY, read_json, replacing_directory, write_json
+from ...io.moves import remove
 from ..earlier import checkpoints
 from ..recipe import Recipe
 from .learner import Learner

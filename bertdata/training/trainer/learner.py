@@ -1,4 +1,4 @@
-"""Model and optimizer on one process: a step on its share of a global batch, and an evaluation."""
+"""Train on one process: model and optimizer, a step on its share of a global batch, and an evaluation."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ class Learner:
         pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
         for index, piece in enumerate(pieces):
             with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
-                mlm, nsp, own = self.score(self._forward, dict(zip(batch, piece, strict=True)))
+                mlm, nsp, sums_of_batch = self.score(self._forward, dict(zip(batch, piece, strict=True)))
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            sums += own
+            sums += sums_of_batch
         self.scaler.unscale_(cast(Any, self.optimizer))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
-        *told, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
-        if finite := math.isfinite(sum(told)) and (math.isfinite(gradient) or config.precision == "fp16"):
+        *totals, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
+        if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
             learning_rate = config.optimizer.rate(number, config.total_steps)
             self.scaler.step(cast(Any, self.optimizer), learning_rate)  # but for an overflow of fp16: then it scales less
             self.scaler.update()
         self.model.zero_grad()
-        return Learnt(told, gradient, stops > 0, finite)
+        return Learnt(totals, gradient, stops > 0, finite)
 
     def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return what `model.score` does, of a batch through the model or what stands for it."""

@@ -1,4 +1,4 @@
-"""The loop: a step number is the whole state of data, masks and dropout, so a resumed run goes on to the bit."""
+"""Run the training loop: a step number is the whole state of data, masks and dropout, so a resumed run is bit-exact."""
 
 from __future__ import annotations
 
@@ -132,15 +132,15 @@ class _Run:
 
     def _log(self, norm: float) -> None:
         learning_rate = self.config.optimizer.rate(self.step - 1, self.config.total_steps)
-        told = self.window.close(self.config.total_steps - self.step)
-        self._tell("train", **told, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
+        means = self.window.close(self.config.total_steps - self.step)
+        self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split: the same rows and masks each time."""
         size, parts = self.config.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
-        self._tell("evaluation", **describe(sums), unigram_entropy=entropy)
+        self._report("evaluation", **describe(sums), unigram_entropy=entropy)
 
     def _save(self, name: str = "") -> None:
         if self.metrics:
@@ -149,13 +149,13 @@ class _Run:
         self.world.wait()
         self.saved = self.saved if name else self.step
 
-    def _tell(self, kind: str, **values: Any) -> None:
+    def _report(self, kind: str, **values: Any) -> None:
         if self.metrics:
             self.metrics.write(record := {"kind": kind, "step": self.step, "of": self.config.total_steps, **values})
             self.report(record)
 
     def _fail(self, rows: list[int]) -> None:
-        self._tell("error", problem="the loss or its gradient is not finite", rows=rows)
+        self._report("error", problem="the loss or its gradient is not finite", rows=rows)
         raise BertDataError(
             f"step {self.step}: the loss or its gradient is not finite; its rows are {', '.join(map(str, rows[:8]))}, … (all "
             f"{len(rows)} in {self.output / NAME}): look at them, or use a lower learning_rate; checkpoints stand as they are"

@@ -1,4 +1,4 @@
-"""The processes that train together, one a GPU, as `torchrun` starts them; or this one alone."""
+"""Join the processes that train together, one a GPU, as `torchrun` starts them; or train in this one alone."""
 
 from __future__ import annotations
 

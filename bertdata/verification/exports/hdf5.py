@@ -1,4 +1,4 @@
-"""The laws of HDF5: the six arrays of NVIDIA's BERT and no other, of their types, all of one length, filled up."""
+"""Check the laws of HDF5: the six arrays of NVIDIA's BERT and no other, of their types, all of one length, filled up."""
 
 from __future__ import annotations
 

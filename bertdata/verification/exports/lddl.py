@@ -1,4 +1,4 @@
-"""The laws of LDDL: A and B are pieces of vocab.txt, of the size told; masks as NumPy saves them; the list of sizes."""
+"""Check the laws of LDDL: A and B are pieces of vocab.txt, of the size stated; masks as NumPy saves them; the list of sizes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string()
 Ids = npt.NDArray[np.int64]
 
 
-def sizes(directory: Path, made: dict[str, Any]) -> tuple[str, str]:
+def sizes(directory: Path, contents: dict[str, Any]) -> tuple[str, str]:
     """Return the name of the list of sizes, and what in it is not what the manifest says."""
     try:
-        told = json.loads(read_small(directory / _SIZES, _MOST).decode("utf-8"))
+        listed = json.loads(read_small(directory / _SIZES, _MOST).decode("utf-8"))
     except (OSError, UsageError, ValueError, RecursionError) as error:
         return _SIZES, f"is no JSON: {' '.join(str(error).split())}"
-    wanted = {shard["name"].removeprefix("data/"): shard["rows"] for shard in made["shards"]}
-    return _SIZES, "" if told == wanted else "has other files or numbers of rows than the manifest"
+    wanted = {shard["name"].removeprefix("data/"): shard["rows"] for shard in contents["shards"]}
+    return _SIZES, "" if listed == wanted else "has other files or numbers of rows than the manifest"
 
 
 def read(path: Path, needed: Read) -> Iterator[pa.RecordBatch]:
@@ -53,17 +53,17 @@ def read(path: Path, needed: Read) -> Iterator[pa.RecordBatch]:
 def _batch(batch: pa.RecordBatch, first: int, numbers: dict[str, int], needed: Read) -> pa.RecordBatch:
     special, ids, segments = needed.special, [], []
     masks: dict[str, list[Ids]] = {name: [] for name, _ in _MASKS}
-    for row, own in enumerate(batch.to_pylist(), first):
-        a, b = (_ids(own[name], numbers, f"row {row}") for name in "AB")
+    for row, record in enumerate(batch.to_pylist(), first):
+        a, b = (_ids(record[name], numbers, f"row {row}") for name in "AB")
         ids.append(np.concatenate([[special.cls_id], a, [special.sep_id], b, [special.sep_id]]))
         segments.append(np.repeat([0, 1], [len(a) + 2, len(b) + 1]))
-        if own["num_tokens"] != len(ids[-1]):
-            raise CheckFailed(f"row {row} has {len(ids[-1])} tokens, but a num_tokens of {own['num_tokens']}")
-        if "masked_lm_labels" in own:
-            masks["masked_lm_labels"].append(_ids(own["masked_lm_labels"], numbers, f"row {row}"))
-            masks["masked_lm_positions"].append(_saved(own["masked_lm_positions"], f"row {row}"))
-    columns = {"input_ids": ids, "token_type_ids": segments, **{name: own for name, own in masks.items() if own}}
-    joined = {name: lists(np.concatenate(own), np.array([len(each) for each in own])) for name, own in columns.items()}
+        if record["num_tokens"] != len(ids[-1]):
+            raise CheckFailed(f"row {row} has {len(ids[-1])} tokens, but a num_tokens of {record['num_tokens']}")
+        if "masked_lm_labels" in record:
+            masks["masked_lm_labels"].append(_ids(record["masked_lm_labels"], numbers, f"row {row}"))
+            masks["masked_lm_positions"].append(_saved(record["masked_lm_positions"], f"row {row}"))
+    columns = {"input_ids": ids, "token_type_ids": segments, **{name: record for name, record in masks.items() if record}}
+    joined = {name: lists(np.concatenate(record), np.array([len(each) for each in record])) for name, record in columns.items()}
     label = batch.column("is_random_next").cast(pa.int8())
     return pa.RecordBatch.from_pydict({**joined, "next_sentence_label": label})
 

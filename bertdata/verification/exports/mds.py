@@ -1,4 +1,4 @@
-"""The laws of MDS: index and headers agree, offsets rise to the file's end, a sample's columns are of the sizes that are told."""
+"""Check the laws of MDS: index and headers agree, offsets rise to the file's end, a sample's columns are of the sizes stated."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ _SHAPES = {0: "<B", 1: "<H", 2: "<I"}
 _BOTH = {"column_names", "column_encodings", "column_sizes", "compression", "format", "hashes", "size_limit", "version"}
 
 
-def index(directory: Path, made: dict[str, Any]) -> tuple[str, str]:
+def index(directory: Path, contents: dict[str, Any]) -> tuple[str, str]:
     """Return the index' name, and what in it is not what the manifest says."""
     try:
-        told = json.loads(read_small(directory / _INDEX, _MOST).decode("utf-8"))
-        listed = [(f"data/{own['raw_data']['basename']}", own["raw_data"]["bytes"], own["samples"]) for own in told["shards"]]
-        plain = all(own["zip_data"] is None and own["compression"] is None for own in told["shards"])
+        parsed = json.loads(read_small(directory / _INDEX, _MOST).decode("utf-8"))
+        listed = [
+            (f"data/{described['raw_data']['basename']}", described["raw_data"]["bytes"], described["samples"])
+            for described in parsed["shards"]
+        ]
+        plain = all(described["zip_data"] is None and described["compression"] is None for described in parsed["shards"])
     except (OSError, UsageError, ValueError, KeyError, TypeError, RecursionError) as error:
         return _INDEX, f"is no index of MDS: {' '.join(str(error).split())}"
-    wanted = [(shard["name"], shard["bytes"], shard["rows"]) for shard in made["shards"]]
-    if wrong := next((own[0] for own, other in zip(listed, wanted, strict=False) if own != other), ""):
+    wanted = [(shard["name"], shard["bytes"], shard["rows"]) for shard in contents["shards"]]
+    if wrong := next((described[0] for described, other in zip(listed, wanted, strict=False) if described != other), ""):
         return _INDEX, f"tells of {ascii(wrong)[:100]} otherwise than the manifest does"
-    same = len(listed) == len(wanted) and told.get("version") == 2 and plain
+    same = len(listed) == len(wanted) and parsed.get("version") == 2 and plain
     return _INDEX, "" if same else "is not of the manifest's shards, version 2, without compression"
 
 
@@ -61,13 +64,13 @@ def _header(data: mmap.mmap, needed: Read) -> tuple[list[int], dict[str, tuple[s
     offsets = np.array(struct.unpack_from(f"<{count + 1}I", data, 4), np.int64)
     if (np.diff(offsets) <= 0).any() or offsets[0] < 8 + 4 * count or offsets[-1] != len(data):
         raise CheckFailed("has offsets that do not rise from its header to its end")
-    told = json.loads(data[8 + 4 * count : offsets[0]])
+    header = json.loads(data[8 + 4 * count : offsets[0]])
     listed = json.loads(read_small(needed.directory / _INDEX, _MOST))["shards"]
     name = needed.entry["name"].removeprefix("data/")
-    own = next(shard for shard in listed if shard["raw_data"]["basename"] == name)
-    if {key: own[key] for key in _BOTH} != told:
+    entry = next(shard for shard in listed if shard["raw_data"]["basename"] == name)
+    if {key: entry[key] for key in _BOTH} != header:
         raise CheckFailed("has other columns in its header than in the index")
-    columns = dict(zip(told["column_names"], zip(told["column_encodings"], told["column_sizes"], strict=True), strict=True))
+    columns = dict(zip(header["column_names"], zip(header["column_encodings"], header["column_sizes"], strict=True), strict=True))
     if list(columns) != sorted(columns) or not {"id", "len", "input_ids", "token_type_ids"} <= columns.keys():
         raise CheckFailed("has not id, len, input_ids and token_type_ids, in order, as its columns")
     return offsets.tolist(), columns
@@ -80,11 +83,11 @@ def _batch(data: mmap.mmap, offsets: list[int], first: int, columns: dict[str, t
         sizes = iter(struct.unpack_from(f"<{sum(varies)}I", data, start))
         at = start + 4 * sum(varies)
         for name, (encoding, size) in columns.items():
-            own = next(sizes) if size is None else size
-            if at + own > end:
+            length = next(sizes) if size is None else size
+            if at + length > end:
                 raise CheckFailed(f"row {row} has a {name} that ends after it")
-            values[name].append(_value(data[at : at + own], encoding, f"row {row} has a {name}"))
-            at += own
+            values[name].append(_value(data[at : at + length], encoding, f"row {row} has a {name}"))
+            at += length
         if at != end:
             raise CheckFailed(f"row {row} has {end - at} bytes more than its columns")
         if values["len"][-1] != len(values["input_ids"][-1]):
@@ -119,4 +122,4 @@ def _column(name: str, values: list[Any]) -> pa.Array:
         if (joined > 1).any():
             raise CheckFailed("has a continues_word other than 0 and 1")
         joined = joined.astype(bool)
-    return lists(joined, np.array([len(own) for own in values]))
+    return lists(joined, np.array([len(value) for value in values]))

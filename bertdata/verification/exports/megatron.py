@@ -1,4 +1,4 @@
-"""The laws of Megatron's indexed files: lengths, offsets, bounds of documents and the ids' file agree; ids are those of text."""
+"""Check the laws of Megatron's indexed files: lengths, offsets, bounds of documents and the ids' file agree; ids are of text."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def check(path: Path, index: Path, special: SpecialPieces) -> int:
         raise CheckFailed(f"{index.name} has documents that do not rise from its first sentence to its last")
     ids = np.memmap(path, kind, "r")
     for start in range(0, len(ids), _TOKENS):
-        own = np.asarray(ids[start : start + _TOKENS], np.int64)
-        inside = (own >= 0) & (own < len(special.never))
+        part = np.asarray(ids[start : start + _TOKENS], np.int64)
+        inside = (part >= 0) & (part < len(special.never))
         if not inside.all():
             raise CheckFailed(f"token {start + int(np.argmin(inside))} is none of the {len(special.never):,} of its vocabulary")
-        if (strange := special.never[own]).any():
+        if (strange := special.never[part]).any():
             raise CheckFailed(f"token {start + int(np.argmax(strange))} is a special one")
     return int(bounds) - 1

@@ -1,4 +1,4 @@
-"""Rows of other formats as record batches, so that the laws of rows tell whether they can be right."""
+"""Make record batches of the rows of other formats, so that the laws of rows check them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ...config import PairsConfig
 from ...rows.masking import max_predictions_of
-from ..files import CheckFailed
+from ..files import CheckFailed, require
 from ..rows import SpecialPieces
 
 __all__ = ["ROWS", "Read", "counted", "examples", "lists", "static_config"]
@@ -59,37 +59,34 @@ def examples(arrays: dict[str, Array], first: int, read: Read) -> pa.RecordBatch
 
     `arrays` may have ``masked_lm_weights``; without them a position 0, which is that of [CLS], is filling.
     """
-
-    def hold(holds: Array, what: str) -> None:
-        if not holds.all():
-            raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")
-
     mask, positions = arrays["input_mask"], arrays["masked_lm_positions"]
     weights = arrays.get("masked_lm_weights", (positions != 0).astype(np.int8))
     widths = {"input_ids": read.config.max_seq_length, "masked_lm_positions": max_predictions_of(read.config)}
     for name, flags in (("input_ids", mask), ("masked_lm_positions", weights)):
         if flags.shape[1] != widths[name]:
             raise CheckFailed(f"has {name} of {flags.shape[1]} numbers a row, not {widths[name]}")
-        hold(
+        require(
             ((flags == 0) | (flags == 1)).all(1) & (np.diff(flags, axis=1) <= 0).all(1),
+            first,
             f"has a mask of {name} that is not 1…1 0…0",
         )
-    told = {"input_ids": mask == 1, "segment_ids": mask == 1, "masked_lm_positions": weights == 1, "masked_lm_ids": weights == 1}
+    used = {"input_ids": mask == 1, "segment_ids": mask == 1, "masked_lm_positions": weights == 1, "masked_lm_ids": weights == 1}
     columns = {}
     for name, ours in _PADDED.items():
-        values, inside = arrays[name], told[name]
+        values, inside = arrays[name], used[name]
         if values.shape != inside.shape:
             raise CheckFailed(f"has {name} of shape {values.shape}, not {inside.shape}")
-        hold(np.asarray((values >= 0).all(1)), f"has a {name} below 0")
+        require(np.asarray((values >= 0).all(1)), first, f"has a {name} below 0")
         filling = values[~inside]
         if name == "input_ids" and len(filling):
             special = np.flatnonzero(read.special.never)
-            hold(
+            require(
                 np.asarray(((values == filling[0]) | inside).all(1) & np.isin(filling[0], special)),
+                first,
                 "is filled up with other ids than [PAD]",
             )
         else:
-            hold(((values == 0) | inside).all(1), f"has {name} filled up with other numbers than 0")
+            require(((values == 0) | inside).all(1), first, f"has {name} filled up with other numbers than 0")
         columns[ours] = lists(values[inside], inside.sum(1))
     label = np.asarray(arrays["next_sentence_labels"]).reshape(-1)
     if len(label) != len(mask):

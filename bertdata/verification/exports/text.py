@@ -1,4 +1,4 @@
-"""The laws of a corpus' text: every document has its fields, all text, and none is without an id, source, language or text."""
+"""Check the laws of a corpus' text: every document has its fields, all text; id, source, language and text are not empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of TFRecord: sizes and CRCs of records, Protocol Buffers' wire format, and the features of BERT's examples.
+"""Check the laws of TFRecord: sizes and CRCs of records, Protocol Buffers' wire format, the features of BERT's examples.
 
 A CRC-32C of strings is that of them with zeros before, begun at 0, when the first four bytes of each are turned round: so strings
 of different lengths end together, and are read from behind.  Sources: as in `bertdata.exports.tfrecord`.
@@ -53,9 +53,9 @@ def _remainder(byte: int) -> int:
 _TABLE = np.array([_remainder(byte) for byte in range(256)], np.uint32)
 
 
-def _check_sums(texts: list[bytes], told: list[int], what: str, first: int) -> None:
+def _check_sums(texts: list[bytes], stored: list[int], what: str, first: int) -> None:
     """Raise CheckFailed unless each sum, with the constant taken off and turned back, is that of its string."""
-    shifted = (np.array(told, np.uint64) - np.uint64(0xA282EAD8)) & np.uint64(0xFFFFFFFF)
+    shifted = (np.array(stored, np.uint64) - np.uint64(0xA282EAD8)) & np.uint64(0xFFFFFFFF)
     sums = (shifted << np.uint64(15) | shifted >> np.uint64(17)) & np.uint64(0xFFFFFFFF)
     same = crc32c(texts) == sums
     if not same.all():
@@ -74,9 +74,9 @@ def read(path: Path, needed: Read) -> Iterator[pa.RecordBatch]:
             _check_sums(bodies, sums, "example", first)
             try:
                 features = [_features(body) for body in bodies]
-                if any(set(own) != set(forms) for own in features):
+                if any(set(example) != set(forms) for example in features):
                     raise ValueError(f"an example has other features than {', '.join(forms)}")
-                arrays = {name: _array([own[name] for own in features], *form, name) for name, form in forms.items()}
+                arrays = {name: _array([example[name] for example in features], *form, name) for name, form in forms.items()}
             except (ValueError, IndexError) as error:
                 raise CheckFailed(f"records from {first} on: {' '.join(str(error).split())}") from error
             yield examples(arrays, first, needed)
@@ -154,8 +154,8 @@ def _array(packed: list[tuple[int, bytes]], width: int, wanted: int, name: str) 
     """Return the numbers [N, width] of a feature."""
     if any(kind != wanted for kind, _ in packed):
         raise ValueError(f"{name} is of another type")
-    data = np.frombuffer(b"".join(own for _, own in packed), np.uint8)
-    sizes = np.array([len(own) for _, own in packed])
+    data = np.frombuffer(b"".join(number_bytes for _, number_bytes in packed), np.uint8)
+    sizes = np.array([len(number_bytes) for _, number_bytes in packed])
     if wanted == 2:
         if (sizes != 4 * width).any():
             raise ValueError(f"{name} has not {width} numbers")

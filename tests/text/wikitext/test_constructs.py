@@ -128,6 +128,7 @@ ENGLISH = [
     ("a file with an external link", "[[Image:a.jpg|left|b [http://c.d e] f]]g", ["g"]),
     ("categories", "a\n[[Category:B|c]]\n[[Category:D]]\n", ["a"]),
     ("links to other languages", "a\n[[de:B]]\n[[zh-min-nan:C]]", ["a"]),
+    ("links to languages whose Wikipedias are closed", "a\n[[mh:B]]\n[[kj:C]][[cho:D]]", ["a"]),
     ("a label in another language's link", "the [[fr:X|label]] here", ["the label here"]),
     ("links to other projects", "[[wikt:lamp|lamp]]s and [[s:Ode|the ode]] of [[:de:Turm|Turm]]", ["lamps and the ode of Turm"]),
     ("a link to a section or a subpage", "[[#Top|top]], [[#Top]] and [[/Draft|draft]]", ["top, #Top and draft"]),
@@ -141,6 +142,7 @@ ENGLISH = [
         "see [https://x.org/a?b the ''site'']. [http://y.org] [//z.org w]",
         ["see the site. w"],
     ),
+    ("an external link in the brackets of others", "a [[https://x.org b c]] d [[//x]] [[http://y.org]]e", ["a b c d //x e"]),
     ("an address without brackets", "at https://x.org now", ["at https://x.org now"]),
     ("a label with brackets or a link", "[http://a.b c [d]] e [http://f.g [[h]] i]", ["c [d] e h i"]),
     ("an address that nothing closes", "[http://a.b c\nd", ["[http://a.b c d"]),
@@ -214,6 +216,8 @@ ENGLISH = [
     ("nothing but punctuation", "{{x}}:\n\n...\n\na", ["a"]),
     ("a quotation in a list", "# a<blockquote>b</blockquote>\nc", ["c"]),
     ("conversion marks of other wikis", "a -{b}- c", ["a -{b}- c"]),
+    ("nothing but addresses", "a\n\nhttp://x.y/z\nhttps://x.y\n\nhttps://x.y is b", ["a", "https://x.y is b"]),
+    ("noncharacters", "a\ufdd0b\uffff c", ["ab c"]),
     # redirects and empty pages
     ("a redirect", "#REDIRECT [[A]]", []),
     ("a redirect with a wide number sign", "＃転送 [[A]]", []),
@@ -238,6 +242,9 @@ LOCALISED = [
     ("ru", "[[Файл:a.jpg|мини|б]]текст\n[[Категория:Г]]", ["текст"]),
     ("ar", "[[ملف:a.jpg|تصغير|b]]نص\n[[تصنيف:ت]]", ["نص"]),
     ("ko", "[[파일:a.jpg]]글\n[[분류:나]]", ["글"]),
+    ("hi", "पहला <ref>a</ref>। दूसरा <ref>b</ref> ।", ["पहला। दूसरा ।"]),
+    ("ar", "نص ({{a}}، {{b}})، ثم {{c}}؟ هل {{d}} ؟", ["نص، ثم؟ هل ؟"]),
+    ("hy", "Մեկ <ref>a</ref>։ Երկու {{b}}։", ["Մեկ։ Երկու։"]),
     ("ltg", "[[Fails:a.jpg]]text\n[[Kategoreja:B]]", ["text"]),
 ]
 

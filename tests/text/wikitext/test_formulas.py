@@ -68,13 +68,18 @@ TEX = [  # a formula, and what is shown for it; None where text cannot hold it
     ("v_{\\text{max}}", "vₘₐₓ"),
     ("a_\\beta", "aᵦ"),
     ("{}^{14}_6C", "¹⁴₆C"),
+    ("n\\ +\\ ^{14}_{\\ 6}C", "n + ¹⁴₆C"),
+    ("\\left(\\ x\\right)", "(x)"),
     ("(a+b)^2", "(a + b)²"),
     ("\\left(\\frac{a}{b}\\right)^2", "(a/b)²"),
     ("\\frac{a}{b}^2", "(a/b)²"),
     ("e^{x^2}", None),
     ("T_c", None),
     ("x_B", None),
-    ("x_{i,j}", None),
+    ("x_{i,j}", "xᵢ,ⱼ"),
+    ("x_{1,2}^{a, b}", "x₁,₂ᵃ,ᵇ"),
+    ("u_{,x}", None),
+    ("x_{i,b}", None),
     ("x^{1/2}", None),
     ("e^{\\alpha}", None),
     # Fractions and roots.
@@ -144,11 +149,31 @@ TEX = [  # a formula, and what is shown for it; None where text cannot hold it
     ("x=1 \\tag{2}", "x = 1 (2)"),
     ("\\ce{H2O}", "H₂O"),
     ("\\xrightarrow{}", "→"),
-    ("\\xrightarrow{f}", None),
-    ("\\stackrel{*}{\\to}", None),
+    ("A\\xrightarrow{f}B", "A —f→ B"),
+    ("\\mathrm{Pu}\\xrightarrow[14\\ \\mathrm{yr}]{\\beta^-}\\mathrm{Am}", "Pu —β⁻; 14 yr→ Am"),
+    ("A\\xleftarrow[g]{}B", "A ←g— B"),
+    ("A\\stackrel{f}{\\longrightarrow}B", "A —f→ B"),
+    ("u\\stackrel{*}{\\Rightarrow}v", "u ⇒* v"),
+    ("f \\overset{\\text{def}}{=} g", "f ≝ g"),
+    ("f \\stackrel{?}{=} g", "f ≟ g"),
+    ("\\overset{x}{y}", None),
+    ("\\underset{x}{\\to}", None),
+    # Several lines.
+    ("|x|=\\begin{cases}x,&\\text{if }x\\ge 0\\\\-x,&\\text{if }x<0.\\end{cases}", "|x| = {x, if x ≥ 0; −x, if x < 0}."),
+    ("\\begin{cases}1&x>0\\\\0\\end{cases}", "{1, x > 0; 0}"),
+    ("\\begin{align}a&=b\\\\&=c+1\\end{align}", "a = b = c + 1"),
+    ("\\begin{align*}a&=1,\\\\[2pt]b&=2.\\end{align*}", "a = 1, b = 2."),
+    ("\\begin{alignat}{2}a&=1\\\\b&=2\\end{alignat}", "a = 1; b = 2"),
+    ("\\begin{gather}a\\\\ [b] \\end{gather}", "a; [b]"),
+    ("\\left\\{\\begin{aligned}a&=1\\\\b&=2\\end{aligned}\\right.", None),
+    ("\\begin{cases}\\end{cases}", None),
+    ("\\begin{align}a\\end{split}", None),
+    ("\\begin{align}a", None),
+    ("\\begin{align}\\frac{a\\\\b}{c}\\end{align}", None),
+    ("a\\end{align}", None),
     # What no line of text holds, and what is no formula.
     ("\\begin{matrix}a&b\\\\c&d\\end{matrix}", None),
-    ("\\begin{cases}1\\end{cases}", None),
+    ("\\begin{array}{l}a\\\\b\\end{array}", None),
     ("a \\\\ b", None),
     ("\\binom{n}{k}", None),
     ("\\underbrace{x}_n", None),
@@ -332,7 +357,11 @@ def test_a_sentence_is_cut_by_the_function_that_is_given() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["{", "\\frac", "^", "_{", "'", "\\left", "\\sqrt[", "\\over", "\\not", "(", "|", "\\hat{", "\\text{", "x+"]
+    "piece",
+    [
+        *["{", "\\frac", "^", "_{", "'", "\\left", "\\sqrt[", "\\over", "\\not", "(", "|", "\\hat{", "\\text{", "x+"],
+        *["\\begin{cases}", "\\begin{align}&", "\\\\[", "\\xrightarrow["],
+    ],
 )
 def test_hostile_formulas_take_little_time(piece: str) -> None:
     def read() -> None:

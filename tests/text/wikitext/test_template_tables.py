@@ -106,7 +106,7 @@ Das Schiff ''{{lang|fr|Mouette}}'' sank. => Das Schiff Mouette sank.
 Er schrieb: {{"|Das Meer ist groß.}} => Er schrieb: „Das Meer ist groß.“
 {{Zitat|Das Meer ist groß.|Der Wärter}} => „Das Meer ist groß.“
 {{Zitat|Text=Das Meer ist groß.|Autor=Der Wärter}} => „Das Meer ist groß.“
-{{Zitat-en|The sea is wide.|Übersetzung=Das Meer ist weit.}} => “The sea is wide.”
+{{Zitat-en|The sea is wide.|Übersetzung=Das Meer ist weit.}} => “The sea is wide.” „Das Meer ist weit.“
 Der Berg ist {{Höhe|1234|AT}} hoch. => Der Berg ist 1234 m ü. A. hoch.
 Der Hof liegt auf {{Höhe|321|DE-NHN}} im Tal. => Der Hof liegt auf 321 m ü. NHN im Tal.
 Die Insel hat {{FormatNum|12345}} Bäume. => Die Insel hat 12.345 Bäume.

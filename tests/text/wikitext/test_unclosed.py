@@ -44,6 +44,7 @@ BROKEN = [
     ),
     *("{{", "{{a", "{{a|b", "{{a|\n| b = c", "{{{", "{{{a|", "}}", "{{a|{{b}}", "{{#if:", "{{a|[[b}}", "-{", "-{a", "}-"),
     *("<ref>", "<ref name=a>", "</ref>", "<nowiki>", "<math>", "<gallery>", "<poem>", "<pre>", "<noinclude>", "<includeonly>"),
+    *('<ref name="a', '<ref name="a b" group=c', "<ref", "</ref", "<nowiki", "<gallery mode=a", "<math", "</noinclude"),
     *("<b>", "<span style=", '<span style="a', "<", "<div class='a'", "</div>", "</table>", "<blockquote>", "<center>", "<br"),
     *("''", "'''", "'''''", "==", "== a", "__NOTOC", "[http://a.b", "[http://a.b c", "[//", "&#", "&#x", "&amp", "----", "~~~~"),
 ]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import REPOSITORY, Run
-from forking import Started
+from conftest import REPOSITORY
+from forking import Started, trainers
 from listeners import descendants, listeners, need_proc, watch
 from small import TOML, differ, pairs, started
 
@@ -182,9 +182,14 @@ def test_a_kill_in_the_midst_of_a_save(write: Write, tmp_path: Path, call: int) 
     assert not list((tmp_path / "killed").glob(".tmp-*"))
 
 
-def test_command(write: Write, tmp_path: Path, run: Run) -> None:
+def test_command(write: Write, tmp_path: Path) -> None:
+    def run(*options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = trainers().run(["train", str(path), *options], Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, 120)
+        assert done.returncode == code, done.stderr
+        return done
+
     path = write(10, more=f'output = "{tmp_path}/run"\n')
-    plan = run("train", path, "--dry-run").stdout
+    plan = run("--dry-run").stdout
     assert "BERT L2 H16 A2" in plan
     assert "steps 0 to 10" in plan
     assert "12 batches" in plan
@@ -193,14 +198,14 @@ def test_command(write: Write, tmp_path: Path, run: Run) -> None:
     assert "words: loss" in err
     assert " left" in err
     assert f'from_pretrained("{tmp_path}/run/checkpoint-10")' in out
-    again = run("train", path)
+    again = run()
     assert f"{tmp_path}/run is complete already: nothing to do" in again.stdout
     assert "words: loss" not in again.stderr
-    assert "complete already: nothing to do" in run("train", path, "--dry-run").stdout
+    assert "complete already: nothing to do" in run("--dry-run").stdout
     path.write_text(path.read_text().replace("steps = 10", "steps = 12"))
-    assert "what differs: phases.0.steps: 10 then, 12 now: give the old ones" in run("train", path, code=5).stderr
+    assert "what differs: phases.0.steps: 10 then, 12 now: give the old ones" in run(code=5).stderr
     path.write_text("batches = 3\n" + path.read_text())
-    assert "there is no key batches" in run("train", path, "--resume", code=2).stderr
+    assert "there is no key batches" in run("--resume", code=2).stderr
 
 
 def test_strangers_reach_neither_the_store_nor_the_processes_nor_the_readers(write: Write, tmp_path: Path) -> None:

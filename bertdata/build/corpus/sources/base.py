@@ -1,4 +1,4 @@
-"""A kind of input: how its files are found, cut into tasks and read."""
+"""Describe a kind of input: how its files are found, cut into tasks and read."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def document(
 ) -> Document | Drop | Reject:
     """Split paragraphs into sentences; with `split` False they come as the sentences of one paragraph.
 
-    code: the document's language; it is told from the text where none is given, or something that is no code of one.
+    code: the document's language; it is identified by the text where none is given, or what is given is no code of a language.
     """
     code = config.language or code
     if not _CODE.fullmatch(code):

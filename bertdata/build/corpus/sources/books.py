@@ -1,4 +1,4 @@
-"""Books: one a file, a member of an archive or a row of a table, or lines without a border between books."""
+"""Read books: one a file, a member of an archive or a row of a table, or lines without a border between books."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         if isinstance(book, Drop | Reject):
             yield book
         else:
-            own = (book.language, book.title, book.url, book.paragraphs)
-            yield document(book.id, "books", *own, config, split=not book.sentences)
+            fields = (book.language, book.title, book.url, book.paragraphs)
+            yield document(book.id, "books", *fields, config, split=not book.sentences)
 
 
 SOURCE = Source(

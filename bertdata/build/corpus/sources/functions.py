@@ -1,4 +1,4 @@
-"""Readers of the user's own: a function from a path to documents, named ``module:function``.
+"""Read documents by a function of the user's, from a path to documents, named ``module:function``.
 
     def read(path):
         yield {"id": "1", "title": "A letter", "text": "Dear all.\\n\\nThe kettle sings.", "language": "en"}
@@ -70,8 +70,8 @@ def _record(item: Any, id: str, name: str, part: FileRange, config: CorpusConfig
     if sum(map(len, paragraphs)) > config.max_page_bytes:
         return Reject(id, "too-large", f"{part.name}: more than {config.max_page_bytes} characters")
     kept = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
-    own = (values["language"], values["title"], values["url"], kept)
-    return document(id, name, *own, config, split=sentences is None or not kept)
+    fields = (values["language"], values["title"], values["url"], kept)
+    return document(id, name, *fields, config, split=sentences is None or not kept)
 
 
 def _problem(item: Any) -> str:

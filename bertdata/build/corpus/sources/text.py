@@ -1,4 +1,4 @@
-"""Other text: a file, what stands between blank lines, so many lines of a file, or a row of a table."""
+"""Read other text: a document is a file, what stands between blank lines, so many lines of a file, or a row of a table."""
 
 from __future__ import annotations
 

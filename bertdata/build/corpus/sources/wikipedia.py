@@ -1,4 +1,4 @@
-"""Wikipedia dumps: pages of the main namespace become documents; redirects and the like are dropped."""
+"""Read Wikipedia dumps: pages of the main namespace become documents; redirects and the like are dropped."""
 
 from __future__ import annotations
 
@@ -45,8 +45,10 @@ def _checks(parts: list[FileRange]) -> Iterator[Check]:
         if checksum := checksums.published(path):
             yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", parts)
         if index := multistream.find_index(path):
-            own = to_path(index).name
-            yield Check({"index": own}, INDEX, [FileRange(f"{name} {own}", index, 0, to_path(index).stat().st_size), whole])
+            index_name = to_path(index).name
+            yield Check(
+                {"index": index_name}, INDEX, [FileRange(f"{name} {index_name}", index, 0, to_path(index).stat().st_size), whole]
+            )
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
@@ -84,8 +86,8 @@ def _document(
         raise
     except Exception as error:  # a page must never end a run; it is named, and the rest is read
         return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {part.name}")
-    made = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)
-    return made._replace(as_of=dumps.as_of(part.name, page.revised)) if isinstance(made, Document) else made
+    record = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)
+    return record._replace(as_of=dumps.as_of(part.name, page.revised)) if isinstance(record, Document) else record
 
 
 def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:

@@ -26,23 +26,26 @@ _STOP = re.compile(
     r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)"
 )  # a full stop within the formula ends the sentence
 _DIGITS = 12  # twice as many kinds as there are names of formulas: tables name some tens
+_TO_BITS, _TO_DIGITS = str.maketrans("01", BITS), str.maketrans(BITS, "01")
 _NUMBER = re.compile(rf"[{BITS}]{{{_DIGITS}}}")
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Formulas:
     """What becomes of the formulas of one page, and how many there were.
 
-    ``counts`` has, by tag or template, those "found", "written", "dropped" and "left out"; a key is "found math".  A formula, or
-    what stands in its place, is followed by its number among ``_kinds``, so that those of a paragraph are counted when it is
-    known to be one: others stand in tables, lists and headings, which are left out.
+    ``counts`` has, by tag or template, those "found", "written", "dropped" and "left out"; a key is "found math".
+
+    Whether a formula stands in a paragraph, and not in a table, a list or a heading, is known only when the page's lines are
+    paragraphs.  So a formula, or the mark in its place, is followed by the index in ``_kinds`` of the key to count it under, in
+    ``_DIGITS`` binary digits of BITS, which no later step changes; `count` reads them, and takes them out.
     """
 
     choice: str = "drop"
     counts: Counter[str] = field(default_factory=Counter)
-    _seen: Counter[str] = field(default_factory=Counter, init=False)  # by name, wherever they stand
-    _kept: Counter[str] = field(default_factory=Counter, init=False)  # those of paragraphs
+    _seen: dict[str, int] = field(default_factory=dict, init=False)  # by name, wherever they stand
+    _kept: dict[str, int] = field(default_factory=dict, init=False)  # those of paragraphs
     _kinds: list[str] = field(default_factory=list, init=False)  # keys of ``counts``
 
     def __post_init__(self) -> None:
@@ -91,21 +94,22 @@ class Formulas:
             return paragraph
         for number in _NUMBER.findall(paragraph):
             kind = self._kinds[_value(number)]
+            name = kind.partition(" ")[2]
             self.counts[kind] += 1
-            self._kept[kind.partition(" ")[2]] += 1
+            self._kept[name] = self._kept.get(name, 0) + 1
         return _NUMBER.sub("", paragraph)
 
     def finish(self) -> None:
         """Count the formulas of a page whose paragraphs are counted; a template may show a formula more often than it stands."""
         for name, seen in self._seen.items():
-            kept = self._kept[name]
+            kept = self._kept.get(name, 0)
             self.counts[f"found {name}"] += max(seen, kept)
             if seen > kept:
                 self.counts[f"left out {name}"] += seen - kept
 
     def _number(self, name: str, written: bool) -> str:
         """Count a formula that stands on the page, and return what stands behind it."""
-        self._seen[name] += 1
+        self._seen[name] = self._seen.get(name, 0) + 1
         return self._digits(f"{'written' if written else 'dropped'} {name}")
 
     def _not_written(self, number: str) -> str:
@@ -115,11 +119,11 @@ class Formulas:
     def _digits(self, kind: str) -> str:
         if kind not in self._kinds:
             self._kinds.append(kind)
-        return "".join(BITS[self._kinds.index(kind) >> place & 1] for place in range(_DIGITS))
+        return f"{self._kinds.index(kind):0{_DIGITS}b}".translate(_TO_BITS)
 
 
 def _value(number: str) -> int:
-    return sum(BITS.index(bit) << place for place, bit in enumerate(number))
+    return int(number.translate(_TO_DIGITS), 2)
 
 
 def _tex_script(tag: re.Match[str]) -> str:

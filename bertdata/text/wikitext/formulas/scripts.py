@@ -30,18 +30,28 @@ _LETTERS = re.compile("''+")
 
 
 def superscript(text: str) -> str | None:
-    """Return ``text`` raised, without its spaces; None where Unicode lacks one of its characters."""
+    """Return ``text`` raised, without its spaces; None where Unicode lacks one of its characters.
+
+    A comma stays on the line, between figures or letters that are raised.
+    """
     return _translated(text, _SUPERSCRIPTS)
 
 
 def subscript(text: str) -> str | None:
-    """Return ``text`` lowered, without its spaces; None where Unicode lacks one of its characters."""
+    """Return ``text`` lowered, without its spaces; None where Unicode lacks one of its characters.
+
+    >>> subscript("i, j"), subscript(",x")
+    ('ᵢ,ⱼ', None)
+    """
     return _translated(text, _SUBSCRIPTS)
 
 
 def _translated(text: str, table: Mapping[str, str]) -> str | None:
-    found = [table.get(char) for char in text if not char.isspace()]
-    return None if None in found else "".join(filter(None, found))
+    parts = "".join(text.split()).split(",")
+    if len(parts) > 1 and not all(parts):
+        return None
+    scripts = [[table.get(char) for char in part] for part in parts]
+    return None if any(None in script for script in scripts) else ",".join("".join(filter(None, script)) for script in scripts)
 
 
 def scripts_of_tags(text: str) -> str:

@@ -54,7 +54,18 @@ _REFUSED = frozenset('"$#&`@\\{}^_')
 _FRACTIONS = frozenset(["frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"])
 _TEXTS = frozenset(["text", "textrm", "textbf", "textit", "textsf", "texttt", "textnormal", "mbox", "hbox", "textup"])
 _UNSEEN = frozenset(["label", "phantom", "hphantom", "vphantom", "hspace", "vspace", "color", "definecolor", "class", "cssId"])
-_OVER = frozenset(["stackrel", "overset", "underset", "xrightarrow", "xleftarrow"])  # shown where nothing stands over the sign
+_ARROWS = {"xrightarrow": ("—", "→"), "xleftarrow": ("←", "—")}  # what stands before and after what is written over them
+_LONG_ARROWS = {"→": _ARROWS["xrightarrow"], "⟶": _ARROWS["xrightarrow"], "←": _ARROWS["xleftarrow"], "⟵": _ARROWS["xleftarrow"]}
+_OVER = frozenset(["stackrel", "overset"])
+_MARKED = {("=", "def"): "≝", ("=", "?"): "≟", ("=", "△"): "≜", ("=", "m"): "≞", ("=", "⋆"): "≛"}  # Unicode has these as one sign
+_CASES = frozenset(["cases", "dcases"])
+_LINES = frozenset([
+    "align", "align*", "aligned", "alignat", "alignat*", "eqnarray", "eqnarray*", "equation", "equation*", "gather", "gather*",
+    "gathered", "multline", "multline*", "split",
+])  # fmt: skip
+_BY_COUNT = frozenset(["alignat", "alignat*"])  # the number of columns follows the name
+_DISTANCE = re.compile(r"\s*\[\s*-?[0-9.]+\s*[a-z]{2}\s*\]")  # between two lines, as in ``\\\\[2pt]``
+_DISTANCE_TOKENS = 20
 _ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
 _PRIMES = ("", "′", "″", "‴")
 
@@ -70,6 +81,7 @@ class _Formula:
         self.tokens = [token for token in _TOKEN.findall(tex) if token[0] != "%"]
         self.at = 0
         self.depth = 0
+        self.last = ""
 
     def peek(self) -> str:
         """Return the next token that is no space; nothing at the end."""
@@ -88,19 +100,20 @@ class _Formula:
         if self.depth > _DEEPEST:
             raise _NoTextError
 
-    def row(self, end: str) -> list[Atom]:
-        """Read up to the token that ends a group or the formula."""
+    def row(self, *ends: str) -> list[Atom]:
+        """Read up to a token that ends a group, a line or the formula; ``last`` is that token."""
         self.deeper()
         atoms: list[Atom] = []
-        while (token := self.take()) != end:
+        while (token := self.take()) not in ends:
             if not token:
                 raise _NoTextError
             if token == "\\over":
-                atoms = [self.fraction(write(atoms), write(self.row(end)))]
+                atoms = [self.fraction(write(atoms), write(self.row(*ends)))]
                 break
             atom = self.atom(token)
             if atom is not None:
                 atoms.append(self.with_scripts(atom))
+        self.last = self.tokens[self.at - 1] if self.at <= len(self.tokens) else ""
         self.depth -= 1
         return atoms
 
@@ -194,13 +207,48 @@ class _Formula:
         if name == "textcolor":
             self.raw()
             return self.argument_atom()
+        if name in _ARROWS:
+            under = self.option()
+            return _arrow(self.argument(), under, *_ARROWS[name])
         if name in _OVER:
-            over = self.option() + self.argument()
-            if over:
-                raise _NoTextError
-            arrow = {"xrightarrow": "→", "xleftarrow": "←"}.get(name)
-            return Atom(arrow, RELATION) if arrow else self.argument_atom()
+            return _marked(self.argument(), self.argument_atom())
+        if name == "underset" and not self.argument():
+            return self.argument_atom()
+        if name == "begin":
+            return self.environment(self.raw())
         raise _NoTextError
+
+    def environment(self, name: str) -> Atom:
+        """Return an environment: cases in braces, or lines one after the other; matrices are refused."""
+        if name in _BY_COUNT:
+            self.raw()
+        if name in _CASES:
+            lines = [", ".join(filter(None, (write(cell).strip(" ,;") for cell in line))) for line in self.lines()]
+            stop = "." * lines[-1].endswith(".")
+            shown = "{" + "; ".join(line.rstrip(".") for line in lines if line) + "}" + stop
+        elif name in _LINES:
+            shown = ""
+            for line in self.lines():
+                atoms = [atom for cell in line for atom in cell]
+                apart = "" if not shown or shown[-1] in ",;." or atoms[:1] and atoms[0].kind in (RELATION, BINARY) else ";"
+                shown += f"{apart} {write(atoms)}" if atoms else ""
+        else:
+            raise _NoTextError
+        if self.raw() != name or not shown.strip(" {}"):
+            raise _NoTextError
+        return Atom(shown.strip())
+
+    def lines(self) -> list[list[list[Atom]]]:
+        """Read the lines of an environment, each a list of its cells."""
+        lines: list[list[list[Atom]]] = [[]]
+        while self.last != "\\end":
+            lines[-1].append(self.row("&", "\\\\", "\\end"))
+            if self.last == "\\\\":
+                lines.append([])
+                distance = _DISTANCE.match("".join(self.tokens[self.at : self.at + _DISTANCE_TOKENS]))
+                self.at += distance.end() if distance else 0  # each of its characters is a token
+        self.last = ""
+        return lines
 
     def fraction(self, over: str, under: str) -> Atom:
         if not over.strip() or not under.strip():
@@ -226,7 +274,37 @@ class _Formula:
             return atom
         text = f"({atom.text})" if atom.kind == FRACTION else atom.text
         kind = LETTER if atom.kind in (FRACTION, BINARY, POSTFIX, SPACE, UNARY) else atom.kind
-        return Atom(text + low + high if text else high + low, kind)
+        return Atom(
+            text + (low + high if text.strip() else high + low), kind
+        )  # before an element: mass number, then atomic number
+
+
+def _arrow(over: str, under: str, before: str, after: str) -> Atom:
+    """Return an arrow with what is written over and under it.
+
+    >>> _arrow("heat", "2 h", "—", "→").text, _arrow("", "", "—", "→").text
+    ('—heat; 2 h→', '→')
+    """
+    words = "; ".join(filter(None, (over.strip(), under.strip())))
+    return Atom(before + words + after if words else before if after == "—" else after, RELATION)
+
+
+def _marked(over: str, sign: Atom) -> Atom:
+    """Return a sign with what stands over it, where Unicode has it or an arrow holds it.
+
+    >>> _marked("*", Atom("⇒", RELATION)).text, _marked("def", Atom("=", RELATION)).text, _marked("f", Atom("→", RELATION)).text
+    ('⇒*', '≝', '—f→')
+    """
+    text = sign.text.strip()
+    if not over:
+        return sign
+    if (text, over) in _MARKED:
+        return Atom(_MARKED[text, over], RELATION)
+    if over in "*∗+" and _CHARACTERS.get(text, sign)[1] == RELATION:
+        return Atom(text + _raised(over), RELATION)
+    if text in _LONG_ARROWS:
+        return _arrow(over, "", *_LONG_ARROWS[text])
+    raise _NoTextError
 
 
 def _raised(text: str) -> str:
@@ -283,4 +361,6 @@ def tex_to_text(tex: str) -> str | None:
         shown = write(formula.row(""))
     except _NoTextError:
         return None
+    if shown.count("{") != shown.count("}"):
+        return None  # a brace beside lines that stand one above the other
     return unicodedata.normalize("NFC", " ".join(shown.split()).replace("...", "…"))

@@ -16,21 +16,20 @@ from dataclasses import dataclass, field
 
 from ..formulas import Formulas
 from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED, readable
-from ..variants import NOTES, note_rules
+from ..variants import note_rules
 from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
 from .functions import FUNCTIONS, VARIABLES, Arguments
 from .modules import MODULES
-from .table import Templates, no_templates
+from .table import RULES, UNKNOWN, WORDS, Templates, no_templates
 
-__all__ = ["PageContext", "expand_templates", "is_known"]
+__all__ = ["PageContext", "expand_templates"]
 
 _MAX_COST = 2_000_000  # MediaWiki's limit on the characters that the templates of a page may give; ours on work as well
 _FUNCTION_COST = 40  # against the limit on the page, besides the characters
 _MODULE_COST = 150
-_WORDS, _RULES, _UNKNOWN = "words", "rules", "unknown"
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
 _BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in all; names that have one
-_LIST_MARKS = ("*", "#", ":", ";", " ")  # in words that a template gives they make no list: "*wódr̥"
+_LIST_MARKS = frozenset("*#:; ")  # in words that a template gives they make no list: "*wódr̥"
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,9 @@ class _Expander:
     def __init__(self, page: PageContext, size: int) -> None:
         self.page = page
         self.table = page.templates or no_templates(page.language)
+        self.kind = self.table.kind
         self.left = max(_MAX_COST, 2 * size)
         self.notes: list[str] = []
-        self.kinds: dict[str, str] = {}  # what may come of calls by a name
         self.formulas = 0  # calls that show formulas
         self.lost: list[str] = []  # names of the calls that gave no words
         self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
@@ -72,30 +71,15 @@ class _Expander:
         if span.kind != CALL:
             return self.node(node(text, span), {}) or VANISHED
         name = title(text, span)
-        kind = self.kinds.get(name) or self.find_kind(name)
-        if kind == _WORDS:
+        kind = self.kind(name)
+        if kind == UNKNOWN:
+            self.lost.append(name)
+            return VANISHED
+        if kind == WORDS:
             return self.repeated(text, span, name)
-        if kind == _UNKNOWN:
-            return self.drop(name)
-        if kind == _RULES:
+        if kind == RULES:
             self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
             return VANISHED
-        return kind
-
-    def find_kind(self, name: str) -> str:
-        """Say what may come of calls by a name: words, rules, nothing because it is not known, or always this mark."""
-        table, body = self.table, self.table.find(name)
-        if name in table.footnotes:
-            kind = FOOTNOTE
-        elif name in NOTES:
-            kind = _RULES
-        elif body is not None:
-            kind = _WORDS if body.parts else VANISHED
-        elif is_known(name, table):
-            kind = _WORDS
-        else:
-            kind = _UNKNOWN
-        self.kinds[name] = kind
         return kind
 
     def repeated(self, text: str, span: Span, name: str) -> str:
@@ -153,13 +137,13 @@ class _Expander:
             return self.drop(name)
         if not body.parts:
             return VANISHED
-        own = self.collect(call.arguments, frame) if self.left >= 0 else {}
+        inner = self.collect(call.arguments, frame) if self.left >= 0 else {}
         if self.left < 0:
             return self.drop(name)
-        own["0"] = name
+        inner["0"] = name
         if body.star:
-            own["*"] = body.star
-        shown = self.show(body.parts, own)
+            inner["*"] = body.star
+        shown = self.show(body.parts, inner)
         self.left -= body.cost + len(shown)
         if not shown or shown.isspace():
             return VANISHED
@@ -174,11 +158,11 @@ class _Expander:
         if name not in self.table.functions or self.left < 0:
             return self.call(Call(name + ":", call.arguments), frame)
         if name in MODULES:
-            own = self.collect(call.arguments, frame)
+            given = self.collect(call.arguments, frame)
             positional: list[str] = []
-            while (value := own.pop(str(len(positional) + 1), None)) is not None:
+            while (value := given.pop(str(len(positional) + 1), None)) is not None:
                 positional.append(value)
-            shown = MODULES[name](positional, own, self.page.language)
+            shown = MODULES[name](positional, given, self.page.language)
         else:
             shown = FUNCTIONS[name](self.arguments(call, frame))
         if shown is None:
@@ -193,30 +177,22 @@ class _Expander:
 
     def collect(self, arguments: Sequence[Argument], frame: Frame) -> Frame:
         """Return the arguments of a call by number and name; ``{{{...}}}`` passes on those of the frame."""
-        own: Frame = {}
+        collected: Frame = {}
         count = 0
         for key, value in arguments:
             if key is not None:
-                own[key] = self.show(value, frame).strip()
+                collected[key] = self.show(value, frame).strip()
             elif isinstance(value, Parameter) and value.name == "...":
-                place = 1
-                while (given := frame.get(str(place))) is not None:
+                number = 1
+                while (given := frame.get(str(number))) is not None:
                     count += 1
-                    place += 1
-                    own[str(count)] = given
-                own.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
+                    number += 1
+                    collected[str(count)] = given
+                collected.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
             else:
                 count += 1
-                own[str(count)] = self.show(value, frame)
-        return own
-
-
-def is_known(name: str, table: Templates) -> bool:
-    """Tell whether a call by this name gives words, or is known to have none; a function's name ends with a colon."""
-    function = name.removesuffix(":")
-    if function in table.functions and (function != name or name in VARIABLES):
-        return True
-    return name in table.footnotes or name in NOTES or table.find(name) is not None
+                collected[str(count)] = self.show(value, frame)
+        return collected
 
 
 def expand_templates(text: str, page: PageContext) -> str:
@@ -226,12 +202,13 @@ def expand_templates(text: str, page: PageContext) -> str:
     expander = _Expander(page, len(text))
     parts: list[str] = []
     done = 0
+    lost, examples, known = expander.lost, page.examples, 0
     for span in scan(text):
-        known = len(expander.lost)
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
-        if page.examples is not None and len(expander.lost) > known:
-            _keep_example(page.examples, expander.lost[known:], text, span)
+        if examples is not None and len(lost) > known:
+            _keep_example(examples, lost[known:], text, span)
+            known = len(lost)
     parts.append(text[done:])
     page.dropped.update(expander.lost)
     return "".join([*expander.notes, *parts])

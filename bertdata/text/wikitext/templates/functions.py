@@ -27,7 +27,7 @@ _MAX_PADDING = 500  # MediaWiki's own
 _MAX_REPLACED = 10_000  # characters that one #replace may put in
 
 
-@dataclass(frozen=True)
+@dataclass
 class Arguments:
     """The arguments of a function; each is shown when it is asked for, so a branch not taken costs nothing."""
 
@@ -40,10 +40,10 @@ class Arguments:
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __getitem__(self, place: int) -> str:
-        if place >= len(self.parts):
+    def __getitem__(self, index: int) -> str:
+        if index >= len(self.parts):
             return ""
-        key, value = self.parts[place]
+        key, value = self.parts[index]
         text = self.show(value)
         return (text if key is None else f"{key}={text}").strip()
 

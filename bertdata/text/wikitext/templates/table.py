@@ -28,12 +28,15 @@ from typing import NamedTuple
 from ....config import parse_toml
 from ....errors import UsageError, did_you_mean
 from ..extensions import resolve_extensions
+from ..marks import FOOTNOTE, VANISHED
+from ..variants import NOTES
 from .braces import GONE, Call, Function, Parameter, Parts, Span, parse, scan
-from .functions import FUNCTIONS, PLAIN_FUNCTIONS
+from .functions import FUNCTIONS, PLAIN_FUNCTIONS, VARIABLES
 from .modules import MODULES
 
-__all__ = ["Body", "Templates", "load_templates", "no_templates"]
+__all__ = ["RULES", "UNKNOWN", "WORDS", "Body", "Templates", "load_templates", "no_templates"]
 
+WORDS, RULES, UNKNOWN = "words", "rules", "unknown"
 _TABLES = Path(__file__).parent / "tables"
 _SAME = {"simple": "en"}  # wikis in the language of another
 _MAX_NESTING = 12  # of braces in a body, and of templates that call others
@@ -62,6 +65,27 @@ class Templates:
         """Return the body of a template, or None."""
         body = self.bodies.get(name)
         return self._starred(name) if body is None else body
+
+    @cached_property
+    def kind(self) -> Callable[[str], str]:
+        """Tell what may come of calls by a name: words, rules, nothing as it is not known, or always the same mark.
+
+        A function's name ends with a colon.  Pages share their names, so what is known of one is kept for the next page.
+        """
+
+        @lru_cache(maxsize=1 << 13)
+        def kind(name: str) -> str:
+            if name in self.footnotes:
+                return FOOTNOTE
+            if name in NOTES:
+                return RULES
+            body = self.find(name)
+            if body is not None:
+                return WORDS if body.parts else VANISHED
+            function = name.removesuffix(":")
+            return WORDS if function in self.functions and (function != name or name in VARIABLES) else UNKNOWN
+
+        return kind
 
     @cached_property
     def _starred(self) -> Callable[[str], Body | None]:
@@ -202,13 +226,13 @@ def _add(table: Templates, file: str, text: str) -> Templates:
 
 @cache
 def _built_in(language: str) -> Templates:
-    own = _SAME.get(language, language)
+    code = _SAME.get(language, language)
     table = Templates()
-    if own != "en":
+    if code != "en":
         english = _built_in("en")
         empty = {name: body for name, body in english.bodies.items() if not body.parts}
         table = Templates(footnotes=english.footnotes, bodies=empty)
-    for name in ("common", own):
+    for name in ("common", code):
         path = _TABLES / f"{name}.toml"
         if name.isidentifier() and path.exists():
             table = _add(table, path.name, path.read_text(encoding="utf-8"))
@@ -231,6 +255,7 @@ def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({
     return table
 
 
+@cache
 def no_templates(language: str) -> Templates:
     """Return a table that knows which templates are footnote marks, and nothing else."""
     return Templates(footnotes=_built_in(language).footnotes)

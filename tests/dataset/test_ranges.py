@@ -1,4 +1,4 @@
-"""Pieces of files: each is one request, of its own bytes and no others; several are on their way to a store at a time."""
+"""Ranges of files: each is one request, of its own bytes and no others; several are on their way to a store at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from bertdata.dataset.shards import Piece, read_pieces, write_pieces
+from bertdata.dataset.shards import BatchRange, read_ranges, write_ranges
 from bertdata.errors import VerificationError
 from bertdata.io.files import digest, to_path
 
@@ -27,27 +27,27 @@ def batches(count: int, first: int = 0) -> list[pa.RecordBatch]:
 
 def test_pieces_are_read_in_any_order(tmp_path: Path) -> None:
     made = batches(30)
-    entry, pieces = write_pieces(tmp_path, "work/a", iter(made))
+    entry, ranges = write_ranges(tmp_path, "work/a", iter(made))
     path = tmp_path / "work" / "a"
     assert entry == {"name": "work/a", "bytes": path.stat().st_size, "sha256": digest(path)}
-    assert sum(piece.length for piece in pieces) == entry["bytes"] and all(0 <= piece.digest < 1 << 62 for piece in pieces)
+    assert sum(range_.length for range_ in ranges) == entry["bytes"] and all(0 <= range_.digest < 1 << 62 for range_ in ranges)
     order = [7, 0, 9, 9, 3]
-    assert list(read_pieces(SCHEMA, [(path, pieces[at]) for at in order])) == [made[at] for at in order]
-    assert list(read_pieces(SCHEMA, [])) == [] and write_pieces(tmp_path, "b", [])[1] == []
-    assert write_pieces(tmp_path, "again", batches(30))[0]["sha256"] == entry["sha256"]
+    assert list(read_ranges(SCHEMA, [(path, ranges[at]) for at in order])) == [made[at] for at in order]
+    assert list(read_ranges(SCHEMA, [])) == [] and write_ranges(tmp_path, "b", [])[1] == []
+    assert write_ranges(tmp_path, "again", batches(30))[0]["sha256"] == entry["sha256"]
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "missing", "moved"])
 def test_a_piece_that_is_not_as_written_is_found(tmp_path: Path, damage: str) -> None:
-    _, pieces = write_pieces(tmp_path, "a", batches(30))
-    path, data, piece = tmp_path / "a", bytearray((tmp_path / "a").read_bytes()), pieces[4]
-    data[piece.start + piece.length // 2] ^= 1
+    _, ranges = write_ranges(tmp_path, "a", batches(30))
+    path, data, range_ = tmp_path / "a", bytearray((tmp_path / "a").read_bytes()), ranges[4]
+    data[range_.start + range_.length // 2] ^= 1
     if damage == "missing":
         path.unlink()
     else:
-        path.write_bytes({"changed": data, "cut": data[: piece.start + 9], "moved": data[8:] + data[:8]}[damage])
+        path.write_bytes({"changed": data, "cut": data[: range_.start + 9], "moved": data[8:] + data[:8]}[damage])
     with pytest.raises(VerificationError, match="missing or damaged: its bytes from"):
-        list(read_pieces(SCHEMA, [(path, piece)]))
+        list(read_ranges(SCHEMA, [(path, range_)]))
 
 
 class Store:
@@ -72,24 +72,24 @@ def test_a_store_gets_one_request_for_each_piece(tmp_path: Path, monkeypatch: py
     """No HEAD, no index at a file's end; 16 are on their way, and no more are held than that."""
     pytest.importorskip("upath")
     files: dict[str, bytes] = {}
-    refs: list[tuple[Any, Piece]] = []
+    refs: list[tuple[Any, BatchRange]] = []
     made = []
     for number in range(10):
         own = batches(30, number * 100)
-        _, pieces = write_pieces(tmp_path, str(number), own)
-        path: Any = to_path(f"memory://pieces/{number}")
+        _, ranges = write_ranges(tmp_path, str(number), own)
+        path: Any = to_path(f"memory://ranges/{number}")
         files[path.path] = (tmp_path / str(number)).read_bytes()
-        refs += [(path, piece) for piece in pieces]
+        refs += [(path, range_) for range_ in ranges]
         made += own
     store = Store(files)
-    monkeypatch.setattr("bertdata.io.pieces.is_private", lambda _: False)
+    monkeypatch.setattr("bertdata.io.ranges.is_private", lambda _: False)
     monkeypatch.setattr(type(refs[0][0]), "fs", property(lambda _: store))
     started: list[int] = []
-    for batch, wanted in zip(read_pieces(SCHEMA, refs), made, strict=True):
+    for batch, wanted in zip(read_ranges(SCHEMA, refs), made, strict=True):
         assert batch == wanted
         started.append(len(store.requests))
     assert store.requests and sorted(store.requests) == sorted((p.path, q.start, q.start + q.length) for p, q in refs)
     assert 8 < store.most <= 16
     assert all(sent <= read + 16 for read, sent in enumerate(started, 1))
     with pytest.raises(VerificationError):
-        list(read_pieces(SCHEMA, [*refs[:20], (refs[0][0], refs[0][1]._replace(digest=1)), *refs]))
+        list(read_ranges(SCHEMA, [*refs[:20], (refs[0][0], refs[0][1]._replace(digest=1)), *refs]))

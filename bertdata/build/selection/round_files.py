@@ -1,4 +1,4 @@
-"""The files of a round: record batches of claims and of losses, end to end, and references that tell where each lies.
+"""Read and write the files of a round: record batches of claims and of losses, end to end, and a reference to each.
 
 texts-claims-00012.arrow   what task 12 claims, by bucket; with two levels of buckets, by group of them
 texts-lost-00007.arrow     what is lost in bucket 7, by task
@@ -41,8 +41,11 @@ __all__ = [
 Ref = tuple[int, int, int, int]  # the file's number, where a record batch begins in it (-1: none), bytes and digest
 NONE = (-1, 0, 0)
 
-_TOLD = {"id": pa.string(), "signature": pa.binary(VALUES)}  # what a claim may tell of its document: one of these, or nothing
-_CLAIMS = {"high": pa.uint64(), "low": pa.uint64(), "task": pa.uint32(), "row": pa.uint32(), "part": pa.uint32(), **_TOLD}
+_PAYLOADS = {
+    "id": pa.string(),
+    "signature": pa.binary(VALUES),
+}  # what a claim may carry of its document: one of these, or nothing
+_CLAIMS = {"high": pa.uint64(), "low": pa.uint64(), "task": pa.uint32(), "row": pa.uint32(), "part": pa.uint32(), **_PAYLOADS}
 LOST = pa.schema(  # the document or paragraph that is lost, why (an index of REASONS), and the earlier one that is kept instead
     [
         ("row", pa.uint32()),
@@ -72,16 +75,16 @@ def write(
             keys.append(key)
             yield batch
 
-    _, pieces = shards.write_pieces(to_path(root), name(round, what, number), batches())
-    for key, piece in zip(keys, pieces, strict=True):
-        yield key, (number, *piece)
+    _, ranges = shards.write_ranges(to_path(root), name(round, what, number), batches())
+    for key, range_ in zip(keys, ranges, strict=True):
+        yield key, (number, *range_)
 
 
 def read(root: str, round: str, what: str, refs: Iterable[Ref], schema: pa.Schema = LOST) -> Iterator[pa.RecordBatch]:
-    """Read the record batches that references tell of, in their order; those without one give none."""
+    """Read the record batches of references, in their order; a reference without one gives none."""
     directory = to_path(root)
-    pieces = ((directory / name(round, what, number), shards.Piece(*piece)) for number, *piece in refs if piece[0] >= 0)
-    return shards.read_pieces(schema, pieces)
+    ranges = ((directory / name(round, what, number), shards.BatchRange(*range_)) for number, *range_ in refs if range_[0] >= 0)
+    return shards.read_ranges(schema, ranges)
 
 
 def _schema(columns: tuple[str, ...], merged: bool) -> pa.Schema:
@@ -104,14 +107,16 @@ def write_claims(
         for claims in parts:
             of = to(claims)
             order = np.argsort(of, kind="stable")
-            for own in np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []:
-                yield int(of[own[0]]), _batch(claims.take(own), schema)
+            for members in np.split(order, np.flatnonzero(np.diff(of[order])) + 1) if len(order) else []:
+                yield int(of[members[0]]), _batch(claims.take(members), schema)
 
     return write(root, round, "merged" if merged else "claims", number, batches())
 
 
 def _batch(claims: Claims, schema: pa.Schema) -> pa.RecordBatch:
-    return pa.record_batch([pa.array(getattr(claims, "told" if name in _TOLD else name)) for name in schema.names], schema=schema)
+    return pa.record_batch(
+        [pa.array(getattr(claims, "payload" if name in _PAYLOADS else name)) for name in schema.names], schema=schema
+    )
 
 
 def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], merged: bool = False) -> Iterator[Claims]:
@@ -120,20 +125,20 @@ def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], me
     batches = read(root, round, "merged" if merged else "claims", refs, _schema(columns, merged))
     for number, batch in zip(numbers, batches, strict=True):
         known: dict[str, Any] = {"low": np.uint64(0), "task": np.uint32(number), "part": np.uint32(WHOLE)}
-        known |= {name: batch.column(name).to_numpy() for name in batch.schema.names if name not in _TOLD}
-        told = [batch.column(name) for name in batch.schema.names if name in _TOLD]
-        made = (np.broadcast_to(known[name], batch.num_rows) for name in Claims._fields[:5])
-        yield Claims(*made).telling(*(told or [None]))
-        del batch, known, told, made  # or they stay while the next one is read
+        known |= {name: batch.column(name).to_numpy() for name in batch.schema.names if name not in _PAYLOADS}
+        payload = [batch.column(name) for name in batch.schema.names if name in _PAYLOADS]
+        values = (np.broadcast_to(known[name], batch.num_rows) for name in Claims._fields[:5])
+        yield Claims(*values).with_payload(*(payload or [None]))
+        del batch, known, payload, values  # or they stay while the next one is read
 
 
 def joined(parts: Iterable[Claims]) -> Claims:
     """Put claims together."""
     none = Claims(*np.zeros((2, 0), np.uint64), *np.zeros((3, 0), np.uint32))
     every = [none, *parts]
-    told = [claims.told for claims in every if claims.told is not None]
+    payloads = [claims.payload for claims in every if claims.payload is not None]
     columns = zip(*(claims[:5] for claims in every), strict=True)
-    return Claims(*map(np.concatenate, columns)).telling(pa.concat_arrays(told) if told else None)
+    return Claims(*map(np.concatenate, columns)).with_payload(pa.concat_arrays(payloads) if payloads else None)
 
 
 def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
@@ -152,8 +157,8 @@ def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
 
 def together(lost: Iterable[tuple[int, pa.RecordBatch]], key: Callable[[int], int]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Put what tasks lose together whose keys are the same and that follow one another."""
-    for found, own in groupby(lost, lambda item: key(item[0])):
-        yield found, _concatenated([_with_task(batch, task) for task, batch in own])
+    for group_key, members in groupby(lost, lambda item: key(item[0])):
+        yield group_key, _concatenated([_with_task(batch, task) for task, batch in members])
 
 
 def _with_task(batch: pa.RecordBatch, task: int) -> pa.RecordBatch:
@@ -168,8 +173,8 @@ def apart(root: str, round: str, refs: Iterable[Ref]) -> Iterator[tuple[int, pa.
     batch = _concatenated(read_batches)
     task = batch.column("task").to_numpy()
     order = np.argsort(task, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(task[order])) + 1):
-        yield int(task[own[0]]), batch.select(LOST.names).take(pa.array(own))
+    for of_task in np.split(order, np.flatnonzero(np.diff(task[order])) + 1):
+        yield int(task[of_task[0]]), batch.select(LOST.names).take(pa.array(of_task))
 
 
 def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

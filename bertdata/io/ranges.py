@@ -1,4 +1,4 @@
-"""Read pieces of files: a run of bytes by one request, and a digest that tells whether they are those that were written."""
+"""Read ranges of bytes of files, each by one request, and check by a digest that they are the bytes that were written."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..errors import VerificationError
 from .files import is_local, is_private
 from .storage import storage_errors
 
-__all__ = ["piece_digest", "read_piece"]
+__all__ = ["range_digest", "read_range"]
 
 
-def piece_digest(data: Any) -> int:
+def range_digest(data: Any) -> int:
     """Return a digest of 62 bits, which tells an accident: not every engine has whole numbers of more than 63."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big") >> 2
 
 
-def read_piece(path: Path, start: int, length: int, digest: int) -> bytes:
+def read_range(path: Path, start: int, length: int, digest: int) -> bytes:
     """Read the `length` bytes of a file from `start` on: of one in a store by a single GET.
 
     Raise VerificationError where these are not what was written, StorageError where a disk or a store fails.
@@ -28,7 +28,7 @@ def read_piece(path: Path, start: int, length: int, digest: int) -> bytes:
             data = _read(path, start, length)
         except FileNotFoundError:
             data = b""
-    if len(data) != length or piece_digest(data) != digest:
+    if len(data) != length or range_digest(data) != digest:
         raise VerificationError(
             f"{path} is missing or damaged: its bytes from {start} to {start + length} are not those that were written: run the "
             "same command again"

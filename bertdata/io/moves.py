@@ -1,0 +1,45 @@
+"""Move and remove files and directories, on disks and in stores."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+from .files import OBJECT_STORES, TEMPORARY, is_local
+from .storage import storage_errors
+
+__all__ = ["move", "remove", "remove_temporary"]
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a directory with all that is below it; nothing happens where there is none."""
+    if not is_local(path):
+        with contextlib.suppress(FileNotFoundError):
+            path.fs.rm(path.path, recursive=True)  # type: ignore[attr-defined]
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def move(path: Path, target: Path) -> None:
+    """Rename a file; an object store copies it and removes the first, so that at every moment one of them is whole."""
+    with storage_errors(f"cannot move {path}"):
+        if is_local(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, target)
+        elif (here := cast("Any", path)).protocol in OBJECT_STORES:
+            here.fs.cp_file(here.path, cast("Any", target).path)  # `mv` looks for directories of these names first
+            here.fs.rm_file(here.path)
+        else:
+            here.fs.mv(here.path, cast("Any", target).path)
+
+
+def remove_temporary(directory: Path) -> None:
+    """Remove what killed attempts left behind; call it only while holding the lock."""
+    for path in directory.rglob(f"{TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            remove(path)
