@@ -26,7 +26,7 @@ from grow import Dump, read_dump, write_dump
 from measured import numbers, run, workplace
 
 from bertdata.config.base import FORMATS as SHARDS
-from bertdata.config.pairs import OBJECTIVES, PACKED
+from bertdata.config.objectives import OBJECTIVES, PACKED
 from bertdata.exports import FORMATS
 from bertdata.tokens import vocab
 

@@ -15,34 +15,31 @@ SHOWN = {
     (
         "labels told by lengths and places alone, 128 tokens",
         "BERT's own algorithm",
-    ): "仅凭长度和位置判断句对标签，128 个 token",
-    ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个 token",
-    ("rows masked and collated, pieces, one core", "Hugging Face's collator"): "单核，遮盖词片并组批",
-    ("rows masked and collated, words, one core", "Hugging Face's collator"): "单核，全词遮盖并组批",
-    ("padded and masked batches, 2 workers", "Hugging Face's loader"): "填充并遮盖的批次，2 个 worker",
-    ("packed rows of 1024, masked, unpadded, 2 workers", "Hugging Face's loader"): "打包成 1,024 的行，遮盖且无填充，2 个 worker",
+    ): "仅凭长度和位置判断句对标签，128 个词元",
+    ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个词元",
+    ("rows masked and collated, pieces, one core", "Hugging Face's collator"): "单核，逐词元掩码并组成 batch",
+    ("rows masked and collated, words, one core", "Hugging Face's collator"): "单核，全词掩码并组成 batch",
+    ("padded and masked batches, 2 workers", "Hugging Face's loader"): "填充并掩码的 batch，2 个 worker",
+    ("packed rows of 1024, masked, unpadded, 2 workers", "Hugging Face's loader"): "打包成 1,024 的行，掩码且无填充，2 个 worker",
     ("training step, tiny BERT, 16 x 128", "transformers"): "训练一步，很小的 BERT，16 x 128",
-    ("from bz2 to pairs", "unpacking alone"): "从 bz2 到句对",
 }
 
 CHINESE = {
     **{what: told for (what, _), told in SHOWN.items()},
     "beside it": "对照",
-    "times better (least to most)": "好多少倍（最小到最大）",
-    "to": "到",
+    "times better (least to most)": "提升倍数（最低至最高）",
+    "to": "至",
     "{unit}, less is better": "{unit}，越小越好",
     "measured {date} at size {size} on {where}; the middle of {runs} runs.": (
         "测量日期 {date}，规模 {size}，机器 {where}；取 {runs} 次运行的中位数。"
     ),
     "measured {date} at size {size} on {where}; one run.": "测量日期 {date}，规模 {size}，机器 {where}；一次运行。",
     "rows/s": "行/秒",
-    "tokens/s": "token/秒",
+    "tokens/s": "词元/秒",
     "MB/s": "MB/秒",
     "ms": "毫秒",
     "share": "占比",
-    "CPU s/GB of XML": "每 GB XML 的 CPU 秒数",
     "Hugging Face's collator": "Hugging Face 的 collator",
     "Hugging Face's loader": "Hugging Face 的 loader",
     "BERT's own algorithm": "BERT 原始算法",
-    "unpacking alone": "单是解压",
 }

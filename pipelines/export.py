@@ -8,7 +8,7 @@ from bertdata.config import ExportConfig
 from bertdata.exports.base import ExportSource
 from bertdata.exports.work import ExportCommit, ExportShard
 from bertdata.records import Task
-from bertdata.tokens.vocab import Vocabulary
+from bertdata.tokens.vocab import AnyVocabulary
 
 from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
@@ -20,7 +20,7 @@ class Export(Chain):
     """Tasks -> files of each shard -> one manifest."""
 
     def __init__(
-        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
+        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: AnyVocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
         arguments = (str(root), source, config, self._hand("vocabulary", vocabulary._asdict()) if vocabulary else None)

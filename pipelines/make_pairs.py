@@ -33,36 +33,38 @@ class MakePairs(Chain):
         source: Corpus,
         vocabulary: AnyVocabulary,
         outputs: list[Output],
-        buckets: int,
+        buckets_in_all: int,
         shuffle: str = "files",
         spill: Path | None = None,
     ) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
         self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary._asdict()), outputs
-        self._buckets, self._shuffle, self._spill = buckets, shuffle, spill or self._root
+        self._config, self._shuffle, self._spill = outputs[0].config, shuffle, spill or self._root
+        self._layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
+        self._levels = Levels.of(len(self._tasks), self._layout.total if shuffle == "files" else 1)
 
     def expand(self, begin: Steps) -> Steps:
-        root, config = self._root, self._outputs[0].config
-        layout = buckets.Layout(config.seed, self._buckets, config.validation_fraction)
-        levels = Levels.of(len(self._tasks), layout.total if self._shuffle == "files" else 1)
-        reader, group = self._source.reader(), levels.group if levels.are_two else int
-        tokenize = buckets.Tokenize(str(self._spill), self._vocabulary, reader, layout, config.chinese_words, group)
         roots = (to_path(output.root) for output in self._outputs)
-        build = BuildBucket(self._vocabulary, self._outputs, layout, levels.are_two, str(self._spill))
+        build = BuildBucket(self._vocabulary, self._outputs, self._layout, self._levels.are_two, str(self._spill))
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
-        tasks = begin | "Tasks" >> Tasks(root, self._tasks)
-        if self._shuffle == "engine":
-            documents = tasks | "Tokenize" >> FlatMap(tokenize.documents)
-        else:
-            perform = Perform(self._spill, "tokenize", tokenize, config.packages, buckets.references)
-            documents = tasks | "Tokenize" >> FlatMap(perform)
-            if levels.are_two:
-                merge = Merge(str(self._spill), layout, levels)
-                documents = documents | "By group" >> Map(merge.key) | "Group" >> GroupByKey()
-                documents = documents | "Merge" >> FlatMap(Writing(merge, self._spill))
         return (
-            documents
+            self._by_bucket(begin | "Tasks" >> Tasks(self._root, self._tasks))
             | "Bucket" >> GroupByKey()
             | "Build pairs" >> Map(Writing(build, *roots))
-            | "Commit" >> Gather(commit, layout.total)
+            | "Commit" >> Gather(commit, self._layout.total)
         )
+
+    def _by_bucket(self, tasks: Steps) -> Steps:
+        """Tokenize, and give each document, or each reference to a range of a spill file, the number of its bucket as a key."""
+        group, spill = self._levels.group if self._levels.are_two else int, str(self._spill)
+        reader, chinese = self._source.reader(), self._config.chinese_words
+        tokenize = buckets.Tokenize(spill, self._vocabulary, reader, self._layout, chinese, group)
+        if self._shuffle == "engine":
+            return tasks | "Tokenize" >> FlatMap(tokenize.documents)
+        perform = Perform(self._spill, "tokenize", tokenize, self._config.packages, buckets.references)
+        documents = tasks | "Tokenize" >> FlatMap(perform)
+        if not self._levels.are_two:
+            return documents
+        merge = Merge(spill, self._layout, self._levels)
+        documents = documents | "By group" >> Map(merge.key) | "Group" >> GroupByKey()
+        return documents | "Merge" >> FlatMap(Writing(merge, self._spill))

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks, trainers
+from forking import forks, start_worker, trainers
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -105,7 +105,7 @@ def run() -> Run:
 def build() -> Build:
     """Run `bertdata COMMAND ARGUMENTS --output OUTPUT` in this process, which is faster; return the output.
 
-    One worker does the work, or Beam where its options stand behind ``--``.
+    One worker does the work unless the arguments name more, or Beam where its options stand behind ``--``.
     """
 
     def call(command: str, output: Path, *arguments: object) -> Path:
@@ -114,7 +114,7 @@ def build() -> Build:
         words = [*map(str, arguments)]
         at = words.index("--") if "--" in words else len(words)
         how = [] if "--" in words else ["--workers", "1"]
-        options = [command, *words[:at], "--output", str(output), *how, *words[at:]]
+        options = [command, *how, *words[:at], "--output", str(output), *words[at:]]
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
                 cli.main(options, prog_name="bertdata", standalone_mode=False)
@@ -124,6 +124,15 @@ def build() -> Build:
         return output
 
     return call
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the workers of runs in this process, where a test is of what they write, and not of how they are started."""
+    from bertdata.pipelines.engines import processes
+
+    if forks().takes(dict(os.environ)):
+        monkeypatch.setattr(processes, "_start", start_worker)
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:

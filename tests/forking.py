@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import BinaryIO
 
@@ -62,21 +63,25 @@ class Forks:
         texts = (text.decode("utf-8", "backslashreplace").replace("\r\n", "\n") for text in process.communicate())
         return subprocess.CompletedProcess(["bertdata", *arguments], process.wait(), *texts)
 
-    def start(self, arguments: list[str], cwd: Path, env: dict[str, str], code: str = "") -> Started:
-        """Start a command in a session of its own; `code`: what is run with these arguments instead."""
+    def start(self, arguments: list[str], cwd: Path, env: dict[str, str], code: str = "", piped: bool = False) -> Started:
+        """Start a command in a session of its own; `code`: what is run with these arguments instead; `piped`: as its input is."""
         status, status_in_child = os.pipe()
+        stdin_in_child, stdin = os.pipe()
+        if not piped:
+            os.close(stdin)  # so it reads an end
         said = (tempfile.TemporaryFile(), tempfile.TemporaryFile())  # noqa: SIM115 - closed when it has ended
         request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env, "code": code}).encode()
-        socket.send_fds(self._socket, [request], [*(file.fileno() for file in said), status_in_child])
-        os.close(status_in_child)
-        return Started(os.fdopen(status, "rb", 0), said)
+        socket.send_fds(self._socket, [request], [stdin_in_child, *(file.fileno() for file in said), status_in_child])
+        for descriptor in (stdin_in_child, status_in_child):
+            os.close(descriptor)
+        return Started(os.fdopen(status, "rb", 0), said, os.fdopen(stdin, "wb") if piped else None)
 
 
 class Started:
     """A process that runs a command: what the tests use of `subprocess.Popen`."""
 
-    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, BinaryIO]) -> None:
-        self._status, self._files = status, said
+    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, BinaryIO], stdin: BinaryIO | None) -> None:
+        self.stdin, self._status, self._files, self._one_at_a_time = stdin, status, said, threading.Lock()
         self._said: tuple[bytes, bytes] = (b"", b"")
         self.pid = int(status.readline())
         self.returncode: int | None = None
@@ -89,14 +94,24 @@ class Started:
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end, and return its exit code; raise TimeoutExpired."""
+        while self.returncode is None:
+            with contextlib.suppress(ValueError):  # another thread has waited, and closed it
+                if not select.select([self._status], [], [], timeout)[0]:
+                    raise subprocess.TimeoutExpired("bertdata", timeout or 0)
+            with self._one_at_a_time:
+                self._end()
+        return self.returncode
+
+    def _end(self) -> None:
         if self.returncode is None:
-            if not select.select([self._status], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired("bertdata", timeout or 0)
             out, err = self._files
             with self._status, out, err:
-                self.returncode = int(self._status.readline())
+                code = int(self._status.readline())
                 self._said = _read(out), _read(err)
-        return self.returncode
+            if self.stdin:
+                with contextlib.suppress(BrokenPipeError):
+                    self.stdin.close()
+            self.returncode = code
 
     def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
         """Wait for its end, and return what it wrote to its standard output and to its standard error."""
@@ -130,6 +145,15 @@ def start(*arguments: object) -> Started:
     return forks().start([*map(str, arguments)], Path.cwd(), dict(os.environ))
 
 
+def start_worker(verbose: bool) -> Started:
+    """Do what `processes._start` does, by a fork: a worker of the local runner that says nothing."""
+    from bertdata.pipelines.engines import processes
+
+    assert not verbose
+    code = processes._START.format(path=sys.path, module=f"{processes.__package__}.worker")
+    return forks().start([], Path.cwd(), dict(os.environ), code, piped=True)
+
+
 def _read(file: BinaryIO) -> bytes:
     file.seek(0)
     return file.read()
@@ -141,7 +165,7 @@ def _serve(requests: socket.socket) -> str:
         with contextlib.suppress(ChildProcessError):  # none at all
             while os.waitpid(-1, os.WNOHANG)[0]:  # those that have ended: their CPU time is counted as this process's
                 pass
-        request, descriptors, _, _ = socket.recv_fds(requests, _LONGEST, 3)
+        request, descriptors, _, _ = socket.recv_fds(requests, _LONGEST, 4)
         if not request:
             sys.exit()
         if os.fork():
@@ -149,7 +173,7 @@ def _serve(requests: socket.socket) -> str:
                 os.close(descriptor)
             continue
         requests.close()
-        out, err, status = descriptors
+        stdin, out, err, status = descriptors
         if not (pid := os.fork()):
             os.setsid()
             asked = json.loads(request)
@@ -157,12 +181,14 @@ def _serve(requests: socket.socket) -> str:
             os.environ.clear()
             os.environ.update(asked["env"], PWD=asked["cwd"])
             tempfile.tempdir = None  # that of TMPDIR
+            os.dup2(stdin, 0)
             os.dup2(out, 1)
             os.dup2(err, 2)
             for descriptor in descriptors:
                 os.close(descriptor)
             sys.argv[1:], sys.path[0] = asked["arguments"], asked["cwd"]
             return str(asked["code"])
+        os.close(stdin)
         with os.fdopen(status, "wb") as answer:
             answer.write(b"%d\n" % pid)
             answer.flush()
@@ -180,6 +206,7 @@ if __name__ == "__main__":
         import bertdata.pipelines.export
         import bertdata.pipelines.make_pairs
         import bertdata.pipelines.train_vocab  # noqa: F401
+        from apache_beam.runners.worker import sdk_worker_main  # noqa: F401 - a worker of the local runner
         from bertdata.pipelines.engines import engine, local, one_process  # noqa: F401
 
         from bertdata.cli import cli  # noqa: F401

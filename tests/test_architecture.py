@@ -44,6 +44,7 @@ TORCH = {
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "trial.py",
 }  # the only files that import torch and safetensors
+AUTO = PACKAGE / "tokens" / "auto.py"  # reads a tokenizer of transformers, in the driver alone
 TRAINER_LINES = 640
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
@@ -113,7 +114,7 @@ def test_who_imports_what_is_heavy(path: Path) -> None:
     assert part_of(path) == "pipelines" or "apache_beam" not in roots
     assert part_of(path) == "cli" or "click" not in roots
     assert with_torch(path) or not roots & {"torch", "safetensors"}
-    assert path.name == "auto.py" or not roots & {"transformers", "datasets"}  # which reads a tokenizer, in the driver alone
+    assert path == AUTO or not roots & {"transformers", "datasets"}
     assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
 
 
@@ -137,7 +138,7 @@ def test_style(path: Path) -> None:
     docstring = ast.get_docstring(tree)
     assert docstring, "a file's first line is a sentence a user understands"
     assert docstring.splitlines()[0].rstrip().endswith((".", ":", ",")) or len(docstring.splitlines()[0]) > 80
-    assert len(text.splitlines()) <= 330, "one file, one idea: up to about 300 lines"
+    assert len(text.splitlines()) <= 300, "one file, one idea"
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             public = isinstance(node, ast.ClassDef) or node in tree.body
@@ -145,7 +146,7 @@ def test_style(path: Path) -> None:
         if isinstance(node, ast.FunctionDef):
             told = ast.get_docstring(node) or ""
             lines = (node.end_lineno or 0) - node.lineno + 1 - (told.count("\n") if "Args:" in told else 0)
-            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" and "MakePairs" not in text else 48
+            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" else 48
             assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
     names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not names & {"eval", "exec"}

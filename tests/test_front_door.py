@@ -17,7 +17,7 @@ from conftest import REPOSITORY
 
 import bertdata
 from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress, VocabConfig
-from bertdata.build.corpus.sources import SOURCES
+from bertdata.build.corpus.sources import source
 from bertdata.config.inputs import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
@@ -152,5 +152,14 @@ def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
 
 def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
     """A kind is an entry in INPUTS, of which options, help and what `verify` knows are made; these two are written by hand."""
-    assert list(SOURCES) == list(INPUTS)
+    assert [source(name).name for name in INPUTS] == list(INPUTS)
     assert INPUTS.keys() <= inspect.signature(bertdata.build_corpus).parameters.keys()
+
+
+def test_a_run_on_dumps_imports_nothing_for_books() -> None:
+    """Each kind of input is imported where it is read: books are a tenth of the start."""
+    code = "import sys, bertdata.pipelines.build_corpus; from bertdata.build.corpus.sources import source; source('wikipedia')"
+    code += "; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "bertdata.sources.dumps" in loaded
+    assert not {"bertdata.sources.books", "bertdata.sources.tables"} & set(loaded)

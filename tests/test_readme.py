@@ -168,10 +168,10 @@ CLAIMS = (  # what README says, in English and Chinese, and the tests or the ben
     ("(218 of these 435)", "435 行中的 218 行", "test_readme.py::test_the_commands_print_what_is_shown"),
     ("one file without scripts", "不含脚本", "report/test_page.py::test_each_data_set_has_a_page_that_needs_nothing_else"),
     ("what became of every page", "每个页面的去向", "report/test_page.py::test_every_loss_is_named_with_its_count"),
-    ("labels, masks, samples", "标签、遮盖比例和样例", "report/test_page.py::test_the_page_has_samples_with_masks"),
+    ("labels, masks, samples", "标签、掩码比例和样例", "report/test_page.py::test_the_page_has_samples_with_masks"),
     (
         "Masks are drawn anew each epoch",
-        "每个 epoch 都重新抽取遮盖",
+        "每个 epoch 都重新抽取掩码",
         "training/test_loader.py::test_masks_differ_between_epochs_and_seeds",
     ),
     (

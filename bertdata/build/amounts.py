@@ -33,10 +33,10 @@ class Amounts:
     def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Count a batch, and return it."""
         sentences = batch.column("sentences")
-        text, first = sentences.flatten(), sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
-        bounds = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text) + 1]
+        text, first = sentences.values, sentences.offsets.to_numpy()
+        bounds = np.frombuffer(text.buffers()[1], np.int32)[text.offset :][first[0] : first[-1] + 1]
         data = np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
-        bounds = bounds - bounds[0]
+        bounds, first = bounds - bounds[0], first - first[0]
         words, characters = _word_starts(data, bounds), data & 0xC0 != 0x80
         for language, (start, end) in zip(batch.column("language").to_pylist(), pairwise(bounds[first].tolist()), strict=True):
             counts = {"words": words[start:end], "characters": characters[start:end]}

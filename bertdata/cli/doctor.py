@@ -81,7 +81,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding("cores", f"{cores()}, a worker each unless --workers says otherwise")
+    yield Finding("cores", f"{cores()}, a worker each unless there is little to read or --workers says otherwise")
     total, free = machine.memory()
     few = "take fewer --workers: each takes about 300 MB, the driver 250 MB" if free < _LITTLE else ""
     yield Finding("memory", f"{size(total)}, {size(free)} free", few)

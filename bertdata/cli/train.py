@@ -81,8 +81,7 @@ def command(
     """
     speech.speak(quiet=quiet, log_json=log_json)
     given: dict[str, Any] = {"cache_bytes": cache_bytes, "checkpoint_words": checkpoint_words}
-    changed = {key: value for key, value in given.items() if value is not None}
-    config = dataclasses.replace(read_training(configuration), **changed)
+    config = dataclasses.replace(read_training(configuration), **{key: each for key, each in given.items() if each is not None})
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():

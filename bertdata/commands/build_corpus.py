@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..build.corpus.plan import CorpusPlan, packages, plan
-from ..build.corpus.sources import SOURCES, source
+from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..credentials import conceal
@@ -60,7 +60,7 @@ def build_corpus(
             yields documents, dicts as in `bertdata.build.corpus.sources.functions`.
         filters: Functions of your own, or their names: each takes a `Document` and returns None, or why it is left out.
         config: What to keep and how to read it.
-        workers: Local worker processes; None for one a core.
+        workers: Local worker processes; None for one a core, or one where less than 8 MB are read.
         overwrite: Replace what `output` holds, once the new corpus is whole.
         check_space: Refuse a run that, by samples of the input, does not fit on the disk of `output`.
         progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.
@@ -113,7 +113,10 @@ def plan_corpus(
     identity["versions"] = versions(packages(settings))
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.build_corpus import BuildCorpus
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.build_corpus import BuildCorpus
+        else:
+            from bertdata.pipelines.build_corpus import BuildCorpus
 
         return BuildCorpus(cut, settings, roots[0] or directory)
 
@@ -144,7 +147,7 @@ def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[
 
 def _files(given: dict[str, tuple[str, ...]]) -> dict[str, list[tuple[str, str]]]:
     """Find the files of each kind of input that was given."""
-    options = {kind: f"`{kind}`" if kind in SOURCES else f"`read` {kind}" for kind in given}
+    options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in given}
     return {kind: find(paths, source(kind).suffixes, options[kind]) for kind, paths in given.items() if paths}
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..errors import EmptyResultError
 from ..io.files import is_local
-from ..io.process import cores
+from ..io.process import workers_for
 from ..io.progress import Work, peak_memory, working
 from ..records import Task, pack, unpack
 
@@ -90,12 +90,12 @@ def estimate(
     total: bytes of input.  reads, writes: where that and the output are.  references: small reads that go from step to step.
     held: bytes of text that a worker holds at a time.  most: documents at the most; 0 for all.
     """
+    count = workers or workers_for(tasks, total)
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
         measured = sample(Path(directory))
     if most and measured.documents:
         total = min(total, math.ceil(measured.bytes * most / measured.documents))
     ratio = total / max(1, measured.bytes)
-    count = max(1, min(workers or cores(), tasks))
     worker_memory = peak_memory() + _BEAM + round(held * _BUCKET)
     gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
     remote = not all(map(is_local, writes))

@@ -100,7 +100,10 @@ def plan_export(
     }
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.export import Export
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.export import Export
+        else:
+            from bertdata.pipelines.export import Export
 
         return Export(tasks, source, settings, vocabulary, roots[0] or target)
 

@@ -209,7 +209,10 @@ def _chain(
     spill: Path | None,
     roots: list[Path | None],
 ) -> Any:
-    from bertdata.pipelines.make_pairs import MakePairs
+    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+        from pipelines.make_pairs import MakePairs
+    else:
+        from bertdata.pipelines.make_pairs import MakePairs
 
     from ..build.rows.bucket import Output
 

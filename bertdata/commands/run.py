@@ -42,12 +42,12 @@ Paths = str | Path | Sequence[str | Path]
 class RunOptions:
     """How a planned run is carried out; no byte of its output depends on it.
 
-    workers: local worker processes; None for one a core.  overwrite: replace a finished data set once the new one is whole.
-    wait: False submits the job to an engine that continues by itself, and returns.  beam_args: options for Beam, such as
-    ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse what, by samples of the
-    input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a thread of its own.  warn: is
-    called with what a user should know and no error says.  own_process: this process does nothing else, so Beam is imported
-    without the packages that a local run does not use, in half the time.
+    workers: local worker processes; None for one a core, or one for little input.  overwrite: replace a finished data set
+    once the new one is whole.  wait: False submits the job to an engine that continues by itself, and returns.  beam_args:
+    options for Beam, such as ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse
+    what, by samples of the input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a
+    thread of its own.  warn: is called with what a user should know and no error says.  own_process: this process does
+    nothing else, so Beam is imported without the packages that a local run does not use, in half the time.
     """
 
     workers: int | None = None
@@ -130,10 +130,14 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         return [DataSet.read(directory, new=False) for directory in planned.directories]
     workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
     pipelines = _pipelines(lean=local and options.own_process)
-    from bertdata.pipelines.engines import one_process, processes
+    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+        from pipelines.engines import one_process, processes
+    else:
+        from bertdata.pipelines.engines import one_process, processes
 
-    count = processes.number(workers, planned.tasks) if local else 0
-    how_run: dict[str, Any] = {"tasks": planned.tasks, "workers": workers, "beam_args": options.beam_args}
+    total = max((step.bytes for step in planned.steps), default=0)
+    count = processes.number(workers, planned.tasks, total) if local else 0
+    how_run: dict[str, Any] = {"tasks": planned.tasks, "size": total, "workers": workers, "beam_args": options.beam_args}
     how_run |= {"verbose": options.verbose, "warn": options.warn}
     if not local:
         with _silenced(options.verbose):
@@ -147,11 +151,8 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             stack.enter_context(building(directory, {**identity, "given": planned.given}, overwrite=options.overwrite))
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
         ]
-        todo = [None if is_complete(root) else root for root in roots]
+        todo = [_unfinished(root) for root in roots]
         first = next((root for root in todo if root is not None), None)
-        for root, task in zip(roots, todo, strict=True):
-            if task is None:
-                manifest.check_files(root, manifest.read(root))
         if first is not None:
             if local:
                 stack.enter_context(processes.started(count, options.verbose))
@@ -164,6 +165,14 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                 else:
                     pipelines().run(planned.chain(todo), **how_run, **reservation, wait=options.wait)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
+
+
+def _unfinished(root: Path) -> Path | None:
+    """Return a root that is not complete; of one that is, check that it has the files which its manifest names."""
+    if not is_complete(root):
+        return root
+    manifest.check_files(root, manifest.read(root))
+    return None
 
 
 def _check_space(planned: PlannedRun, options: RunOptions) -> None:

@@ -74,7 +74,10 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     identity = {"command": "train-vocab", "config": settings.identity(), "inputs": source.identity(), "versions": versions()}
 
     def chain(roots: list[Path | None]) -> Any:
-        from bertdata.pipelines.train_vocab import TrainVocab
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.train_vocab import TrainVocab
+        else:
+            from bertdata.pipelines.train_vocab import TrainVocab
 
         return TrainVocab(source, settings, roots[0] or directory)
 

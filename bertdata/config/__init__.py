@@ -8,7 +8,8 @@ from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
-from .pairs import LABEL_1, MASKINGS, OBJECTIVES, PACKED, SEGMENTERS, PairsConfig, mask_shares
+from .objectives import LABEL_1, OBJECTIVES, PACKED
+from .pairs import MASKINGS, SEGMENTERS, PairsConfig, mask_shares
 from .push import PushConfig
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig

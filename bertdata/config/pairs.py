@@ -7,18 +7,10 @@ from typing import Any
 
 from ..errors import UsageError
 from .base import FORMATS, FREE, Config, option
+from .objectives import OBJECTIVES, PACKED
 
-__all__ = ["LABEL_1", "MASKINGS", "OBJECTIVES", "PACKED", "SEGMENTERS", "PairsConfig", "mask_shares"]
+__all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
 
-OBJECTIVES = {  # what rows are for -> what labels 0 and 1 of a pair mean, as in google-research/bert; () where a row is no pair
-    "nsp": ("IsNext", "NotNext"),
-    "sop": ("in order", "swapped"),
-    "documents": (),
-    "full-sentences": (),
-    "causal": (),
-}
-LABEL_1 = {"nsp": "not_next", "sop": "swapped"}  # under which name a manifest counts the pairs with label 1
-PACKED = ("nsp", "sop", "documents", "causal")  # the objectives whose rows can be packed
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
@@ -160,7 +152,7 @@ class PairsConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pairs = bool(OBJECTIVES[self.objective])
+        pairs = bool(OBJECTIVES[self.objective].labels)
         if self.short_seq_prob is None:
             object.__setattr__(self, "short_seq_prob", 0.1 if pairs else 0.0)
         self._require(
@@ -183,7 +175,8 @@ class PairsConfig(Config):
             )
         asked = "`masking` static" if static else "`chinese_words`"
         self._require(
-            self.objective != "causal" or not (static or words), f"{asked} does nothing with `objective` causal: it has no masks"
+            OBJECTIVES[self.objective].masks or not (static or words),
+            f"{asked} does nothing with `objective` {self.objective}: it has no masks",
         )
         self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them")
         mask_shares(self.mask_shares)

@@ -139,7 +139,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
     if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
-        raise UsageError(f"{directory} was written by a newer bertdata; upgrade with: pip install -U bertdata")
+        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
     for name in lists.names(manifest):
         check_inside(directory, name)
     manifest = lists.join(directory, manifest, FORMAT)

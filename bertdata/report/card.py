@@ -14,14 +14,7 @@ from .words import apparatus, cell, count
 
 __all__ = ["reading_line", "write"]
 
-_WHAT = {
-    "": "Documents, one a row: sentences in order, and where paragraphs start.",
-    "nsp": "Sentence pairs for BERT's next sentence prediction: `[CLS] A [SEP] B [SEP]`; label 0 IsNext, 1 NotNext.",
-    "sop": "Sentence pairs for ALBERT's sentence order prediction: `[CLS] A [SEP] B [SEP]`; label 0 in order, 1 swapped.",
-    "documents": "Text of one document a row: `[CLS] … [SEP]`; longer documents are cut at ends of sentences.",
-    "full-sentences": "Full sentences that fill a row, as for RoBERTa: `[CLS] … [SEP]`, and a `[SEP]` where a document ends.",
-    "causal": "Running text cut to length, as for GPT: a `[SEP]` ends each document.",
-}
+_DOCUMENTS = "Documents, one a row: sentences in order, and where paragraphs start."
 
 
 def reading_line(directory: str, format: str = "") -> str:
@@ -35,6 +28,7 @@ def reading_line(directory: str, format: str = "") -> str:
 def write(manifest: dict[str, Any]) -> str:
     """Return the card, with the front matter that `datasets` and the Hub read."""
     config = manifest["config"]
+    what = OBJECTIVES[config["objective"]].summary + " Rows are not padded." if "objective" in config else _DOCUMENTS
     suffix = "parquet" if config["format"] == "parquet" else "arrow"
     splits = [(split, f"data/{split}-*.{suffix}") for split in manifest.get("splits", ["train"])]
     lines = [
@@ -48,7 +42,7 @@ def write(manifest: dict[str, Any]) -> str:
         "",
         f"# {manifest['kind'].capitalize()}",
         "",
-        _in_tokens(_WHAT[config.get("objective", "")], manifest) + (" Rows are not padded." if "objective" in config else ""),
+        _in_tokens(what, manifest),
         *_masks(manifest),
         *_tokens(manifest),
         f"Made with bertdata {manifest['versions']['bertdata']}; every count and digest is in `manifest.json`.",

@@ -77,19 +77,19 @@ def pair_lines(
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
     ids[positions] = labels
-    starts = pair.get("document_starts")
+    starts, rules = pair.get("document_starts"), OBJECTIVES[objective]
     if starts is None:
-        yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, OBJECTIVES[objective])
+        yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, rules.labels)
     else:
         yield 0, f"row {number}  {len(ids)} tokens in {len(starts)} parts"
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             part = {name: pair[name][nth] for name in _OF_PART if name in pair}
-            yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, OBJECTIVES[objective])
+            yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
     yield 2, f"input_ids:      {_short(masked)}"
     yield 2, f"token_type_ids: {', '.join(f'{segment} x {size}' for segment, size in _runs(segments))}"
     if len(positions):
         yield from _mask_lines("masked", masked, positions, labels, vocabulary)
-    elif objective != "causal":
+    elif rules.masks:
         continues = np.array([pair["continues_word"]]) if "continues_word" in pair else None
         (masked,), (positions,), (labels,) = rule.mask(ids[None], np.array([number]), continues)
         used = labels != IGNORED

@@ -115,7 +115,7 @@ def _content(manifest: dict[str, Any]) -> str:
         what, total = "row" if manifest["of"] == "pairs" else "document", sum(shard["bytes"] for shard in manifest["shards"])
         shards = count(len(manifest["shards"]), "shard")
         return f"{count(manifest['rows'], what)} as {manifest['config']['to']} in {shards}, {size(total)}"
-    kind = manifest["kind"] if OBJECTIVES.get(manifest["config"].get("objective", "nsp")) else "rows"
+    kind = "rows" if manifest["config"].get("objective", "nsp") not in LABEL_1 else manifest["kind"]
     total = size(sum(shard["bytes"] for shard in manifest["shards"]))
     return f"{count(manifest['rows'], kind.removesuffix('s'))} in {count(len(manifest['shards']), 'shard')}, {total}"
 
@@ -129,7 +129,7 @@ def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
     parts = values.get("parts", values["rows"])
     if "parts" in values:
         text = f"{parts:,} in {values['rows']:,} packed rows, {text}"
-    if not (names := OBJECTIVES[config["objective"]]):
+    if not (names := OBJECTIVES[config["objective"]].labels):
         return text if "parts" in values else f"{parts:,} rows, {text}"
     key = LABEL_1[config["objective"]]
     return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {text}"

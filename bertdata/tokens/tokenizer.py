@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import AddedToken, Tokenizer
 
-from ..config import read_small
+from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
 from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, continues_word, of_tokenizer
@@ -29,9 +29,6 @@ __all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "
 
 MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 _SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
-_NEEDED = {  # objective -> the roles that its rows need; other objectives: all but unk
-    "causal": ("pad", "sep"),
-}
 _INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # what stands for [CLS] and [SEP] where those have no name
 
 
@@ -152,7 +149,7 @@ def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
 
     Two roles may share a token, but [MASK] and padding must differ from all others that stand in rows.
     """
-    roles = _NEEDED.get(objective, ("pad", "cls", "sep", "mask"))
+    roles = OBJECTIVES[objective].roles
     ids = vocabulary.special._asdict()
     absent = [role for role in roles if ids[role] < 0]
     if not absent:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..config import OBJECTIVES
 from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
@@ -48,8 +49,9 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
 
 def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
     """Return the rule of a step, which is the `number`-th of its phase, for the rows of a directory, the `directory`-th."""
-    if shards.masking == "static" or shards.objective == "causal":
-        what = "have no masks" if shards.objective == "causal" else "have one mask, which they were stored with"
+    has_masks = OBJECTIVES[shards.objective].masks
+    if shards.masking == "static" or not has_masks:
+        what = "have one mask, which they were stored with" if has_masks else "have no masks"
         raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}")
     masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
     planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))

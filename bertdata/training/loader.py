@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..io.process import end_with_parent
@@ -175,7 +176,7 @@ class Batches(Dataset[Tensors]):
         mine = slice(self._rank * count // self._world_size, (self._rank + 1) * count // self._world_size)
         arrays = self._shards.gather(batch.rows[mine], batch.width)
         continues = arrays.pop("continues_word", None)
-        if self._shards.objective == "causal":
+        if not OBJECTIVES[self._shards.objective].masks:
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
             numbers = batch.rows[mine] + batch.copies[mine] * len(self._shards)

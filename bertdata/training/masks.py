@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from ..config import mask_shares
+from ..config import OBJECTIVES, mask_shares
 from ..config.base import Config, option
 from ..dataset.shards import Shards
 from ..errors import UsageError
@@ -66,8 +66,9 @@ class MaskConfig(Config):
 
     def check(self, shards: Shards) -> None:
         """Raise UsageError where rows have masks of their own, or none, and so these do nothing."""
-        if self != MaskConfig() and (shards.masking == "static" or shards.objective == "causal"):
-            reason = "has no masks" if shards.objective == "causal" else "is masked already"
+        has_masks = OBJECTIVES[shards.objective].masks
+        if self != MaskConfig() and (shards.masking == "static" or not has_masks):
+            reason = "is masked already" if has_masks else "has no masks"
             given = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
             raise UsageError(f"{shards.paths[0]} {reason}: {given} does nothing; omit it")
 

@@ -58,7 +58,7 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     model.eval()
     score(forward, {name: values.to(device) for name, values in batch.items()})
     model.train()
-    count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective]
+    count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
     words, relations = (logits.float().cpu() for logits in outputs[0])
     shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_BEST, shards.vocab_size))
     pairs = relations.view(count, -1, 2).softmax(2)

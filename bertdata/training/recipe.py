@@ -73,7 +73,7 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
-    return Recipe(config, model, parts, bool(OBJECTIVES[first.objective]), {**identity, "model": model.identity()})
+    return Recipe(config, model, parts, bool(OBJECTIVES[first.objective].labels), {**identity, "model": model.identity()})
 
 
 def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
@@ -93,8 +93,10 @@ def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
 
 def _check(config: TrainConfig, part: PhaseRows, first: Shards, processes: int) -> None:
     shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
-    if shards.objective == "causal":
-        raise UsageError(f"{where} is of the objective causal, but BERT sees what follows: make pairs with another `objective`")
+    if not OBJECTIVES[objective := shards.objective].masks:
+        raise UsageError(
+            f"{where} is of the objective {objective}, but BERT sees what follows: make pairs with another `objective`"
+        )
     if (shards.pieces, shards.objective) != (first.pieces, first.objective):
         raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
     if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:

@@ -49,13 +49,11 @@ def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
         counts[f"characters of {source}"] += sum(map(len, text))
     known = np.zeros(batch.num_rows, bool)
     for source in SOURCES:
-        of_source = _flags(pc.equal(columns["source"], source))
-        known |= of_source
-        if of_source.any():
-            counts[f"documents of {source}"], counts[f"text_bytes of {source}"] = (
-                int(of_source.sum()),
-                int(sizes[of_source].sum()),
-            )
+        from_it = _flags(pc.equal(columns["source"], source))
+        known |= from_it
+        if from_it.any():
+            counts[f"documents of {source}"] = int(from_it.sum())
+            counts[f"text_bytes of {source}"] = int(sizes[from_it].sum())
     require(known, first, f"is of another source than {', '.join(SOURCES)}")
     return counts
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -40,6 +41,7 @@ def run(
     chain: Step,
     *,
     tasks: int,
+    size: int = sys.maxsize,
     workers: int | None = None,
     beam_args: Sequence[str] = (),
     verbose: bool = False,
@@ -48,7 +50,7 @@ def run(
     release: Callable[[], None] = lambda: None,
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
-    """Run a chain of steps to its end; `beam_args` go to Beam unchanged.
+    """Run a chain of steps, of so many tasks and bytes of input, to its end; `beam_args` go to Beam unchanged.
 
     A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
     it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
@@ -58,7 +60,9 @@ def run(
     options, runner = _read(beam_args, workers)
     jobs.reach(runner, options)
     with contextlib.ExitStack() as stack:
-        local = stack.enter_context(_local(options, workers, tasks, verbose, warn)) if runner is None else None
+        local = None
+        if runner is None:
+            local = stack.enter_context(_local(options, processes.number(workers, tasks, size), verbose, warn))
         if runner is local:
             one_process.run(chain)
             return
@@ -156,11 +160,9 @@ def _submit(pipeline: beam.Pipeline) -> Any:
 
 
 @contextlib.contextmanager
-def _local(
-    options: PipelineOptions, workers: int | None, tasks: int, verbose: bool, warn: Callable[[str], object]
-) -> Iterator[Any]:
-    """Yield the runner of worker processes here; None where there is to be one worker, or where several are not possible."""
-    count, runner = processes.number(workers, tasks), None
+def _local(options: PipelineOptions, count: int, verbose: bool, warn: Callable[[str], object]) -> Iterator[Any]:
+    """Yield the runner of worker processes here; None where there is to be one, or where several are not possible."""
+    runner = None
     with contextlib.ExitStack() as stack:
         if count > 1:
             try:

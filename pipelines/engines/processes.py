@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 from bertdata.errors import StorageError
-from bertdata.io.process import arrow_alone, cores, imports_frozen
+from bertdata.io.process import arrow_alone, imports_frozen, workers_for
 
 __all__ = ["lean", "number", "started", "take"]
 
@@ -22,12 +22,12 @@ _FOR_DRIVER = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, wh
 _ready: list[subprocess.Popen[bytes]] = []  # started, and not taken yet
 
 
-def number(workers: int | None, tasks: int) -> int:
-    """Return how many workers a run of so many tasks gets: those the user wants, or one a core and none idle.
+def number(workers: int | None, tasks: int, size: int) -> int:
+    """Return how many workers a run of so many tasks, and bytes of input, gets: those the user wants, or what suits it.
 
     Raise StorageError where so many can't be talked to at a time: Beam would wait for ever.
     """
-    count = workers or max(1, min(tasks, cores()))
+    count = workers or workers_for(tasks, size)
     if count > 1:
         _check_open_files(count)
     return count

@@ -13,7 +13,7 @@ sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 import memory  # noqa: E402
 
 from bertdata.config.base import FORMATS as SHARDS  # noqa: E402
-from bertdata.config.pairs import OBJECTIVES  # noqa: E402
+from bertdata.config.objectives import OBJECTIVES  # noqa: E402
 from bertdata.exports import FORMATS  # noqa: E402
 
 

@@ -46,6 +46,7 @@ def words_of(rows: list[dict[str, Any]]) -> int:
     return sum(len(sentence.split()) for row in rows for sentence in row["sentences"])
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_files_of_the_challenge_become_exactly_so_many_words(files: Path, tmp_path: Path) -> None:
     whole, one, two = (
         build(files, tmp_path / name, most, workers) for name, most, workers in (("w", "", 1), ("a", "7001", 1), ("b", "7001", 2))

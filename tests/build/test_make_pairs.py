@@ -15,7 +15,6 @@ from bertdata.commands.make_pairs import lost_text
 from bertdata.config import OBJECTIVES, PairsConfig
 from bertdata.dataset.data_set import DataSet
 from bertdata.errors import UsageError
-from bertdata.report import card
 from bertdata.tokens.vocab import read as read_vocabulary
 
 COLUMNS = ["input_ids", "token_type_ids"]
@@ -35,7 +34,7 @@ def made(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_factory
 def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = made[objective]
     manifest, rows = read_manifest(pairs), read_rows(pairs)
-    labelled = bool(OBJECTIVES[objective])
+    labelled = bool(OBJECTIVES[objective].labels)
     assert list(rows[0]) == COLUMNS + (["next_sentence_label"] if labelled else [])
     assert len(rows) == manifest["rows"] == manifest["statistics"]["rows"] > 100
     assert all(3 <= len(row["input_ids"]) <= 64 or objective == "causal" for row in rows)
@@ -48,7 +47,7 @@ def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert ("swapped" if labelled else f"{len(rows):,} rows") in shown
     assert ("masked (epoch 0)" in shown) == (objective != "causal")
-    assert card._WHAT[objective] in (pairs / "README.md").read_text()
+    assert OBJECTIVES[objective].summary in (pairs / "README.md").read_text()
 
 
 def test_running_text_is_the_corpus(made: dict[str, Path], sample_corpus: Path) -> None:

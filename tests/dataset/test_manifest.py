@@ -99,7 +99,7 @@ def test_read_returns_what_was_written(tmp_path: Path) -> None:
         ([1], NoInputError, "no data set of bertdata"),
         ({"name": "another tool's"}, NoInputError, "no data set of bertdata"),
         (5, NoInputError, "no data set of bertdata"),
-        ({**_made(), "bertdata": manifest.FORMAT + 1}, UsageError, "newer bertdata; upgrade with: pip install"),
+        ({**_made(), "bertdata": manifest.FORMAT + 1}, UsageError, "newer bertdata: install that version"),
         (_made(), UsageError, "holds documents, not pairs"),
     ],
     ids=["missing", "list", "foreign", "number", "newer", "kind"],

@@ -24,6 +24,7 @@ from bertdata.pipelines.steps import Create, GroupByKey, Map, Step, Steps
 from conftest import REPOSITORY
 
 from bertdata.errors import BertDataError, EmptyResultError
+from bertdata.io import process
 
 
 class Work(Step):
@@ -59,6 +60,7 @@ def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     assert by_process[done[0]] <= 10, "the first hand is a quarter"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "workers"), [(0, 2), (1, 2), (2, 3)])
 def test_fewer_numbers_than_workers(tmp_path: Path, count: int, workers: int) -> None:
     engine.run(Work(count, note(tmp_path, {})), tasks=count, workers=workers)
@@ -113,9 +115,13 @@ def test_processes_that_nobody_takes_are_ended(monkeypatch: pytest.MonkeyPatch) 
     assert one.returncode == 0
     with processes.started(1, False):
         assert not processes._ready, "one worker works in the driver"
-    monkeypatch.setattr(processes, "cores", lambda: 4)
-    assert [processes.number(None, tasks) for tasks in (0, 1, 3, 9)] == [1, 1, 3, 4]
-    assert processes.number(7, 1) == 7
+
+
+def test_no_worker_is_idle_and_none_costs_more_than_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "cores", lambda: 4)
+    assert [processes.number(None, tasks, 1 << 30) for tasks in (0, 1, 3, 9)] == [1, 1, 3, 4]
+    assert [processes.number(None, 9, size) for size in (0, (8 << 20) - 1, 8 << 20)] == [1, 1, 4]
+    assert processes.number(7, 1, 0) == 7
 
 
 class Buffer:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import bertdata
 from bertdata.io.files import write_text
 from bertdata.report.curve import draw, picture
 from bertdata.report.metrics import Metrics, RunningSums, read_metrics
@@ -73,6 +74,17 @@ def test_draw(tmp_path: Path) -> None:
         metrics.write(record)
     assert draw(tmp_path)
     assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_figure_that_is_always_the_same_is_told_once(tmp_path: Path) -> None:
+    for name, step in (("same", 0.0), ("others", 0.1)):
+        metrics = Metrics(tmp_path / name, 0)
+        for number, record in enumerate(records(30)):
+            more = {"unigram_entropy": 6.0 + step * number} if "unigram_entropy" in record else {}
+            metrics.write({**record, **more})
+        page = bertdata.report(tmp_path / name).read_text(encoding="utf-8")
+        assert ("held out; entropy of the words by frequency alone (nats): 6<" in page) is not bool(step)
+        assert ("Entropy of the words" in page) is bool(step)
 
 
 def test_resume_drops_what_is_done_again(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import bertdata
+from bertdata.io.files import write_json
+from bertdata.report.metrics import PREDICTIONS, Metrics
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), "")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
@@ -55,11 +57,28 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return ""
 
 
+def a_run(path: Path) -> Path:
+    """What a training run leaves, with as many figures as there may be."""
+    told = {"mlm_loss": 7.1234, "perplexity": 1234.5, "mlm_accuracy": 0.5, "nsp_loss": 0.6931, "nsp_accuracy": 0.5}
+    rates = {"sequences_per_second": 1234.5, "tokens_per_second": 98765.4}
+    metrics = Metrics(path, 0)
+    for step in range(100, 1001, 100):
+        metrics.write({"kind": "train", "step": step, **told, **rates})
+        metrics.write({"kind": "evaluation", "step": step, **told, "unigram_entropy": 6.5})
+    guesses = [["unrepresentative", 0.9123], ["##s", 0.0512], ["the", 0.0021]]
+    words = [{"at": at, "truth": "unrepresentative", "shown": "[MASK]", "guesses": guesses} for at in (1, 2)]
+    row = {"tokens": 5, "pieces": ["[CLS]", "[MASK]", "[MASK]", "!", "[SEP]"], "words": words}
+    row |= {"pairs": [{"truth": "NotNext", "guess": "IsNext", "share": 0.51}]}
+    write_json(path / PREDICTIONS, {"step": 1000, "mark": "##", "held_out": True, "special": ["[CLS]", "[SEP]"], "rows": [row]})
+    return path
+
+
 @pytest.fixture(scope="module")
 def pages(sample_corpus: Path, sample_vocab: Path, sample_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """A report of each kind, and one that compares."""
     root = tmp_path_factory.mktemp("pages")
     made = [(path / "report.html").read_text(encoding="utf-8") for path in (sample_corpus, sample_vocab, sample_pairs)]
+    made.append(bertdata.report(a_run(root / "run")).read_text(encoding="utf-8"))
     compared = bertdata.report(sample_pairs, sample_pairs, sample_corpus, output=root / "compared.html")
     return [*made, compared.read_text(encoding="utf-8")]
 
@@ -87,6 +106,7 @@ def look(pages: list[str], axe: str, root: Path, *, dark: bool) -> list[dict[str
     return [json.loads(line) for line in html.unescape(written[1]).splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_pages_fit_and_can_be_read(pages: list[str], axe: str, tmp_path: Path, dark: bool) -> None:
     seen = look(pages, axe, tmp_path, dark=dark)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import os
 import shutil
 import signal
@@ -58,21 +60,40 @@ def _commands(root: Path, vocab: Path, output: Path) -> Iterator[list[Any]]:
 
 def _refused(root: Path, vocab: Path, outside: Path) -> None:
     """Run every reader; none may open the file outside."""
-    opened: list[str] = []
-    real = os.path.realpath(outside)
-    sys.addaudithook(lambda event, args: opened.append(os.path.realpath(args[0])) if _opens(event, args) else None)
-    for command in _commands(root, vocab, root.parent / "out"):
-        done = CliRunner().invoke(cli, [str(part) for part in command], standalone_mode=False)
-        error = done.exception
-        assert isinstance(error, BertDataError) and error.exit_code in (2, 6), (command, done.output, error)
-        assert SECRET not in done.output + str(error)
-    with pytest.raises(BertDataError):
-        Shards(root, verify=True)
-    assert real not in opened and opened
+    with _watched() as opened:
+        for command in _commands(root, vocab, root.parent / "out"):
+            done = CliRunner().invoke(cli, [str(part) for part in command], standalone_mode=False)
+            error = done.exception
+            assert isinstance(error, BertDataError) and error.exit_code in (2, 6), (command, done.output, error)
+            assert SECRET not in done.output + str(error)
+        with pytest.raises(BertDataError):
+            Shards(root, verify=True)
+    assert os.path.realpath(outside) not in opened and opened
 
 
-def _opens(event: str, args: tuple[Any, ...]) -> bool:
-    return event == "open" and isinstance(args[0], str)
+_watching: list[list[str]] = []
+
+
+def _look(event: str, args: tuple[Any, ...]) -> None:
+    if _watching and event == "open" and isinstance(args[0], str):
+        _watching[-1].append(os.path.realpath(args[0]))
+
+
+@functools.cache
+def _hook() -> None:
+    """Have `_look` called, once: what is added stays as long as the process, and is called for other tests as well."""
+    sys.addaudithook(_look)
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[list[str]]:
+    """Yield a list of the files that are opened in the block."""
+    _hook()
+    _watching.append([])
+    try:
+        yield _watching[-1]
+    finally:
+        _watching.pop()
 
 
 @pytest.mark.parametrize("kind", ["corpus", "pairs"])

@@ -19,7 +19,6 @@ from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
 from ...report.page import write_beside
-from ...sources.books import KEPT, READ
 from ...tally import Tally
 from ..selection import facts
 from ..selection.rewrite import put_in_place
@@ -185,6 +184,8 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _apparatus(counts: Counter[str]) -> dict[str, Any]:
     """Return the characters of books, without white space: how many were read and kept, and what else the others were."""
+    from ...sources.books import KEPT, READ
+
     tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
     tally.check()
     return {READ: tally.entered, KEPT: tally.left, "dropped": tally.to_json()["dropped"]}

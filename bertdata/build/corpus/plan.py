@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
+from ...config.inputs import INPUTS
 from ...errors import NoInputError
 from ...io.files import to_path
 from ...io.storage import storage_errors
@@ -15,7 +16,7 @@ from ...sources import dumps
 from ...text import sentences
 from ..selection import minhash
 from . import trial
-from .sources import SOURCES, in_order, is_check, source
+from .sources import in_order, is_check, source
 
 __all__ = ["CorpusPlan", "packages", "plan"]
 
@@ -54,7 +55,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         )
         groups += [(kind, group) for group in whole]
     if not inputs:
-        raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in SOURCES)} or `read`")
+        raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
     if config.max_documents:
         groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...config import LABEL_1, PairsConfig
+from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...rows import masking
@@ -98,7 +98,7 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: M
 
     None for an objective without any.
     """
-    if config.objective == "causal":
+    if not OBJECTIVES[config.objective].masks:
         return None
     ids, ends = rows.flat("input_ids")
     maskable = masking.mask_vocabulary(known.pieces, known.special).maskable

@@ -33,7 +33,7 @@ def key_figures(subject: Subject) -> Html:
     known += [("parts in them", f"{statistics['parts']:,}")] if "parts" in statistics else []
     known += [("documents", f"{statistics['documents']:,}"), ("tokens", f"{statistics['tokens']:,}")]
     if name := LABEL_1.get(config["objective"]):
-        known.append((OBJECTIVES[config["objective"]][1], percent(statistics[f"{name}_share"])))
+        known.append((OBJECTIVES[config["objective"]].labels[1], percent(statistics[f"{name}_share"])))
     unknown = tokens_by_role(subject.manifest).get("unk") or "unknown"
     known += [("padding", percent(statistics["padding_share"])), (unknown, percent(statistics["unknown_share"]))]
     return figures(known)
@@ -80,7 +80,7 @@ def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -
 
 def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
     """Return the balance of labels, and how well features other than the text predict them."""
-    names, statistics = OBJECTIVES[config.objective], manifest["statistics"]
+    names, statistics = OBJECTIVES[config.objective].labels, manifest["statistics"]
     ones = statistics[LABEL_1[config.objective]]
     total = statistics["parts" if config.pack else "rows"]
     balance = [(names[0], total - ones), (names[1], ones)]

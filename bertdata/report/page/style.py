@@ -65,7 +65,8 @@ th, td { text-align: left; vertical-align: baseline; overflow-wrap: break-word; 
   border-bottom: 1px solid var(--rule); }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--faint); font-weight: 500; font-size: .87rem; vertical-align: bottom; }
-thead .n { white-space: normal; } tbody th { font-weight: 400; min-width: 5rem; } bdi { overflow-wrap: anywhere; }
+thead .n { white-space: normal; } tbody th { font-weight: 400; } tbody th:not(.n) { min-width: 5rem; }
+bdi { overflow-wrap: anywhere; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; overflow-wrap: normal; }
 td .bar { display: block; width: 9rem; } .pair td .bar { width: 4rem; }
 .bar > span { display: block; height: .6rem; background: var(--keep); min-width: 1px; }

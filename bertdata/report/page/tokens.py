@@ -36,7 +36,7 @@ def row_article(
     starts = row.get("document_starts") or [0]
     label = row.get("next_sentence_label")
     labels = label if isinstance(label, list) else [label] * len(starts)
-    names, body = OBJECTIVES[config.objective], []
+    names, body = OBJECTIVES[config.objective].labels, []
     for start, end, truth in zip(starts, [*starts[1:], len(ids)], labels, strict=True):
         if names:
             body.append(tag("p", names[truth], class_="label"))

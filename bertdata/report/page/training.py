@@ -21,13 +21,14 @@ from .tokens import marked
 
 __all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
 
+_ENTROPY = ("unigram_entropy", "entropy of the words by frequency alone (nats)", False)
 _FIGURES = (  # of an evaluation: what it is called in metrics.jsonl, what it is, whether it is a share
     ("mlm_loss", "loss of masked words (nats)", False),
     ("perplexity", "perplexity", False),
     ("mlm_accuracy", "masked words told right", True),
     ("nsp_loss", "loss of pairs (nats)", False),
     ("nsp_accuracy", "pairs told right", True),
-    ("unigram_entropy", "entropy of the words by frequency alone (nats)", False),
+    _ENTROPY,
 )
 _SHOWN = 12  # evaluations in the table
 
@@ -88,9 +89,13 @@ def _evaluations(records: list[Record]) -> Html:
     every = -(-len(records) // _SHOWN)
     shown = records[::-1][::every][::-1]
     known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
+    fixed = ""
+    if len({record.get(_ENTROPY[0]) for record in shown}) == 1 and _ENTROPY in known:
+        known.remove(_ENTROPY)
+        fixed = f"; {_ENTROPY[1]}: {_written(shown[0][_ENTROPY[0]], _ENTROPY[2])}"
     columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
     rows = [[f"{r['step']:,}", *(_written(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
-    return table("On documents held out", columns, rows)
+    return table(f"On documents held out{fixed}", columns, rows)
 
 
 def _speed(records: list[Record]) -> Html:

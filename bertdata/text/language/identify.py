@@ -64,18 +64,19 @@ def among(language: str, languages: tuple[str, ...]) -> bool:
     return _plain(language) in set(map(_plain, languages))
 
 
-def outside(text: str, told: str, languages: tuple[str, ...]) -> str:
+def outside(text: str, declared: str, languages: tuple[str, ...]) -> str:
     """Return the language of a document if it is none of those wanted, else ``""``.
 
-    What its source told counts, and what its text plainly is, unless it was told to be in a language that is not known here.
+    ``declared`` is the language that the source gives.  A declared language that is not wanted is returned.  One that is
+    wanted is checked against the text, if it is among the languages that `identify` knows.
 
     >>> outside("Il tè si beve in tazza. " * 5, "en", ("en", "de")), outside("Tea is drunk.", "en", ("en", "de"))
     ('it', '')
     """
-    if not among(told, languages):
-        return told
+    if not among(declared, languages):
+        return declared
     guess = identify(text)
-    wrong = guess.sure and _plain(told) in _KNOWN and not among(guess.language, languages)
+    wrong = guess.sure and _plain(declared) in _KNOWN and not among(guess.language, languages)
     return guess.language if wrong else ""
 
 

@@ -42,8 +42,8 @@ def split_sentences(paragraph: str, language: str = "en") -> list[str]:
     `language` is an ISO 639 code, with or without a region; an unknown one is split by the rules that most share.
     """
     code = language if language in _PLAIN else language.lower().replace("_", "-").partition("-")[0]
-    own = _OWN_MARKS.get(code)
-    ends: Iterable[int] = own.ends(paragraph, code) if own and own.WRITTEN.search(paragraph) else _ends(paragraph, code)
+    script = _OWN_MARKS.get(code)
+    ends: Iterable[int] = script.ends(paragraph, code) if script and script.WRITTEN.search(paragraph) else _ends(paragraph, code)
     sentences, start = [], 0
     for end in ends:
         if sentence := paragraph[start:end].strip():

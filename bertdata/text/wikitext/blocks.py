@@ -38,7 +38,10 @@ _SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
 
 class _Page:
-    """Take line by line; ``done`` holds the paragraphs, ``lines`` the one that is open."""
+    """Makes paragraphs of the lines of a page, which it is given one by one.
+
+    ``lines`` are those of the open paragraph, to which the next line of prose is added; ``done`` are the paragraphs before it.
+    """
 
     def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool) -> None:
         self.keep_definitions = keep_definitions
@@ -77,7 +80,7 @@ class _Page:
             self.continues = True
 
     def rejoin(self) -> None:
-        """Take a link without words at the beginning of a line: with it the blank lines before it go."""
+        """Reopen the last paragraph if only blank lines end it: a link that shows nothing follows, and takes them with it."""
         if self.continues and not self.lines and not self.inside:
             self.lines = [self.done.pop()]
 
@@ -116,6 +119,8 @@ class _Page:
                 return
             first = line[0]
         tags = _block_tags(line) if "<" in line else []
+        # A heading ends every element, for one that is never closed must not take the rest of the page; tags come before lists,
+        # for "* a</div>" closes a box; within a box nothing else counts.
         if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
             self.inside = ""
             self.end()
@@ -159,15 +164,15 @@ class _Page:
 
     def tagged(self, line: str, tags: list[re.Match[str]]) -> None:
         """Cut a line at its block tags."""
-        place = 0
+        position = 0
         if line[0] in "*#:;":
             self.end()
             tags = _after_item(tags)
-            place = tags[0].start() if tags else len(line)
+            position = tags[0].start() if tags else len(line)
         for tag in tags:
-            self.piece(line[place : tag.start()])
+            self.piece(line[position : tag.start()])
             self.end()
-            place = tag.end()
+            position = tag.end()
             closing, name = tag[1] == "/", tag[2].lower()
             if self.inside:
                 self.nest(name, closing)
@@ -176,7 +181,7 @@ class _Page:
             elif name == "blockquote":
                 self.in_quote = not closing
             self.in_run = name == "p" and not closing
-        self.piece(line[place:])
+        self.piece(line[position:])
 
     def nest(self, name: str, closing: bool) -> None:
         """Count the elements within one that is dropped, up to its end."""
@@ -202,10 +207,10 @@ def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
     ['</blockquote>', '<hr>']
     """
     depth = 0
-    for place, tag in enumerate(tags):
+    for index, tag in enumerate(tags):
         depth += -1 if tag[1] else tag[2].lower() != "hr"
         if depth < 0:
-            return tags[place:]
+            return tags[index:]
     return []
 
 
@@ -240,11 +245,11 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     if formulas and "<" in text:
         text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on, formulas)
-    for line in text.split("\n"):
+    for line in text.split("\n"):  # blank lines and items of lists, more than half of all lines, need no call of `line`
         if not line:
             if page.lines:
                 page.blank()
-        elif line[0] in "*#" and "<" not in line:
+        elif line[0] in "*#" and "<" not in line:  # a list item without a tag that might open or close an element
             page.end()
         else:
             page.line(line)

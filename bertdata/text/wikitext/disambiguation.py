@@ -125,8 +125,8 @@ _NAME = re.compile(r"\{(?=\{)\{([^{}|<>]{2,80})[|}]")  # begins with one plain c
 @lru_cache(maxsize=len(_TEMPLATES) + 1)
 def _names(language: str) -> frozenset[str]:
     """Return the wiki's templates; for an unknown wiki, those of all of them."""
-    own = [_TEMPLATES[language]] if language in _TEMPLATES else list(_TEMPLATES.values())
-    return frozenset(" ".join(name.split()) for names in (_COMMON, *own) for name in names.split("|"))
+    lists = [_TEMPLATES[language]] if language in _TEMPLATES else list(_TEMPLATES.values())
+    return frozenset(" ".join(name.split()) for names in (_COMMON, *lists) for name in names.split("|"))
 
 
 def _marked(wikitext: str, language: str) -> bool:

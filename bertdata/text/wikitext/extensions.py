@@ -51,9 +51,14 @@ class _Scan:
         self.parts: list[str] = []
         self.done = 0  # everything before this offset is in parts, or dropped
         self.never_closed: set[str] = set()
+        self.tag_end = self.blank_line = -1  # the first ">" and the first blank line after the last tag: searched for once
 
     def run(self) -> str:
-        """Return the text without its tags."""
+        """Return the text without its tags.
+
+        Each match is a tag that begins outside of all tags handled before it.  Where a tag takes text beyond its match, as
+        ``<math>`` takes its content, the search starts anew behind that: "<nowiki><ref></nowiki>" has no reference.
+        """
         text, parts = self.text, self.parts
         last_end = text.rfind(">")
         at = 0
@@ -62,7 +67,7 @@ class _Scan:
             at = -1
             for match in matches:
                 start, name = match.start(), match[1]
-                if name is None and text[start + 1] != "!":
+                if name is None and text[start + 1] != "!":  # a whole reference; most tags of a page are
                     parts += (text[self.done : start], OBJECT)
                     self.done = match.end()
                     continue
@@ -71,7 +76,7 @@ class _Scan:
                 elif start > last_end or (name := name.lower()) not in _NAMES:
                     continue
                 else:
-                    self.tag(name, start, text.find(">", start))
+                    self.tag(name, start)
                 if self.done > match.end():  # what this tag took may hold others
                     at = self.done
                     break
@@ -100,13 +105,19 @@ class _Scan:
         else:
             self.replace(start, end, "")
 
-    def tag(self, name: str, start: int, tag_end: int) -> None:
+    def tag(self, name: str, start: int) -> None:
         """Replace a tag and its content by what is left of them; an unclosed tag loses only itself.
 
         One that does not even end in its paragraph loses its name and attributes: no other paragraph goes with it.
         """
         text = self.text
-        if text.find("\n\n", start, tag_end) >= 0 and (begun := _BEGUN.match(text, start)):
+        if self.tag_end < start:
+            self.tag_end = text.find(">", start)
+        if self.blank_line < start:
+            blank = text.find("\n\n", start)
+            self.blank_line = blank if blank >= 0 else len(text)
+        tag_end = self.tag_end
+        if self.blank_line < tag_end and (begun := _BEGUN.match(text, start)):
             self.replace(start, begun.end(), "")
             return
         if name in _UNWRAPPED or text[start + 1] == "/":

@@ -18,18 +18,19 @@ _INLINE_NAMES = """
     ruby s samp small span strike strong sub sup time tt u var wbr
 """
 INLINE = frozenset(_INLINE_NAMES.split())
-_BRACKET = re.compile(rf"([(（\[])(?:[,;:、，；]|(?!{VANISHED})\s)*{VANISHED}[\s,;:、，；]*([)）\]])?")
-_MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s,;:、，；]{VANISHED})")  # a bracket ends so, where all before it vanished
+_COMMAS = ",;:、，；،؛"
+_BRACKET = re.compile(rf"([(（\[])(?:[{_COMMAS}]|(?!{VANISHED})\s)*{VANISHED}[\s{_COMMAS}]*([)）\]])?")
+_MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s{_COMMAS}]{VANISHED})")  # a bracket ends so, where all before it vanished
 _SINGLE = re.compile(r"\[|\]+")
 _CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # but for white space, and holes
 _CURRENCIES = "$£€¥₹"
 _ASIDE = re.compile(  # a bracket with the sign of a currency whose number has vanished
     rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[{_CURRENCIES}] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]"
 )
-_SET_APART = frozenset(":;!?")
-_STOPS = frozenset(",.;:!?)]、。，；：）")
+_SET_APART = frozenset(":;!?؛؟।॥")
+_STOPS = frozenset(",.;:!?)]、。，；：）،؛؟۔։।॥")
 _STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the white space may hold other marks
-_LOOSE = " ,;、，；\t\u00a0\u3000"  # no colon: it ends transcriptions, and lines that lead to a formula
+_LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon: it ends transcriptions, and lines that lead to a formula
 
 
 def _tag(match: re.Match[str]) -> str:
@@ -55,16 +56,18 @@ def _close_gaps(text: str, templates_on: bool) -> str:
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
     if not any(_STOP_AFTER.findall(text)):
         return text.replace(VANISHED, "")
+    # Between two pieces something vanished.  They are looked at from the end: where all that follows up to the next mark is
+    # white space, as in "a \x1f \x1f, b", each gap is closed as the last one is.
     pieces = text.split(VANISHED)
     before_stop = False
-    for place in range(len(pieces) - 1, 0, -1):
-        piece = pieces[place].lstrip()
+    for index in range(len(pieces) - 1, 0, -1):
+        piece = pieces[index].lstrip()
         if piece:
-            before_stop = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[place][0].isspace())
+            before_stop = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[index][0].isspace())
         if before_stop:
-            pieces[place] = piece
-            before = pieces[place - 1].rstrip()
-            pieces[place - 1] = before.rstrip(_LOOSE) if templates_on else before
+            pieces[index] = piece
+            before = pieces[index - 1].rstrip()
+            pieces[index - 1] = before.rstrip(_LOOSE) if templates_on else before
     return "".join(pieces)
 
 

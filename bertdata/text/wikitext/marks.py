@@ -47,8 +47,8 @@ _MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
 LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins so is none of prose
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
-_TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + place) for place, char in enumerate(_MARKUP)}
-_TO_MARKUP = {chr(_FIRST + place): char for place, char in enumerate(_MARKUP)}
+_TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + index) for index, char in enumerate(_MARKUP)}
+_TO_MARKUP = {chr(_FIRST + index): char for index, char in enumerate(_MARKUP)}
 _TO_SHIELD[ord("\n")] = _TO_SHIELD[ord(" ")]
 _TO_MARKUP[SHIELD] = ""
 _STAND_IN = re.compile(f"[{''.join(_TO_MARKUP)}]")

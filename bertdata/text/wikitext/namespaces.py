@@ -252,11 +252,11 @@ class Namespaces:
     numbers: Mapping[str, int]
 
     @classmethod
-    def build(cls, own: Mapping[str, int] | None = None) -> "Namespaces":
+    def build(cls, dump_names: Mapping[str, int] | None = None) -> "Namespaces":
         """Return the built-in names, and above them the dump's own (lower-case name -> number)."""
-        if not own:
+        if not dump_names:
             return _built_in()
-        return _with(tuple(own.items()))
+        return _with(tuple(dump_names.items()))
 
     def kind(self, target: str) -> int | None:
         """Return the namespace of a link's target; None where it has none, or a colon in front."""
@@ -268,9 +268,9 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _with(own: tuple[tuple[str, int], ...]) -> Namespaces:
+def _with(dump_names: tuple[tuple[str, int], ...]) -> Namespaces:
     """Return the built-in names and those of a dump, which all its pages share."""
-    return Namespaces({**_built_in().numbers, **{_plain(name): number for name, number in own}})
+    return Namespaces({**_built_in().numbers, **{_plain(name): number for name, number in dump_names}})
 
 
 @lru_cache(maxsize=1)

@@ -22,11 +22,11 @@ def drop_quotes(line: str) -> str:
     if not lengths:
         return line
     if max(lengths) > 5 or 4 in lengths:
-        for place, length in enumerate(lengths):
+        for index, length in enumerate(lengths):
             extra = 1 if length == 4 else length - 5
             if extra > 0:
-                parts[2 * place] += "'" * extra
-                lengths[place] -= extra
+                parts[2 * index] += "'" * extra
+                lengths[index] -= extra
     both = lengths.count(5)
     if (lengths.count(2) + both) % 2 and (lengths.count(3) + both) % 2:
         apostrophe = _apostrophe(parts, lengths)
@@ -42,14 +42,14 @@ def _apostrophe(parts: list[str], lengths: list[int]) -> int | None:
     """
     after_word: int | None = None
     after_space: int | None = None
-    for place, length in enumerate(lengths):
+    for index, length in enumerate(lengths):
         if length != 3:
             continue
-        before = parts[2 * place]
+        before = parts[2 * index]
         if before[-1:] == " ":
-            after_space = place if after_space is None else after_space
+            after_space = index if after_space is None else after_space
         elif before[-2:-1] == " ":
-            return place
+            return index
         elif after_word is None:
-            after_word = place
+            after_word = index
     return after_space if after_word is None else after_word

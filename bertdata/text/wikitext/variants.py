@@ -133,22 +133,22 @@ class _Converter:
 
     def words(self, text: str) -> tuple[dict[str, str], dict[str, str]]:
         """Split ``a:x;b:y`` and ``z=>a:x``: words by variant, and one-way rules for our variant; plain text is a word."""
-        found: list[tuple[str, str, list[str]]] = []
+        rules: list[tuple[str, str, list[str]]] = []
         for piece in text.split(";"):
             source, arrow, target = piece.rpartition("=>")
             code, colon, word = target.partition(":")
             if colon and code.strip().lower() in self.codes:
-                found.append((source.strip() if arrow else "", code.strip().lower(), [word]))
-            elif found:
-                found[-1][2].append(piece)  # a semicolon in a word
+                rules.append((source.strip() if arrow else "", code.strip().lower(), [word]))
+            elif rules:
+                rules[-1][2].append(piece)  # a semicolon in a word
             elif piece.strip():
                 break
-        if not found:
+        if not rules:
             return {self.wanted[0]: text}, {}
         words: dict[str, str] = {}
         one_way: dict[str, str] = {}
         nearest = {code: rank for rank, code in enumerate(self.wanted)}
-        for source, code, parts in sorted(found, key=lambda rule: nearest.get(rule[1], len(nearest)) if rule[0] else 0):
+        for source, code, parts in sorted(rules, key=lambda rule: nearest.get(rule[1], len(nearest)) if rule[0] else 0):
             word = ";".join(parts).rstrip("; ").strip()
             if not source:
                 words[code] = word
@@ -207,9 +207,9 @@ def resolve_variants(text: str, language: str, variant: str) -> str:
             opened.append(len(parts))
             parts.append("-{")
         elif opened:
-            place = opened.pop()
+            index = opened.pop()
             deep = len(opened) >= _MAX_DEPTH
-            parts[place:] = ["" if deep else converter.block("".join(parts[place + 1 :]))]
+            parts[index:] = ["" if deep else converter.block("".join(parts[index + 1 :]))]
         else:
             parts.append("}-")
     parts.append(text[done:] if opened else converter.text(text[done:]))

@@ -47,6 +47,7 @@ ENGLISH = [
     ("an age that has not", "Ada ({{age|1980|1|2}}) is", ["Ada is"]),
     ("years", "({{circa|45|120}}; {{reign|96|98}}; {{floruit|90}})", ["(c. 45 – c. 120; r. 96–98; fl. 90)"]),
     ("numbers", "{{val|1.67|0.02|e=-27|u=kg}}, {{frac|3|1|2}}, {{sfrac|3}}", ["(1.67±0.02)×10−27 kg, 3 1⁄2, 1/3"]),
+    ("a power of ten", "{{val|e=19}} or {{val|2|e=3|u=m}}", ["1019 or 2×103 m"]),
     ("formulas", "{{chem|H|2|O}}, {{chem2|C2H_{6} }}, {{math|x < {{mvar|y}}}}", ["H2O, C2H6, x < y"]),
     ("money", "{{US$|5 million}}, {{currency|3|EUR}}, {{INR|2|c}}", ["US$5 million, €3, ₹2 crore"]),
     (

@@ -37,7 +37,7 @@ def check(config: Any, run: Path, checkpoint: Path) -> None:
     (batch,) = batches(part.validation, 4, whole=True, steps=1, **part.options)
     with torch.no_grad():
         words, relations = load(checkpoint).eval()(**for_bert(batch))
-    told, names = told_of(run), OBJECTIVES[part.shards.objective]
+    told, names = told_of(run), OBJECTIVES[part.shards.objective].labels
     assert told["held_out"] and len(told["rows"]) == len(batch["input_ids"]) and words.std() > 0
     for row, own in enumerate(told["rows"]):
         labels = batch["masked_lm_labels"][row]

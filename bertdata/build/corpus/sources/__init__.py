@@ -1,23 +1,23 @@
-"""The kinds of input, one file each: a new kind is a new file and a line in this table."""
+"""The kinds of input, one file each, imported when it is asked for: a new kind is a new file and an entry in `INPUTS`."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 
+from ....config.inputs import INPUTS
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
-from .books import BOOKS
 from .functions import reader
-from .text import TEXT
-from .wikipedia import WIKIPEDIA
 
-__all__ = ["CHECKSUM", "INDEX", "SOURCES", "Check", "Counts", "Record", "Source", "in_order", "is_check", "source"]
-
-SOURCES = {each.name: each for each in (WIKIPEDIA, BOOKS, TEXT)}  # in the order in which a corpus has them
+__all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "in_order", "is_check", "source"]
 
 
 def source(name: str) -> Source:
     """Return a kind of input by its name: one of the table, or a reader of the user's, ``module:function``."""
-    return SOURCES[name] if name in SOURCES else reader(name)
+    if name not in INPUTS:
+        return reader(name)
+    kind: Source = importlib.import_module(f".{name}", __name__).SOURCE
+    return kind
 
 
 def is_check(kind: str) -> bool:
@@ -31,5 +31,5 @@ def in_order(kinds: Iterable[str]) -> list[str]:
     >>> in_order(["text", "mine:read", "wikipedia"])
     ['wikipedia', 'text', 'mine:read']
     """
-    known = list(SOURCES)
+    known = list(INPUTS)
     return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))

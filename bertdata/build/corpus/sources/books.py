@@ -11,7 +11,7 @@ from ....sources import SUFFIXES, books
 from .base import Counts, Record, Source, document
 from .text import columns
 
-__all__ = ["BOOKS"]
+__all__ = ["SOURCE"]
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
@@ -37,7 +37,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
             yield document(book.id, "books", *fields, config, split=not book.sentences)
 
 
-BOOKS = Source(
+SOURCE = Source(
     name="books",
     stage="books",
     licence="as each book states",

@@ -10,7 +10,7 @@ from ....sources import SUFFIXES, text
 from ....sources.tables import Columns
 from .base import Counts, Record, Source, document
 
-__all__ = ["TEXT", "columns"]
+__all__ = ["SOURCE", "columns"]
 
 
 def columns(config: CorpusConfig) -> Columns:
@@ -39,7 +39,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
             yield document(item.id, "text", item.language, item.title, item.url, item.paragraphs, config)
 
 
-TEXT = Source(
+SOURCE = Source(
     name="text",
     stage="texts",
     licence="as its owner states",

@@ -17,7 +17,7 @@ from ....text.sentences import splitter
 from ....text.wikitext import Templates, check_variant, extract_paragraphs, is_disambiguation, is_redirect, load_templates
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source, document
 
-__all__ = ["WIKIPEDIA"]
+__all__ = ["SOURCE"]
 
 _LISTED = ("empty page", "disambiguation")  # of what is dropped unread; redirects and other namespaces are half of a dump
 
@@ -104,7 +104,7 @@ def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
     return ""
 
 
-WIKIPEDIA = Source(
+SOURCE = Source(
     name="wikipedia",
     stage="wikipedia pages",
     licence="CC BY-SA, as the wiki states",

@@ -92,9 +92,9 @@ class _Conversion:
             cell = f'style="text-align:{_CELLS[style.disp]};"|'
             return " |".join(cell + _numbers(result) for result in left + right)
         if style.disp in ("unit", "unit2"):
-            place = int(style.disp == "unit2")
-            parts = [result[0][-1] for result in (left, right)[place]]
-            return "; ".join(self.word(part, self.by_symbol(part.unit, place), place) for part in parts)
+            side = int(style.disp == "unit2")
+            parts = [result[0][-1] for result in (left, right)[side]]
+            return "; ".join(self.word(part, self.by_symbol(part.unit, side), side) for part in parts)
         if style.order == "flip":
             left, right = right, left
         elif style.order == "out" and len(right) > 1:
@@ -133,7 +133,7 @@ class _Conversion:
         unit = find_unit(str(pieces[-1]) if pieces else code)
         if unit is None or unit.dimension != self.finest.dimension:
             return []
-        values = [self.converted(amount.value, unit, place) for place, amount in enumerate(self.amounts)]
+        values = [self.converted(amount.value, unit, index) for index, amount in enumerate(self.amounts)]
         if not all(map(math.isfinite, values)):
             raise OverflowError(code)
         digits = [self.digits(amount, value, unit) for amount, value in zip(self.amounts, values, strict=True)]
@@ -141,12 +141,12 @@ class _Conversion:
             digits = [max(digits)] * len(digits)
         if pieces:
             return [self.split(*pair, pieces) for pair in zip(values, digits, strict=True)]
-        shown = [self.write(value, place) for value, place in zip(values, digits, strict=True)]
+        shown = [self.write(*pair) for pair in zip(values, digits, strict=True)]
         return [[_Part(shown, unit, shown[-1] in ("1", "−1"))]]
 
-    def converted(self, value: float, unit: Unit, place: int) -> float:
+    def converted(self, value: float, unit: Unit, index: int) -> float:
         """Return ``value`` in ``unit``; what follows ± is a difference."""
-        if place and self.call.between[place - 1][0] == " ± ":
+        if index and self.call.between[index - 1][0] == " ± ":
             return value * self.finest.scale / unit.scale
         return unit.from_base(self.finest.to_base(value))
 
@@ -192,9 +192,9 @@ class _Conversion:
         rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), places)
         units, counts = pieces[::2], [int(count) for count in pieces[1::2]]
         parts: list[_Part] = []
-        for place, code in enumerate(units):
-            unit, last = find_unit(str(code)), place + 1 == len(units)
-            count, rest = (rest, 0.0) if last else divmod(rest, math.prod(counts[place:]))
+        for index, code in enumerate(units):
+            unit, last = find_unit(str(code)), index + 1 == len(units)
+            count, rest = (rest, 0.0) if last else divmod(rest, math.prod(counts[index:]))
             if unit is None or not (count or parts or last):
                 continue
             if last:
@@ -207,66 +207,66 @@ class _Conversion:
 
     # --- words
 
-    def side(self, results: list[_Result], place: int) -> str:
-        """Write what stands on the left (0) or right (1)."""
-        joint = self.frame[2] if place else "; "
-        return joint.join(self.result(result, place) for result in results)
+    def side(self, results: list[_Result], side: int) -> str:
+        """Write what stands on one side: 0 is the left, 1 the right."""
+        joint = self.frame[2] if side else "; "
+        return joint.join(self.result(result, side) for result in results)
 
-    def result(self, result: _Result, place: int) -> str:
+    def result(self, result: _Result, side: int) -> str:
         """Write a measurement; where it is in several units, a dash between two values has spaces."""
-        joint = "-" if self.style.adjective and not self.by_symbol(result[0][0].unit, place) else " "
-        values = [joint.join(self.quantity(part, place) for part in parts) for parts in result]
+        joint = "-" if self.style.adjective and not self.by_symbol(result[0][0].unit, side) else " "
+        values = [joint.join(self.quantity(part, side) for part in parts) for parts in result]
         if len(values) == 1:
             return values[0]
-        return self.joined(values, True, place).replace("–", " – ")
+        return self.joined(values, True, side).replace("–", " – ")
 
-    def by_symbol(self, unit: Unit, place: int) -> bool:
+    def by_symbol(self, unit: Unit, side: int) -> bool:
         """Return whether a unit is shown by its symbol."""
-        choice = self.style.symbols[place]
+        choice = self.style.symbols[side]
         if choice is None:
             return "first" in unit.flags
         return choice and ("named" not in unit.flags or self.style.abbr != "")
 
-    def quantity(self, part: _Part, place: int) -> str:
+    def quantity(self, part: _Part, side: int) -> str:
         """Write numbers and their unit."""
         style, unit, shown = self.style, part.unit, part.shown
-        if style.spelled[place]:
+        if style.spelled[side]:
             shown = [spell_number(number) for number in shown]
-            if style.capital and not place:
+            if style.capital and not side:
                 shown[0] = shown[0][:1].upper() + shown[0][1:]
-        by_symbol = self.by_symbol(unit, place)
+        by_symbol = self.by_symbol(unit, side)
         if style.abbr == "values":
-            return " ".join(filter(None, [self.joined(shown, True, place), unit.multiple]))
-        word = self.word(part, by_symbol, place)
+            return " ".join(filter(None, [self.joined(shown, True, side), unit.multiple]))
+        word = self.word(part, by_symbol, side)
         if by_symbol and style.abbr != "unit" and unit.power:
             word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
         elif unit.multiple and (unit.power or not by_symbol):
             word = f"{unit.multiple} {word}"
         if style.adjective and not (by_symbol and unit.symbol):
-            return f"{self.joined(shown, False, place)}-{word.replace(' ', '-')}"
+            return f"{self.joined(shown, False, side)}-{word.replace(' ', '-')}"
         space = "" if word.startswith(("/", "×")) else _HARD_SPACE if by_symbol else " "
         if by_symbol and any(each for _, _, each in self.call.between):
-            return self.joined([f"{number}{space}{word}" for number in shown], True, place)  # 3 ft × 6 ft
-        return f"{self.joined(shown, by_symbol, place)}{space}{word}"
+            return self.joined([f"{number}{space}{word}" for number in shown], True, side)  # 3 ft × 6 ft
+        return f"{self.joined(shown, by_symbol, side)}{space}{word}"
 
-    def joined(self, shown: list[str], by_symbol: bool, place: int) -> str:
+    def joined(self, shown: list[str], by_symbol: bool, side: int) -> str:
         """Write the values of a range."""
         text = shown[0]
-        style, converted = self.style, bool(place) != (self.style.order == "flip")
+        style, converted = self.style, bool(side) != (self.style.order == "flip")
         hyphens = style.adjective and (not by_symbol or style.abbr == "on")
         for number, (named, other, _) in zip(shown[1:], self.call.between, strict=False):
             between = other if (converted if other == "–" else by_symbol) else named
             text += (between.replace(" ", "-") if hyphens and between.strip().isalpha() else between) + number
         return text
 
-    def word(self, part: _Part, by_symbol: bool, place: int) -> str:
+    def word(self, part: _Part, by_symbol: bool, side: int) -> str:
         """Return the symbol or name of a unit, with words of the editor's own."""
         unit, style = part.unit, self.style
-        singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not place)
+        singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not side)
         word = unit.word(symbol=by_symbol and unit.symbol != "", singular=singular, american=self.american)
-        if style.abbr == "~" and not place and unit.symbol:
+        if style.abbr == "~" and not side and unit.symbol:
             word += f" [{unit.symbol}]"
-        if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not place)):
+        if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not side)):
             word = self.own_text + ("" if self.own_text.endswith(("-", " ")) else " ") + word
         return word
 

@@ -66,8 +66,8 @@ def _tables() -> dict[str, Any]:
 
 def table(name: str) -> dict[str, Any]:
     """Return a table of units.toml that is none of units: ``ranges``, ``composites``, ``disp``, ``abbr``."""
-    found: dict[str, Any] = _tables()[name]
-    return found
+    entries: dict[str, Any] = _tables()[name]
+    return entries
 
 
 @lru_cache(maxsize=1)
@@ -187,8 +187,8 @@ def _multiplied(code: str) -> Unit | None:
             if base is None or base.multiple or base.zero or (before == head and "counted" not in base.flags):
                 continue
             usual = (f"{word} " if before == f"{word}_" else before) + base.code
-            own, engineering = default_outputs(base, 1e9), before != head
-            outputs = f"e{power}{own[0]}" if engineering and len(own) == 1 else base.outputs
+            defaults, engineering = default_outputs(base, 1e9), before != head
+            outputs = f"e{power}{defaults[0]}" if engineering and len(defaults) == 1 else base.outputs
             barrels = before == head and base.symbol == "bbl"
             return replace(
                 base,

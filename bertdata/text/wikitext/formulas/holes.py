@@ -42,9 +42,9 @@ def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[s
 
 def _end(text: str, start: int, sentence: str) -> int:
     """Return where a sentence ends that begins at ``start``, or after white space there."""
-    place = text.find(sentence, start, start + len(sentence) + 1)
-    if place == start or (place > start and text[start].isspace()):
-        return place + len(sentence)
+    position = text.find(sentence, start, start + len(sentence) + 1)
+    if position == start or (position > start and text[start].isspace()):
+        return position + len(sentence)
     size, end = len("".join(sentence.split())), start
     while size > 0 and end < len(text):
         size -= not text[end].isspace()

@@ -49,10 +49,10 @@ def _is_bracket(text: str) -> bool:
     (True, False, False)
     """
     depth = 0
-    for place, char in enumerate(text):
+    for index, char in enumerate(text):
         depth += (char == "(") - (char == ")")
         if not depth:
-            return place == len(text) - 1
+            return index == len(text) - 1
     return False
 
 
@@ -73,9 +73,9 @@ def write(atoms: list[Atom]) -> str:
     shown = ""
     before = ""  # the kind of the last atom
     bars = 0
-    for place, (text, kind) in enumerate(atoms):
+    for index, (text, kind) in enumerate(atoms):
         if kind == BINARY:
-            after = atoms[place + 1].kind if place + 1 < len(atoms) else ""
+            after = atoms[index + 1].kind if index + 1 < len(atoms) else ""
             if before not in _OPERANDS or after in ("", RELATION, CLOSE, PUNCTUATION):
                 kind = UNARY
         elif text == "|" and kind == LETTER:

@@ -67,32 +67,41 @@ Argument = tuple[Optional[str], Parts]  # noqa: UP045
 
 
 class _Scan:
-    """``spans`` are those that no open braces follow; ``opened`` are offset, length and the number of spans before."""
+    """A stack of opening braces that wait for closing ones, and the pairs that are matched.
+
+    ``opened``, the stack, has for each run of opening braces its offset, its length, and how many spans stand before it.
+    ``spans`` are the pairs matched so far, but for those within another pair: the spans after an opening run become the
+    children of the span that the run opens.  In ``{{a|{{b}} {{c}}}}`` the stack is [(0, 2, 0)] when ``{{b}}`` and ``{{c}}``
+    are spans, and both become children when the last braces close the first.
+    """
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.opened: list[tuple[int, int, int]] = []
 
-    def close(self, place: int, count: int) -> None:
-        """Match a run of ``count`` closing braces with the runs that are open."""
+    def close(self, offset: int, count: int) -> None:
+        """Match a run of ``count`` closing braces, from ``offset`` on, with the runs that are open, the last one first.
+
+        Three braces are taken where both runs have them, as MediaWiki does: "{{{{{1}}}}}" is a parameter, which a call encloses.
+        """
         spans = self.spans
         while count >= 2 and self.opened:
             start, size, first = self.opened.pop()
             taken = min(size, count, 3)
             left = size - taken
-            place += taken
+            offset += taken
             count -= taken
             deep = len(self.opened) + size // 3 >= _MAX_DEPTH
             children = tuple(spans[first:])
             del spans[first:]
-            spans.append(Span(start + left, place, GONE if deep else taken, () if deep else children))
+            spans.append(Span(start + left, offset, GONE if deep else taken, () if deep else children))
             if left >= 2:
                 self.opened.append((start, left, first))
         if count >= 2:
-            spans.append(Span(place, place + count - count % 2, GONE))
+            spans.append(Span(offset, offset + count - count % 2, GONE))
 
     def close_all(self, text: str, start: int, end: int) -> None:
-        """Match the closing braces in a part of the text, between two opening ones."""
+        """Match all closing braces in ``text[start:end]``, in which no braces open."""
         for match in _CLOSING.finditer(text, start, end):
             self.close(match.start(), match.end() - match.start())
 
@@ -110,19 +119,19 @@ def scan(text: str) -> list[Span]:
     >>> [(span.kind, len(span.children)) for span in scan("{{a|{{b}}}} {{{c}}} }} {{d")]
     [(2, 1), (3, 0), (0, 0), (0, 0)]
     """
-    found = _Scan()
+    scanner = _Scan()
     done = 0
     for match in _OPENING.finditer(text):
         start, end = match.span()
         if text.find("}", done, start) >= 0:
-            found.close_all(text, done, start)
+            scanner.close_all(text, done, start)
         if match.lastindex:
-            found.spans.append(Span(start, end, CALL))
+            scanner.spans.append(Span(start, end, CALL))
         else:
-            found.opened.append((start, end - start, len(found.spans)))
+            scanner.opened.append((start, end - start, len(scanner.spans)))
         done = end
-    found.close_all(text, done, len(text))
-    return found.finish(text)
+    scanner.close_all(text, done, len(text))
+    return scanner.finish(text)
 
 
 def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[list[str | Node]] | None:
@@ -131,23 +140,23 @@ def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[
     ``nodes`` keeps the trees of what stands between the braces, by where it begins.
     """
     arguments: list[list[str | Node]] = [[]]
-    place, depth = span.start + span.kind, 0
+    offset, depth = span.start + span.kind, 0
     for child in (*span.children, Span(span.end - span.kind, span.end, GONE)):
         if len(arguments) > _MAX_ARGUMENTS + 1:
             break
-        for token in (_BARS if brackets else _BAR).finditer(text, place, child.start):
+        for token in (_BARS if brackets else _BAR).finditer(text, offset, child.start):
             if token[0] != "|":
                 depth = depth + 1 if token[0] in ("[[", "-{") else max(depth - 1, 0)
             elif not depth:
-                arguments[-1].append(text[place : token.start()])
+                arguments[-1].append(text[offset : token.start()])
                 arguments.append([])
-                place = token.end()
-        arguments[-1].append(text[place : child.start])
+                offset = token.end()
+        arguments[-1].append(text[offset : child.start])
         if child.kind:
             if child.start not in nodes:
                 nodes[child.start] = node(text, child)
             arguments[-1].append(nodes[child.start])
-        place = child.end
+        offset = child.end
     return None if depth else arguments
 
 

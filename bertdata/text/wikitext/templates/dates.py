@@ -84,9 +84,9 @@ def _read_date(text: str) -> datetime | None:
     """Read a date as editors write them, with or without a time."""
     for form in _DATES:
         if match := form.fullmatch(text):
-            found = match.groupdict()
-            month = found.get("month") or 1 + [name[:3] for name in _MONTHS].index(found["name"][:3].capitalize())
-            parts = [found["year"], month, *(found.get(name) or fill for name, fill in _REST)]
+            groups = match.groupdict()
+            month = groups.get("month") or 1 + [name[:3] for name in _MONTHS].index(groups["name"][:3].capitalize())
+            parts = [groups["year"], month, *(groups.get(name) or fill for name, fill in _REST)]
             try:
                 return datetime(*map(int, parts))  # type: ignore[arg-type]
             except ValueError:  # 30 February

@@ -137,13 +137,13 @@ class _Expander:
             return self.drop(name)
         if not body.parts:
             return VANISHED
-        own = self.collect(call.arguments, frame) if self.left >= 0 else {}
+        inner = self.collect(call.arguments, frame) if self.left >= 0 else {}
         if self.left < 0:
             return self.drop(name)
-        own["0"] = name
+        inner["0"] = name
         if body.star:
-            own["*"] = body.star
-        shown = self.show(body.parts, own)
+            inner["*"] = body.star
+        shown = self.show(body.parts, inner)
         self.left -= body.cost + len(shown)
         if not shown or shown.isspace():
             return VANISHED
@@ -158,11 +158,11 @@ class _Expander:
         if name not in self.table.functions or self.left < 0:
             return self.call(Call(name + ":", call.arguments), frame)
         if name in MODULES:
-            own = self.collect(call.arguments, frame)
+            given = self.collect(call.arguments, frame)
             positional: list[str] = []
-            while (value := own.pop(str(len(positional) + 1), None)) is not None:
+            while (value := given.pop(str(len(positional) + 1), None)) is not None:
                 positional.append(value)
-            shown = MODULES[name](positional, own, self.page.language)
+            shown = MODULES[name](positional, given, self.page.language)
         else:
             shown = FUNCTIONS[name](self.arguments(call, frame))
         if shown is None:
@@ -177,22 +177,22 @@ class _Expander:
 
     def collect(self, arguments: Sequence[Argument], frame: Frame) -> Frame:
         """Return the arguments of a call by number and name; ``{{{...}}}`` passes on those of the frame."""
-        own: Frame = {}
+        collected: Frame = {}
         count = 0
         for key, value in arguments:
             if key is not None:
-                own[key] = self.show(value, frame).strip()
+                collected[key] = self.show(value, frame).strip()
             elif isinstance(value, Parameter) and value.name == "...":
-                place = 1
-                while (given := frame.get(str(place))) is not None:
+                number = 1
+                while (given := frame.get(str(number))) is not None:
                     count += 1
-                    place += 1
-                    own[str(count)] = given
-                own.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
+                    number += 1
+                    collected[str(count)] = given
+                collected.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
             else:
                 count += 1
-                own[str(count)] = self.show(value, frame)
-        return own
+                collected[str(count)] = self.show(value, frame)
+        return collected
 
 
 def expand_templates(text: str, page: PageContext) -> str:

@@ -173,15 +173,15 @@ def evaluate(expression: str) -> str:
     text = text.strip()
     if not text:
         return ""
-    run, place, after_value = _Evaluation(), 0, False
+    run, position, after_value = _Evaluation(), 0, False
     try:
-        while place < len(text):
-            token = _TOKEN.match(text, place)
+        while position < len(text):
+            token = _TOKEN.match(text, position)
             if token is None or len(text) > _MAX_LENGTH:
                 raise ExpressionError("no number and no operator")
             number, word = token[1] or "", (token[2] or token[3] or "").lower()
             after_value = (run.operation if after_value else run.operand)(number, word)
-            place = token.end()
+            position = token.end()
         run.settle(0)
         (value,) = run.values
         if run.waiting or not math.isfinite(value):

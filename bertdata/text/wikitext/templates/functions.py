@@ -40,10 +40,10 @@ class Arguments:
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __getitem__(self, place: int) -> str:
-        if place >= len(self.parts):
+    def __getitem__(self, index: int) -> str:
+        if index >= len(self.parts):
             return ""
-        key, value = self.parts[place]
+        key, value = self.parts[index]
         text = self.show(value)
         return (text if key is None else f"{key}={text}").strip()
 

@@ -1,8 +1,8 @@
 """Which templates on lines of prose a table does not know: what a contributor has to look at.
 
->>> found = Survey()
->>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{Infobox|a=b}}\\n* a {{list}}", load_templates("en"), found)
->>> found.calls, found.unknown, found.examples["tea"]
+>>> counts = Survey()
+>>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{Infobox|a=b}}\\n* a {{list}}", load_templates("en"), counts)
+>>> counts.calls, counts.unknown, counts.examples["tea"]
 (2, Counter({'tea': 1}), 'The {{tea}} is {{nowrap|very hot}} in here.')
 """
 
@@ -31,7 +31,7 @@ class Survey:
     examples: dict[str, str] = field(default_factory=dict)
 
 
-def survey(wikitext: str, table: Templates, found: Survey) -> None:
+def survey(wikitext: str, table: Templates, counts: Survey) -> None:
     """Count the outermost calls on a page's lines of prose: no lists, headings or tables, and a word beside the calls."""
     text = drop_tables(resolve_extensions(clean_input(wikitext)))
     calls = [span for span in scan(text) if span.kind == CALL]
@@ -50,9 +50,9 @@ def survey(wikitext: str, table: Templates, found: Survey) -> None:
             prose = text[start : start + 1] not in LINE_MARKUP and _WORD.search(beside, start, end) is not None
         if not prose:
             continue
-        found.calls += 1
+        counts.calls += 1
         name = title(text, span)
         if table.kind(name) == UNKNOWN:
-            found.unknown[name] += 1
-            if name not in found.examples:
-                found.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])
+            counts.unknown[name] += 1
+            if name not in counts.examples:
+                counts.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])

@@ -226,13 +226,13 @@ def _add(table: Templates, file: str, text: str) -> Templates:
 
 @cache
 def _built_in(language: str) -> Templates:
-    own = _SAME.get(language, language)
+    code = _SAME.get(language, language)
     table = Templates()
-    if own != "en":
+    if code != "en":
         english = _built_in("en")
         empty = {name: body for name, body in english.bodies.items() if not body.parts}
         table = Templates(footnotes=english.footnotes, bodies=empty)
-    for name in ("common", own):
+    for name in ("common", code):
         path = _TABLES / f"{name}.toml"
         if name.isidentifier() and path.exists():
             table = _add(table, path.name, path.read_text(encoding="utf-8"))
