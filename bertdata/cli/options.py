@@ -75,8 +75,8 @@ class Command(click.Command):
         except click.NoSuchOption as error:
             if error.possibilities or not any(param.name == "beam_args" for param in self.params):
                 raise
-            told = f"{error.message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
-            raise click.NoSuchOption(error.option_name, told, ctx=error.ctx) from None
+            message = f"{error.message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
+            raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
 
     def in_options(self, message: str) -> str:
         """Write the option in place of each field that is named in a message and is a parameter of this command."""

@@ -74,8 +74,7 @@ def command(
 
     Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
     at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
-    second Ctrl-C ends it at once.  The same command continues from the last checkpoint, on one process to the bit.  For several
-    GPUs:
+    second Ctrl-C ends it at once.  The same command continues from the last checkpoint, on one process to the bit.  On GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run

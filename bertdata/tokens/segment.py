@@ -8,9 +8,11 @@ characters and more, so that each can be encoded by itself, which gives the same
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from ..errors import UsageError
 
@@ -45,12 +47,7 @@ class Segmenter:
 
     def __init__(self) -> None:
         require()
-        import jieba
-
-        self._jieba = jieba.Tokenizer()
-        # What `initialize` does, less its cache: a file in the shared temporary directory that anybody may have written.
-        self._jieba.FREQ, self._jieba.total = self._jieba.gen_pfdict(self._jieba.get_dict_file())
-        self._jieba.initialized = True
+        self._jieba = _jieba()
 
     def parts(self, sentence: str) -> Iterator[tuple[str, bool]]:
         """Yield the parts of a sentence, in order and complete, and of each whether it is a word of several characters."""
@@ -66,3 +63,15 @@ class Segmenter:
                 position += len(word)
         if done < len(sentence):
             yield sentence[done:], False
+
+
+@functools.cache
+def _jieba() -> Any:
+    """Return jieba with its dictionary, of which a process has one: it takes most of a second, and 56 MB."""
+    import jieba
+
+    tokenizer = jieba.Tokenizer()
+    # What `initialize` does, less its cache: a file in the shared temporary directory that anybody may have written.
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer

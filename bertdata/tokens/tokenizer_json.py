@@ -13,7 +13,7 @@ from ..config import read_small
 from ..errors import UsageError
 from .vocab_txt import unreadable
 
-__all__ = ["is_bert", "read_tokenizer", "unreadable"]
+__all__ = ["is_bert", "read_tokenizer"]
 
 _MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 _BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; what a file does not name has this value

@@ -8,7 +8,6 @@ from pathlib import Path
 from ..config import read_small
 from ..errors import UsageError
 from ..pieces import OF_BERT
-from .tokenizer_json import unreadable
 
 __all__ = ["SETTINGS", "check_pieces", "read_pieces", "read_settings", "unreadable"]
 

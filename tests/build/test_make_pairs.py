@@ -15,7 +15,6 @@ from bertdata.commands.make_pairs import lost_text
 from bertdata.config import OBJECTIVES, PairsConfig
 from bertdata.dataset.data_set import DataSet
 from bertdata.errors import UsageError
-from bertdata.report import card
 from bertdata.tokens.vocab import read as read_vocabulary
 
 COLUMNS = ["input_ids", "token_type_ids"]
@@ -48,7 +47,7 @@ def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert ("swapped" if labelled else f"{len(rows):,} rows") in shown
     assert ("masked (epoch 0)" in shown) == (objective != "causal")
-    assert card._WHAT[objective] in (pairs / "README.md").read_text()
+    assert OBJECTIVES[objective].summary in (pairs / "README.md").read_text()
 
 
 def test_running_text_is_the_corpus(made: dict[str, Path], sample_corpus: Path) -> None:

@@ -51,6 +51,7 @@ def checkpoint(build: Build, tmp_path_factory: pytest.TempPathFactory, sample_co
     return train(TrainConfig(phases=phases, model=model, batch_size=8, workers=0), root / "run").checkpoint
 
 
+@pytest.mark.slow
 def test_all_four_tasks_run_and_what_can_be_learnt_is(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,7 @@ def _falls(losses: list[str]) -> bool:
     return sum(numbers[-3:]) < sum(numbers[:3]) - 2  # of 26 at first: far more than noise
 
 
+@pytest.mark.slow
 def test_a_loop_of_ones_own_goes_on_where_it_stopped(example: Run, pairs: Path, sample_pairs: Path, tmp_path: Path) -> None:
     """Dropout apart, which the loop does not keep: so the rows and masks are compared by the first loss after the stop."""
     through = _losses(example("examples/train_loop.py", pairs, "--steps", 20, *SMALL, "--checkpoint", tmp_path / "a.pt"))
@@ -97,6 +98,7 @@ def test_processes_share_the_batches(example: Run, pairs: Path, tmp_path: Path) 
     assert len(_losses(example("examples/train_loop.py", pairs, "--steps", 6, *SMALL, "--checkpoint", tmp_path / "c.pt"))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masking", ["none", "static"])
 def test_transformers_trainer_with_datasets_alone(
     example: Run, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, masking: str
@@ -124,6 +126,7 @@ def test_lightning_trains_it_to_the_same_losses(example: Run, pairs: Path, monke
     assert len(theirs) == 8 and theirs == _losses(example("examples/lightning_style.py", pairs, "--steps", 8, *SMALL))
 
 
+@pytest.mark.slow
 def test_a_module_as_lightning_wants_it(example: Run, pairs: Path, sample_pairs: Path) -> None:
     printed = example("examples/lightning_style.py", pairs, "--steps", 20, *SMALL)
     losses = _losses(printed)

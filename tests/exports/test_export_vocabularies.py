@@ -167,6 +167,7 @@ def test_masked_pairs_with_many_ids(
         assert not bertdata.verify(path, workers=1).problems
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("kind,options", [("bpe", ["--objective", "documents", "--pack"]), ("unigram", ["--provenance"])])
 def test_the_same_bytes_by_two_workers(

@@ -60,6 +60,7 @@ def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     assert by_process[done[0]] <= 10, "the first hand is a quarter"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "workers"), [(0, 2), (1, 2), (2, 3)])
 def test_fewer_numbers_than_workers(tmp_path: Path, count: int, workers: int) -> None:
     engine.run(Work(count, note(tmp_path, {})), tasks=count, workers=workers)

@@ -24,6 +24,7 @@ def made(request: pytest.FixtureRequest, text: Path, sample_vocab: Path, tmp_pat
     return [corpus.path, pairs.path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["polars", "duckdb", "torch", "datasets"])
 def test_lines_of_the_card_run(made: list[Path], tool: str, tmp_path: Path) -> None:
     pytest.importorskip(tool)

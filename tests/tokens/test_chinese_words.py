@@ -60,6 +60,7 @@ def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: l
     assert tokens.tolist() == whole[0].tolist() and ends.tolist() == whole[1].tolist()
     expected: list[bool] = []
     tokenizer, segmenter = VOCABULARY.tokenizer(), encoder._segmenter
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     for language, text in documents:
         for sentence in text:
             parts = list(segmenter.parts(sentence)) if is_chinese(language) else [(sentence, False)]

@@ -134,12 +134,12 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
     nearest: list[_Segment] = []
     stream, total = -1, 0  # where the stream that the segments are of begins, if that is near, and the checksum of its blocks
     for segment in _segments(file, max(0, at - _HEADER_BYTES)):
-        if segment.at > at + _NEAR:
+        if segment.at > max(at, stream) + _NEAR:
             if (start := _first_good(nearest)) is not None or segment.at >= end:
                 return start
             nearest, stream = [], -1
         if segment.opens:
-            stream, total = (segment.at if segment.at >= at and segment.mark == _BLOCK else -1), 0
+            stream, total = (segment.at if at <= segment.at <= at + _NEAR and segment.mark == _BLOCK else -1), 0
         if segment.mark == _END and stream >= 0 and _checksum(segment) == total:
             return stream
         total = _checksum(segment) ^ (total << 1 | total >> 31) & 0xFFFFFFFF

@@ -38,7 +38,10 @@ _SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
 
 class _Page:
-    """Take line by line; ``done`` holds the paragraphs, ``lines`` the one that is open."""
+    """Makes paragraphs of the lines of a page, which it is given one by one.
+
+    ``lines`` are those of the open paragraph, to which the next line of prose is added; ``done`` are the paragraphs before it.
+    """
 
     def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool) -> None:
         self.keep_definitions = keep_definitions
@@ -77,7 +80,7 @@ class _Page:
             self.continues = True
 
     def rejoin(self) -> None:
-        """Take a link without words at the beginning of a line: with it the blank lines before it go."""
+        """Reopen the last paragraph if only blank lines end it: a link that shows nothing follows, and takes them with it."""
         if self.continues and not self.lines and not self.inside:
             self.lines = [self.done.pop()]
 
@@ -116,6 +119,8 @@ class _Page:
                 return
             first = line[0]
         tags = _block_tags(line) if "<" in line else []
+        # A heading ends every element, for one that is never closed must not take the rest of the page; tags come before lists,
+        # for "* a</div>" closes a box; within a box nothing else counts.
         if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
             self.inside = ""
             self.end()
@@ -240,11 +245,11 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     if formulas and "<" in text:
         text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on, formulas)
-    for line in text.split("\n"):
+    for line in text.split("\n"):  # blank lines and items of lists, more than half of all lines, need no call of `line`
         if not line:
             if page.lines:
                 page.blank()
-        elif line[0] in "*#" and "<" not in line:
+        elif line[0] in "*#" and "<" not in line:  # a list item without a tag that might open or close an element
             page.end()
         else:
             page.line(line)

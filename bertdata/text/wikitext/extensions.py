@@ -54,7 +54,11 @@ class _Scan:
         self.tag_end = self.blank_line = -1  # the first ">" and the first blank line after the last tag: searched for once
 
     def run(self) -> str:
-        """Return the text without its tags."""
+        """Return the text without its tags.
+
+        Each match is a tag that begins outside of all tags handled before it.  Where a tag takes text beyond its match, as
+        ``<math>`` takes its content, the search starts anew behind that: "<nowiki><ref></nowiki>" has no reference.
+        """
         text, parts = self.text, self.parts
         last_end = text.rfind(">")
         at = 0
@@ -63,7 +67,7 @@ class _Scan:
             at = -1
             for match in matches:
                 start, name = match.start(), match[1]
-                if name is None and text[start + 1] != "!":
+                if name is None and text[start + 1] != "!":  # a whole reference; most tags of a page are
                     parts += (text[self.done : start], OBJECT)
                     self.done = match.end()
                     continue

@@ -84,7 +84,18 @@ def _only_addresses(paragraph: str) -> bool:
     return paragraph.startswith(_ADDRESSES) and all(word.startswith(_ADDRESSES) for word in paragraph.split())
 
 
-_STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (  # each on what the last one left
+# Each step works on the text that the one before it has left, in MediaWiki's order: braces and brackets in a comment or
+# in <nowiki> are text, so tags come first; templates give tables and links; a table goes with the links in it.  An
+# example, in which templates are on and \x02 and \x1d are OBJECT and AWAY of marks.py:
+#
+#   the page               ''Rome''<ref>x</ref> is {{nowrap|a [[city|town]]}}. __NOTOC__ [[Category:A]]
+#   comments and tags      ''Rome''\x02 is {{nowrap|a [[city|town]]}}. __NOTOC__ [[Category:A]]
+#   templates              ''Rome''\x02 is a [[city|town]]. __NOTOC__ [[Category:A]]
+#   tables and switches    ''Rome''\x02 is a [[city|town]].  [[Category:A]]
+#   links                  ''Rome''\x02 is a town.\x1d
+#
+# `paragraphs` then drops the apostrophes line by line, as bold ends with its line, and `finish` the marks: Rome is a town.
+_STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (
     ("comments, references and tags", lambda text, page, _: resolve_extensions(clean_input(text), page.formulas)),
     ("templates", lambda text, page, _: expand_templates(text, page)),
     ("language variants", lambda text, page, _: resolve_variants(text, page.language, page.variant)),
@@ -115,7 +126,7 @@ def resolution_steps(
 
 
 def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str], list[str]]) -> list[str]:
-    """Return paragraphs as plain text; a page without a formula has nothing to count."""
+    """Return paragraphs as plain text, and count their formulas; most pages have none, and take the short way."""
     if page.formulas.choice != "text" and not page.formulas.seen:
         return [finish(part, page.templates is not None) for part in parts]
     finished = [_finished(part, page, split) for part in parts]

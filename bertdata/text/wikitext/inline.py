@@ -56,6 +56,8 @@ def _close_gaps(text: str, templates_on: bool) -> str:
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
     if not any(_STOP_AFTER.findall(text)):
         return text.replace(VANISHED, "")
+    # Between two pieces something vanished.  They are looked at from the end: where all that follows up to the next mark is
+    # white space, as in "a \x1f \x1f, b", each gap is closed as the last one is.
     pieces = text.split(VANISHED)
     before_stop = False
     for index in range(len(pieces) - 1, 0, -1):

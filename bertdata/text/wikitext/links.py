@@ -21,7 +21,9 @@ from .quotes import drop_quotes
 
 __all__ = ["resolve_links"]
 
-# Most links: no colon and nothing to resolve.  Splitting at them leaves the text and the labels.
+# Most links: [[target]] or [[target|label]] without a colon, quotes or marks.  `split` returns text and labels by turns:
+# "see [[Foo|foo]] and [[bar]]." is split into "see ", "foo", " and ", "bar" and ".", which are joined again.  A label whose
+# first character would make a list or a preformatted line is left to `_words`, which shields it.
 _PLAIN = re.compile(rf"\[(?:\[[^\[\]|:\n]*\||\[)([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]")
 _OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # begins with one plain character: that is found much faster
 _ADDRESSES = ("http://", "https://")
@@ -64,8 +66,9 @@ def _words(content: str, names: Namespaces) -> str | None:
 
 
 class _Links:
-    """Collect text; ``open`` lists where in ``parts`` each unmatched ``[[`` stands.
+    """Resolves the links of a page: ``parts`` is its text so far, ``open`` the index in ``parts`` of each ``[[`` not closed yet.
 
+    What follows such a ``[[`` is one part or more: of "[[File:a.jpg|thumb|b [[c:d]] e]]" the first ``]]`` closes the inner link.
     A ``]]`` that closes no link may close the brackets of the text, or of an external link: it stays.
     """
 
@@ -75,7 +78,7 @@ class _Links:
         self.open: list[int] = []
 
     def text(self, text: str) -> None:
-        """Add what stands between two opening brackets; closing ones may be in it."""
+        """Add text without opening brackets; the closing ones in it close links that are open."""
         done = 0
         if "]" in text:
             for match in _CLOSING.finditer(text):
@@ -93,7 +96,10 @@ class _Links:
             self.parts.append(words)
 
     def away(self) -> None:
-        """Add a link that leaves nothing; one after another, as they end a page, make one line."""
+        """Add the mark of a link that shows nothing.
+
+        Categories stand in lines one below the other: the line break before such a link goes with it, and leaves no blank line.
+        """
         parts = self.parts
         before = parts[-1].rstrip()
         if not before and len(parts) > 1 and parts[-2] == AWAY:

@@ -22,7 +22,10 @@ _BLANK = re.compile(r"(?:\n[ \t]*(?=\n|$))+")
 
 
 def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return where the tables begin and end, in order of their beginnings."""
+    """Return where each table begins and ends, by its beginning; a table within another has a span of its own.
+
+    Every edge that closes takes the last one opened, of whichever markup: templates mix ``{|`` and ``</table>``.
+    """
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     begin = text.rfind("\n", 0, text.find("{|")) if edges is _EDGE else 0  # before the first table nothing is found

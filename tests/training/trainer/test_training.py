@@ -92,6 +92,7 @@ def test_a_run(data: Path, tmp_path: Path) -> None:
     assert torch.equal(model.cls.predictions.decoder.weight, model.bert.embeddings.word_embeddings.weight)
 
 
+@pytest.mark.slow
 def test_it_learns(data: Path, tmp_path: Path) -> None:
     """On a hundred rows again and again the loss of words falls below that of their frequencies."""
     config = small(data, 150, STILL | {"hidden_size": 64}, batch_size=20, optimizer={"learning_rate": 3e-3, "warmup_steps": 20})

@@ -208,6 +208,7 @@ def test_command(write: Write, tmp_path: Path) -> None:
     assert "there is no key batches" in run("--resume", code=2).stderr
 
 
+@pytest.mark.slow
 def test_strangers_reach_neither_the_store_nor_the_processes_nor_the_readers(write: Write, tmp_path: Path) -> None:
     """Two processes with a reader each, on one machine: all that listens does so on loopback, where it is no Unix socket."""
     need_proc()

@@ -16,8 +16,8 @@ def source(name: str) -> Source:
     """Return a kind of input by its name: one of the table, or a reader of the user's, ``module:function``."""
     if name not in INPUTS:
         return reader(name)
-    found: Source = importlib.import_module(f".{name}", __name__).SOURCE
-    return found
+    kind: Source = importlib.import_module(f".{name}", __name__).SOURCE
+    return kind
 
 
 def is_check(kind: str) -> bool:

@@ -35,9 +35,11 @@ _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 class Formulas:
     """What becomes of the formulas of one page, and how many there were.
 
-    ``counts`` has, by tag or template, those "found", "written", "dropped" and "left out"; a key is "found math".  A formula, or
-    what stands in its place, is followed by its number among ``_kinds``, so that those of a paragraph are counted when it is
-    known to be one: others stand in tables, lists and headings, which are left out.
+    ``counts`` has, by tag or template, those "found", "written", "dropped" and "left out"; a key is "found math".
+
+    Whether a formula stands in a paragraph, and not in a table, a list or a heading, is known only when the page's lines are
+    paragraphs.  So a formula, or the mark in its place, is followed by the index in ``_kinds`` of the key to count it under, in
+    ``_DIGITS`` binary digits of BITS, which no later step changes; `count` reads them, and takes them out.
     """
 
     choice: str = "drop"

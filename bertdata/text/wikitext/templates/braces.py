@@ -67,14 +67,23 @@ Argument = tuple[Optional[str], Parts]  # noqa: UP045
 
 
 class _Scan:
-    """``spans`` are those that no open braces follow; ``opened`` are offset, length and the number of spans before."""
+    """A stack of opening braces that wait for closing ones, and the pairs that are matched.
+
+    ``opened``, the stack, has for each run of opening braces its offset, its length, and how many spans stand before it.
+    ``spans`` are the pairs matched so far, but for those within another pair: the spans after an opening run become the
+    children of the span that the run opens.  In ``{{a|{{b}} {{c}}}}`` the stack is [(0, 2, 0)] when ``{{b}}`` and ``{{c}}``
+    are spans, and both become children when the last braces close the first.
+    """
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.opened: list[tuple[int, int, int]] = []
 
     def close(self, offset: int, count: int) -> None:
-        """Match a run of ``count`` closing braces with the runs that are open."""
+        """Match a run of ``count`` closing braces, from ``offset`` on, with the runs that are open, the last one first.
+
+        Three braces are taken where both runs have them, as MediaWiki does: "{{{{{1}}}}}" is a parameter, which a call encloses.
+        """
         spans = self.spans
         while count >= 2 and self.opened:
             start, size, first = self.opened.pop()
@@ -92,7 +101,7 @@ class _Scan:
             spans.append(Span(offset, offset + count - count % 2, GONE))
 
     def close_all(self, text: str, start: int, end: int) -> None:
-        """Match the closing braces in a part of the text, between two opening ones."""
+        """Match all closing braces in ``text[start:end]``, in which no braces open."""
         for match in _CLOSING.finditer(text, start, end):
             self.close(match.start(), match.end() - match.start())
 
