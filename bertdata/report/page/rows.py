@@ -149,7 +149,7 @@ def _words(lengths: Any, config: PairsConfig) -> Html:
     several = percent(float((lengths > 1).mean()))
     text = f"Words of Chinese documents were told by {config.chinese_words}, others by the vocabulary; continues_word says which "
     text += f"tokens continue one. Of {len(lengths):,} words {several} have several tokens; a word has {lengths.mean():.2f} on "
-    text += "average. jieba's dictionary is of simplified characters: it cuts words of traditional text apart."
+    text += "average. jieba's dictionary is of simplified characters: words of traditional text are often cut wrongly."
     sizes = np.bincount(np.minimum(lengths, _LONG), minlength=_LONG + 1)[1:].tolist()
     names = [*map(str, range(1, _LONG)), f"{_LONG} or more"]
     return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))
