@@ -95,7 +95,7 @@ def _api() -> HfApi:
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError as error:
-        raise UsageError("the Hub needs the package huggingface_hub: pip install 'bertdata[hub]'") from error
+        raise UsageError(f"the Hub needs the package huggingface_hub ({error}): pip install 'bertdata[hub]'") from None
     token = get_token()
     if not token:
         raise UsageError("there is no token for the Hub: set HF_TOKEN to one that may write, or run `hf auth login`")

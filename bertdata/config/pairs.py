@@ -126,7 +126,8 @@ class PairsConfig(Config):
     chinese_words: str = option(
         "none",
         "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
-        "pip install 'bertdata[chinese]'.",
+        "pip install 'bertdata[chinese]'; its dictionary is of simplified characters: words of traditional text are "
+        "often cut wrongly.",
         section=_MASKING,
         choices=SEGMENTERS,
     )

@@ -1,4 +1,4 @@
-"""Mask rows that are shown: as BERT's defaults do in an epoch, or by a rule of a training run."""
+"""Mask rows that are shown: as in an epoch, by words where rows tell them, or by a rule of a training run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..config import PairsConfig
 from ..rows import masking
 from ..tokens.vocab import AnyVocabulary
 
-__all__ = ["MaskRule", "of_epoch"]
+__all__ = ["MaskRule", "of_epoch", "unit_of"]
 
 Array = npt.NDArray[Any]
 
@@ -29,12 +29,21 @@ class MaskRule(NamedTuple):
 
 
 def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskRule:
-    """Return BERT's masks of an epoch, by the seed that the rows were made with."""
-    vocabulary = masking.mask_vocabulary(known.pieces, known.special)
+    """Return masks of an epoch with BERT's shares and the rows' seed: of whole words where rows tell words, else of pieces."""
+    vocabulary, unit = masking.mask_vocabulary(known.pieces, known.special), unit_of(config)
+    most = masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit)
 
     def mask(ids: Array, rows: Array, continues: Array | None) -> tuple[Array, Array, Array]:
-        most = masking.predictions_per_row(max(ids.shape[1], 3))
-        about: dict[str, Any] = {"seed": config.seed, "epoch": epoch, "rows": rows, "continues": continues}
+        about: dict[str, Any] = {"seed": config.seed, "epoch": epoch, "rows": rows, "continues": continues, "unit": unit}
         return masking.mask(ids.astype(np.int64), vocabulary, **about, max_predictions=most)
 
-    return MaskRule(lambda _: f"epoch {epoch}", mask)
+    return MaskRule(lambda _: f"epoch {epoch}{', whole words' if unit == 'word' else ''}", mask)
+
+
+def unit_of(config: PairsConfig) -> str:
+    """Return what is masked as one in rows that are shown: stored masks have their unit; rows that tell words, the word.
+
+    >>> unit_of(PairsConfig()), unit_of(PairsConfig(chinese_words="jieba"))
+    ('piece', 'word')
+    """
+    return config.unit if config.masking == "static" or config.chinese_words == "none" else "word"

@@ -81,7 +81,7 @@ class Metrics:
             try:
                 from tensorboard.summary import Writer  # type: ignore[import-untyped,import-not-found,unused-ignore]
             except ImportError as error:
-                raise UsageError("tensorboard = true needs TensorBoard: pip install 'bertdata[tensorboard]'") from error
+                raise UsageError(f"tensorboard = true needs TensorBoard ({error}): pip install 'bertdata[tensorboard]'") from None
             self._board = Writer(str(output / "tensorboard"))
         kept = [record for record in read_metrics(self._path) if record["step"] <= step and record["kind"] != "error"]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))

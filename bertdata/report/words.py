@@ -65,7 +65,8 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
     sources = manifest.get("sources", {})
     if len(sources) > 1:
         shares = (
-            f"{name} {percent(s['share'])} ({s['documents']:,} documents, {size(s['text_bytes'])})" for name, s in sources.items()
+            f"{name} {percent(s['share'])} ({count(s['documents'], 'document')}, {size(s['text_bytes'])})"
+            for name, s in sources.items()
         )
         lines.append(f"  shares of the text: {', '.join(shares)}")
     if books := apparatus(sources):

@@ -20,8 +20,8 @@ def read_directory(path: Path) -> tuple[str, dict[str, str]]:
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
-        problem = "has no vocab.txt and no tokenizer.json, and `transformers` is missing, which may read it"
-        raise UsageError(f"the vocabulary {path} {problem}: pip install 'bertdata[transformers]'") from error
+        problem = f"has no vocab.txt and no tokenizer.json, and `transformers`, which may read it, is missing ({error})"
+        raise UsageError(f"the vocabulary {path} {problem}: pip install 'bertdata[transformers]'") from None
     try:
         loaded = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, use_fast=True)
     except Exception as error:  # of many classes

@@ -39,7 +39,7 @@ def require() -> None:
             warnings.simplefilter("ignore")  # jieba 0.42 has escapes that newer Pythons warn of
             import jieba  # noqa: F401
     except ImportError as error:
-        raise UsageError("Chinese words need jieba: pip install 'bertdata[chinese]'") from error
+        raise UsageError(f"Chinese words need jieba ({error}): pip install 'bertdata[chinese]'") from None
 
 
 class Segmenter:

@@ -33,7 +33,7 @@ try:
     import torch
     from torch.utils.data import DataLoader, Dataset, get_worker_info
 except ImportError as error:  # pragma: no cover
-    raise UsageError("bertdata.training.loader needs PyTorch: pip install 'bertdata[train]'") from error
+    raise UsageError(f"bertdata.training.loader needs PyTorch ({error}): pip install 'bertdata[train]'") from None
 
 __all__ = ["Batches", "MaskConfig", "batches"]
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..words import percent, size
+from ...tokens.segment import is_chinese
+from ..words import count, percent, size
 from .charts import by_doubling, histogram
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, short, table, tag
@@ -16,32 +17,53 @@ from .section import Section, Subject, figures
 __all__ = ["key_figures", "sections", "sources_and_languages"]
 
 _SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
+_UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: no space stands between words
 
 
 def key_figures(subject: Subject) -> Html:
     """Return the figures that come first."""
     manifest = subject.manifest
-    sources = manifest["sources"].values()
+    languages: dict[str, Counter[str]] = {}
+    for source in manifest["sources"].values():
+        for code, counts in source.get("languages", {}).items():
+            languages.setdefault(code, Counter()).update(counts)
+    spaced = {code for code in languages if _has_spaces(code)}
+    words = [(code in spaced, counts["words"]) for code, counts in languages.items()]
     known = [
         ("documents", f"{manifest['rows']:,}"),
         ("text", size(sum(shard["text_bytes"] for shard in manifest["shards"]))),
-        ("words", f"{sum(source.get('words', 0) for source in sources):,}"),
-        ("languages", f"{len({code for source in sources for code in source.get('languages', {})}):,}"),
+        ("characters", f"{sum(counts['characters'] for counts in languages.values()):,}"),
     ]
-    return figures(known)
+    if spaced:
+        where = "" if spaced == set(languages) else ", in languages with spaces"
+        known.append((f"words{where}", f"{sum(number for has_spaces, number in words if has_spaces):,}"))
+    return figures([*known, (count(len(languages), "language").split()[1], f"{len(languages):,}")])
+
+
+def _has_spaces(code: str) -> bool:
+    """Tell whether spaces stand between the words of a language; an unknown one, ``""``, is taken to have them.
+
+    >>> [_has_spaces(code) for code in ("en", "zh-tw", "ja", "")]
+    [True, False, False, True]
+    """
+    return not is_chinese(code) and code.lower().replace("_", "-").partition("-")[0] not in _UNSPACED
 
 
 def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of a corpus."""
     manifest = subject.manifest
-    yield Section("flow", "What became of it", flow(stages_of("", manifest["counts"])))
+    note = "Reasons are those of docs/reference/reasons.md."
+    if any("namespace" in stage["dropped"] for stage in manifest["counts"]):
+        note += " Namespace: pages of a wiki that are no articles, such as templates, categories and talk."
+    picture = flow(stages_of("", manifest["counts"]))
+    yield Section("flow", "What became of it", join(picture, tag("p", note, class_="faint")))
     if manifest["sources"]:
         yield Section("sources", "Sources and languages", sources_and_languages(manifest["sources"]))
     sample = read_documents(subject.directory, manifest)
     if sample is not None and len(sample.per_document):
         yield Section("lengths", "Lengths", _lengths(sample, manifest))
     if body := _lost(subject):
-        yield Section("lost", "What was lost", body)
+        yield Section("lost", "What was left out", body)
     if sample is not None and len(sample.per_document):
         yield Section("samples", "Documents", join(*map(_document, _varied(sample))))
 
@@ -57,18 +79,21 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
         for code, counts in source.get("languages", {}).items():
             spoken.setdefault(code, Counter()).update(counts)
     for of_source in (tokens or {}).values():
-        for code, count in of_source.items():
-            spoken.setdefault(code, Counter())["tokens"] += count
+        for code, number_of in of_source.items():
+            spoken.setdefault(code, Counter())["tokens"] += number_of
     order = sorted(spoken, key=lambda code: (-spoken[code]["characters"], code))
     total = sum(spoken[code]["characters"] for code in order) or 1
     keys = ("documents", "words", "characters", *(["tokens"] if tokens else []))
     by_language = [
-        (code or "unknown", *(f"{spoken[code][key]:,}" for key in keys)) + (bar(spoken[code]["characters"] / total),)
+        (code or "unknown", *("–" if key == "words" and not _has_spaces(code) else f"{spoken[code][key]:,}" for key in keys))
+        + (bar(spoken[code]["characters"] / total),)
         for code in order[:_LANGUAGES]
     ]
     heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
     more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
-    note = f"Words are what stands between white space, so Chinese and Japanese have few; bars are shares of characters.{more}"
+    note = "Words are what stands between white space, which some languages do not write; bars are shares of characters."
+    note += " Tokens are those of the documents before rows are made: of all copies, and without special ones." if tokens else ""
+    note += more
     return join(table("By source", columns, rows), table("By language", heads, by_language), tag("p", note, class_="faint"))
 
 
@@ -89,6 +114,7 @@ def _lost(subject: Subject) -> Html:
     templates = manifest["dropped_templates"]
     if templates["calls"]:
         sentence = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
+        sentence += "Many are boxes and navigation, which hold no sentences. "
         sentence += "The most frequent are below, each with the line in which it stands first."
         lines = templates.get("examples", {})
         columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))

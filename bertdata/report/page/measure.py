@@ -10,12 +10,13 @@ import numpy.typing as npt
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...dataset.shards import padded
 from ...labels import IGNORED
+from ...pieces import bare
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
 from ..masking import MaskRule, of_epoch
 from .sample import RowSample
 
-__all__ = ["Masks", "PairSample", "auc", "masks_of", "padding_by_width", "pairs_of"]
+__all__ = ["Masks", "PairSample", "auc", "masks_of", "padding_by_width", "pairs_of", "words_of"]
 
 _MASKED = 2_048  # rows that are masked to see how
 Array = npt.NDArray[Any]
@@ -123,3 +124,17 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: M
     return Masks(
         ids[: ends[len(numbers)]], row, positions, masked[row, positions], labels[row, column], int(maskable[whole].sum())
     )
+
+
+def words_of(rows: RowSample, known: AnyVocabulary) -> Array | None:
+    """Return how many tokens each word of the rows has, in order; None where rows do not tell words.
+
+    A word begins with a letter or a digit: marks and special tokens are none.
+    """
+    if "continues_word" not in rows.table.column_names:
+        return None
+    ids, continues = rows.flat("input_ids")[0], rows.flat("continues_word")[0].astype(bool)
+    begins = np.flatnonzero(~continues)
+    never, mark = known.special.never, known.special.mark
+    counted = np.array([i not in never and bare(piece, mark)[:1].isalnum() for i, piece in enumerate(known.pieces)])
+    return np.asarray(np.diff(np.append(begins, len(ids)))[counted[ids[begins]]])

@@ -10,20 +10,27 @@ import numpy as np
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...pieces import bare, shown, tokens_by_role
 from ...tokens.vocab import AnyVocabulary
+from ..masking import unit_of
 from ..words import percent
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, table, tag
-from .measure import Masks, auc, masks_of, padding_by_width, pairs_of
+from .measure import Masks, auc, masks_of, padding_by_width, pairs_of, words_of
 from .sample import RowSample, read_rows
 from .section import Section, Subject, counted, figures
-from .tokens import row_article
+from .tokens import language_of, row_article
 
 __all__ = ["key_figures", "sections"]
 
 _SHOWN, _TOKENS = 6, 20
 _SURE = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
+_UNITS = {"piece": "piece by piece", "word": "by whole words", "span": "by spans of words"}
+_LABELS = {
+    "nsp": "IsNext: B goes on where A ends. NotNext: B is of another document.",
+    "sop": "In the one B goes on where A ends; in the other A and B, which are neighbours, have changed places.",
+}
+_LONG = 5  # tokens from which words are counted as one kind
 
 
 def key_figures(subject: Subject) -> Html:
@@ -31,10 +38,13 @@ def key_figures(subject: Subject) -> Html:
     statistics, config = subject.manifest["statistics"], subject.manifest["config"]
     known = [("rows", f"{subject.manifest['rows']:,}")]
     known += [("parts in them", f"{statistics['parts']:,}")] if "parts" in statistics else []
-    known += [("documents", f"{statistics['documents']:,}"), ("tokens", f"{statistics['tokens']:,}")]
+    known += [("documents", f"{statistics['documents']:,}")]
+    roles = tokens_by_role(subject.manifest)
+    special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
+    known.append((f"tokens{f' with {special}' if special else ''}", f"{statistics['tokens']:,}"))
     if name := LABEL_1.get(config["objective"]):
         known.append((OBJECTIVES[config["objective"]].labels[1], percent(statistics[f"{name}_share"])))
-    unknown = tokens_by_role(subject.manifest).get("unk") or "unknown"
+    unknown = roles.get("unk") or "unknown"
     known += [("padding", percent(statistics["padding_share"])), (unknown, percent(statistics["unknown_share"]))]
     return figures(known)
 
@@ -57,8 +67,10 @@ def sections(subject: Subject) -> Iterator[Section]:
     masks = masks_of(sample, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
-    yield Section("tokens", "Tokens", _tokens(sample, known))
-    yield Section("samples", "Rows", _samples(sample, masks, config, known))
+    if (lengths := words_of(sample, known)) is not None and len(lengths):
+        yield Section("words", "Words", _words(lengths, config))
+    yield Section("tokens", "Tokens", _tokens(sample, subject))
+    yield Section("samples", "Rows", _samples(sample, masks, config, subject))
 
 
 def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
@@ -91,7 +103,7 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
         ("length of the pair", pairs.a + pairs.b),
         ("length of A", pairs.a),
         ("length of B", pairs.b),
-        ("place in the shard", pairs.positions),
+        ("place in its file", pairs.positions),
     )
     rows = []
     for name, values in tests:
@@ -102,10 +114,13 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
     columns = (Column("From"), Column("AUC", numbers=True), Column("Error", numbers=True), Column(""))
     text = "The area under the curve says how well a figure alone tells the label: 0.5 is chance, 0 and 1 are certainty. "
     text += f"Here it was measured on {len(pairs.labels):,} pairs; beyond {_SURE:.0f} errors it is called a leak."
-    parts = [counted("", "Label", balance, "Pairs"), tag("h3", "Can the label be told without reading?"), tag("p", text)]
+    text += " A place in the file would tell it where rows of one label stand together."
+    meaning = tag("p", _LABELS.get(config.objective, ""))
+    parts = [meaning, counted("", "Label", balance, "Pairs"), tag("h3", "Can the label be told without reading?"), tag("p", text)]
     parts.append(table("", columns, rows))
     if config.objective == "nsp":
-        parts.append(tag("p", f"In {percent(1 - ones / max(1, total))} of pairs the junction of A and B is the document's own."))
+        share = percent(1 - ones / max(1, total))
+        parts.append(tag("p", f"In {share} of pairs B goes on where A ends, as the document does."))
     return join(*parts)
 
 
@@ -119,41 +134,63 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
         ("kept", int(kept.sum())),
     ]
     share = total / max(1, masks.maskable)
-    how = "as they were stored" if config.masking == "static" else "as BERT's defaults make them in epoch 0"
-    text = f"{percent(share)} of the tokens are predicted, {how}; measured on {total:,} of them."
+    unit = unit_of(config)
+    how = "as they were stored" if config.masking == "static" else "as a loader masks them in epoch 0 with BERT's shares"
+    text = f"{percent(share)} of the tokens are predicted, {_UNITS[unit]}, {how}; measured on {total:,} of them."
+    if config.masking != "static" and unit == "word":
+        text += ' A loader masks words where it is told to (unit = "word"), and single pieces where it is not.'
     columns = (Column("Shown as"), Column("Number", numbers=True), Column("Share", numbers=True), Column(""))
     rows = [(name, f"{count:,}", percent(count / total), bar(count / total)) for name, count in kinds]
     return join(tag("p", text), table("", columns, rows))
 
 
-def _tokens(sample: RowSample, known: AnyVocabulary) -> Html:
-    pieces, special = known.pieces, known.special
+def _words(lengths: Any, config: PairsConfig) -> Html:
+    """Return how long words are."""
+    several = percent(float((lengths > 1).mean()))
+    text = f"Words of Chinese documents were told by {config.chinese_words}, others by the vocabulary; continues_word says which "
+    text += f"tokens continue one. Of {len(lengths):,} words {several} have several tokens; a word has {lengths.mean():.2f} on "
+    text += "average. jieba's dictionary is of simplified characters: words of traditional text are often cut wrongly."
+    sizes = np.bincount(np.minimum(lengths, _LONG), minlength=_LONG + 1)[1:].tolist()
+    names = [*map(str, range(1, _LONG)), f"{_LONG} or more"]
+    return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))
+
+
+def _tokens(sample: RowSample, subject: Subject) -> Html:
+    pieces, special, spoken = subject.vocabulary.pieces, subject.vocabulary.special, subject.languages
     mark = special.mark
+
+    def told(piece: str, most: int) -> Html:
+        return tag("span", foreign(piece, language_of(piece, spoken), most), class_="piece")
+
     ids = sample.flat("input_ids")[0]
     counts = np.bincount(ids, minlength=len(pieces))
     counts[sorted(special.never)] = 0
     order = np.argsort(-counts, kind="stable")[:_TOKENS]
-    frequent = [
-        (tag("span", foreign(shown(pieces[i], mark), most=40), class_="piece"), int(counts[i])) for i in order if counts[i]
-    ]
+    frequent = [(told(shown(pieces[i], mark), 40), int(counts[i])) for i in order if counts[i]]
     seen = np.flatnonzero(counts)
     texts = [bare(pieces[i], mark) for i in seen if i != special.unk]
     longest = sorted(texts, key=lambda piece: (-len(piece), piece))[:_TOKENS]
-    text = f"{len(seen):,} of {len(pieces):,} pieces occur in the {counts.sum():,} tokens that were read."
-    spread = [(tag("span", foreign(piece, most=60), class_="piece"), len(piece)) for piece in longest]
+    text = f"{len(seen):,} of {len(pieces):,} pieces occur in the {counts.sum():,} tokens that were read, special ones aside."
+    spread = [(told(piece, 60), len(piece)) for piece in longest]
     tables = (counted("Most frequent", "Piece", frequent, "Tokens"), counted("Longest", "Piece", spread, "Characters"))
     return join(tag("p", text), tag("div", *tables, class_="pair"))
 
 
-def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, known: AnyVocabulary) -> Html:
+def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subject: Subject) -> Html:
+    known = subject.vocabulary
     rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     count = min(_SHOWN, rows)
     chosen = sorted({index * rows // count for index in range(count)})
+    mark = known.special.mark
+    inside = f" ({mark} where it is one from inside words)" if mark == "##" else ""
+    note = "A sentence that does not fit into a row goes on in the next one, so a row may begin and end within a sentence."
+    note += " Thin lines part words that no space parts." if "continues_word" in sample.table.column_names else ""
     key = tag(
         "ul",
         tag("li", tag("mark", "word"), f" shown as {known.pieces[known.special.mask]}"),
-        tag("li", tag("mark", "word → other", class_="random"), " shown as a random piece"),
+        tag("li", tag("mark", "word → other", class_="random"), f" shown as a random piece{inside}"),
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    return join(key if masks is not None else "", *(row_article(sample, masks, index, config, known) for index in chosen))
+    shown_rows = (row_article(sample, masks, index, config, known, "", subject.languages) for index in chosen)
+    return join(tag("p", note, class_="faint"), key if masks is not None else "", *shown_rows)

@@ -39,6 +39,13 @@ class Subject:
         """The vocabulary that lies in it."""
         return read_any(self.directory)
 
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of its documents, in order of their codes."""
+        sources = self.manifest.get("sources") or self.manifest.get("corpus", {}).get("sources") or {}
+        of_documents = {code for source in sources.values() for code in source.get("languages", {})}
+        return tuple(sorted(of_documents.union(*self.manifest.get("tokens", {}).values()) - {""}))
+
 
 def figures(known: Sequence[tuple[str, str]]) -> Html:
     """Return a few figures, large, each with what it is."""

@@ -82,6 +82,7 @@ mark { background: var(--mask); color: var(--mask-ink); padding: .05em .25em; bo
 mark.random { background: var(--random); color: var(--random-ink); }
 mark.kept { background: var(--kept); color: var(--kept-ink); border-bottom: 2px dotted currentColor; }
 mark small { font-size: .82em; }
+.cut { border-left: 1px solid var(--faint); margin: 0 .12em; }
 .key { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; list-style: none; padding: 0; font-size: .92rem; }
 del { background: var(--drop-soft); color: var(--ink); text-decoration-color: var(--drop); }
 details { margin: .75rem 0; } summary { cursor: pointer; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 import numpy as np
@@ -14,15 +15,41 @@ from .markup import Html, foreign, join, tag, text
 from .measure import Masks
 from .sample import RowSample
 
-__all__ = ["marked", "row_article"]
+__all__ = ["language_of", "marked", "row_article"]
 
 _MOST = 256  # tokens of a row that are shown
+_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_CUT = tag("span", class_="cut", aria_hidden="true")
+
+
+def language_of(sample: str, known: Collection[str]) -> str:
+    """Return the language of a sample of text, on which the forms of its letters depend; ``""`` where that can't be said.
+
+    `known` are the languages of the data set.
+
+    >>> [language_of(sample, ["en", "ja", "zh"]) for sample in ("お茶", "茶树", "tea")], language_of("tea", ["fr"])
+    (['ja', 'zh', ''], 'fr')
+    """
+    if len(known) == 1:
+        return next(iter(known))
+    if _KANA.search(sample):
+        return "ja"
+    return "" if not _HAN.search(sample) else "ja" if "ja" in known and "zh" not in known else "zh"
 
 
 def row_article(
-    sample: RowSample, masks: Masks | None, index: int, config: PairsConfig, known: AnyVocabulary, when: str = ""
+    sample: RowSample,
+    masks: Masks | None,
+    index: int,
+    config: PairsConfig,
+    known: AnyVocabulary,
+    when: str = "",
+    languages: Collection[str] = (),
 ) -> Html:
-    """Return a row with its label, its parts and its masks; `when` says when it is masked so."""
+    """Return a row with its label, its parts, its words where it tells them, and its masks.
+
+    `when` says when it is masked so, `languages` are those of the data set.
+    """
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}
     row = sample.table.slice(index, 1).to_pylist()[0]
@@ -33,6 +60,7 @@ def row_article(
         for at, new, wanted in zip(masks.positions[of_row], masks.shown[of_row], masks.wanted[of_row], strict=True):
             ids[at] = wanted
             changes[int(at)] = "kept" if new == wanted else "[MASK]" if new == known.special.mask else shown(pieces[new], mark)
+    begins = ~np.array(row.get("continues_word", np.ones(len(ids))), bool)
     starts = row.get("document_starts") or [0]
     label = row.get("next_sentence_label")
     labels = label if isinstance(label, list) else [label] * len(starts)
@@ -43,23 +71,33 @@ def row_article(
         for side, name in ((0, "A"), (1, "B")) if names else ((0, ""),):
             at = start + np.flatnonzero(types[start:end] == side)
             hidden = {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
-            words = marked([pieces[ids[i]] for i in at[:_MOST]], hidden, mark, special)
-            body.append(tag("p", tag("b", name) if name else "", " " if name else "", words, " …" if len(at) > _MOST else ""))
+            told = [pieces[ids[i]] for i in at[:_MOST]]
+            words = marked(told, hidden, mark, special, set(np.flatnonzero(begins[at[:_MOST]]).tolist()))
+            side_name, more = join(tag("b", name), " ") if name else "", " …" if len(at) > _MOST else ""
+            body.append(tag("p", side_name, words, more, lang=language_of("".join(told), languages) or None))
     number = int(sample.numbers[index])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
     summary = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
     return tag("article", tag("p", summary, class_="faint"), *body)
 
 
-def marked(words: list[str], changes: dict[int, str], mark: str = "##", special: Collection[str] = ()) -> Html:
+def marked(
+    words: list[str], changes: dict[int, str], mark: str = "##", special: Collection[str] = (), begins: Collection[int] = ()
+) -> Html:
     """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown instead of them.
+
+    A line is drawn before those in `begins`, with which words begin, where no space and no mark parts them from the last one.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
     'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
     """
     parts: list[Html] = []
+    before = ""
     for index, spaced in enumerate(texts(words, mark, special)):
         word = spaced.removeprefix(" ")
+        if index in begins and word == spaced and before[-1:].isalnum() and word[:1].isalnum():
+            parts.append(_CUT)
+        before = word
         change = changes.get(index, "")
         parts.append(text(" " if index and word != spaced else ""))
         if not change:

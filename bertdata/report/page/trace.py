@@ -86,4 +86,5 @@ def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
     rows = RowSample(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
     masks = masks_of(rows, config, known, rule)
     when_masked = [rule.when(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
-    return join(*(row_article(rows, masks, index, config, known, when) for index, when in enumerate(when_masked)))
+    spoken = [traced.language] if traced.language else []
+    return join(*(row_article(rows, masks, index, config, known, when, spoken) for index, when in enumerate(when_masked)))

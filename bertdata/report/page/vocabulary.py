@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .charts import histogram, up_to
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, table, tag
 from .section import Section, Subject, counted, figures
+from .tokens import language_of
 
 __all__ = ["key_figures", "sections"]
 
@@ -40,7 +41,7 @@ def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of a vocabulary."""
     manifest = subject.manifest
     yield Section("coverage", "Languages", _coverage(manifest, subject.vocabulary.special.mark))
-    yield Section("pieces", "Pieces", _pieces(subject.vocabulary.pieces, subject.vocabulary.special))
+    yield Section("pieces", "Pieces", _pieces(subject.vocabulary.pieces, subject.vocabulary.special, manifest["coverage"]))
     yield Section("flow", "What was counted", flow(stages_of("", manifest["counts"])))
 
 
@@ -65,13 +66,13 @@ def _split(coverage: dict[str, Any], order: list[str], mark: str) -> Iterator[tu
             yield code or "unknown", foreign(word, code, 60), foreign(pieces, most=90)
 
 
-def _pieces(pieces: list[str], special: Special) -> Html:
+def _pieces(pieces: list[str], special: Special, languages: Collection[str]) -> Html:
     never = special.never | {special.unk}
     texts = [bare(piece, special.mark) for i, piece in enumerate(pieces) if i not in never]
     kinds = Counter("special" if i in never else _kind(piece, special.mark) for i, piece in enumerate(pieces))
     lengths = np.array([len(text) for text in texts] or [0])
     longest = sorted(texts, key=lambda text: (-len(text), text))[:_LONGEST]
-    shown = [(tag("span", foreign(text, most=60), class_="piece"), len(text)) for text in longest]
+    shown = [(tag("span", foreign(text, language_of(text, languages), 60), class_="piece"), len(text)) for text in longest]
     picture = histogram("Length of pieces", "characters", up_to(min(24, int(lengths.max())), 24), [("", lengths)])
     tables = join(counted("", "Kind", [(name, kinds[name]) for name in _KINDS], "Pieces"))
     return join(tag("div", picture, tables, class_="pair"), counted("Longest pieces", "Piece", shown, "Characters"))

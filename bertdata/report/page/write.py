@@ -26,6 +26,7 @@ from .section import Section, Subject, figures, timings
 
 __all__ = ["report", "write", "write_beside"]
 
+_NAMED = 4  # inputs that a title names
 _FOOT = "Figures are from manifest.json; those that were measured are from rows spread evenly over the shards."
 
 
@@ -137,17 +138,51 @@ def _part_of(path: Path, name: str) -> _Part:
 
 def _part(subject: Subject) -> _Part:
     kind, manifest = _KINDS[subject.manifest["kind"]], subject.manifest
-    note = f"{kind.title}; " if subject.name else ""
-    note += f"made with bertdata {manifest['versions']['bertdata']}"
-    note += f"; {count(len(manifest['shards']), 'shard')}" if manifest["shards"] else ""
-    if manifest["kind"] == "pairs":
-        note += f"; objective {manifest['config']['objective']}, {manifest['config']['max_seq_length']:,} tokens a row"
+    own = kind.title + (f" of {origins}" if (origins := _origins(manifest)) else "")
+    about = [own] if subject.name else []
+    about += _settings(manifest) if manifest["kind"] == "pairs" else []
+    about += [count(len(manifest["shards"]), "shard")] if manifest["shards"] else []
+    about += [f"made with bertdata {manifest['versions']['bertdata']}"]
+    note = "; ".join(about)
     return _Part(
-        subject.name or kind.title,
+        subject.name or own,
         note[0].upper() + note[1:],
         kind.figures(subject),
         [each for each in kind.sections(subject) if each.body],
     )
+
+
+def _origins(manifest: dict[str, Any]) -> str:
+    """Say what a data set was made of: wikis with the dates of their dumps, and other sources; ``""`` where it does not tell.
+
+    >>> zhwiki = {"name": "zhwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia", "date": "20261101"}
+    >>> _origins({"kind": "documents", "inputs": [zhwiki, {"name": "a.txt", "source": "books"}]})
+    'zhwiki 20261101, books'
+    """
+    if manifest["kind"] == "vocabulary":
+        return f"{manifest['size']:,} pieces"
+    names = list(manifest.get("corpus", {}).get("sources", {}))
+    if manifest["kind"] == "documents":
+        dated = (
+            (each["name"].rpartition("/")[2].partition("-")[0], each.get("date"), each["source"]) for each in manifest["inputs"]
+        )
+        names = list(dict.fromkeys(f"{wiki} {date}" if date else source for wiki, date, source in dated))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _settings(manifest: dict[str, Any]) -> list[str]:
+    """Say how rows were made: those settings that tell data sets of one corpus apart."""
+    config = manifest["config"]
+    known = [
+        f"objective {config['objective']}",
+        f"{config['max_seq_length']:,} tokens a row{', packed' if config['pack'] else ''}",
+        f"vocabulary of {manifest['vocab_size']:,} pieces",
+    ]
+    known += [f"words by {config['chinese_words']}"] if config["chinese_words"] != "none" else []
+    known += ["masks stored"] if config["masking"] != "none" else []
+    known += [f"{config['dupe_factor']:,} copies of each document"] if config["dupe_factor"] > 1 else []
+    return [*known, f"seed {config['seed']}"]
 
 
 def _compared(paths: list[Path], names: list[str]) -> list[Section]:

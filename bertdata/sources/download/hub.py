@@ -59,7 +59,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError as error:
-        raise UsageError("data sets of the Hub need the package huggingface_hub: pip install 'bertdata[hub]'") from error
+        raise UsageError(f"data sets of the Hub need huggingface_hub ({error}): pip install 'bertdata[hub]'") from None
     token = get_token() or ""
     mask_secret(token)
     base = mirror(endpoint or HfApi().endpoint)

@@ -79,7 +79,7 @@ def _blingfire() -> Splitter:
     try:
         from blingfire import text_to_sentences_and_offsets
     except ImportError as error:
-        raise UsageError("`sentence_splitter` blingfire: pip install 'bertdata[blingfire]'") from error
+        raise UsageError(f"`sentence_splitter` blingfire ({error}): pip install 'bertdata[blingfire]'") from None
 
     def split(paragraph: str, language: str) -> list[str]:
         if not paragraph.strip():

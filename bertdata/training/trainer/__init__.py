@@ -22,5 +22,5 @@ def __getattr__(name: str) -> Any:
     try:
         from . import run
     except ModuleNotFoundError as error:
-        raise UsageError(f"training needs {error.name}: pip install 'bertdata[train]'") from error
+        raise UsageError(f"training needs {error.name}: pip install 'bertdata[train]'") from None
     return getattr(run, name)
