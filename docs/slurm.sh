@@ -27,4 +27,4 @@ workers="--nworkers $SLURM_CPUS_PER_TASK --nthreads 1 --local-directory ${TMPDIR
 srun --overlap --ntasks-per-node=1 bash -c "exec dask worker $workers $here $quiet" >"$pool/workers.log" 2>&1 &
 
 address=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["address"])' "$pool/scheduler.json")
-bertdata "$@" -- --runner=apache_beam.runners.dask.dask_runner.DaskRunner --dask_client_address="$address" --dask_partition_size=1
+bertdata "$@" -- --runner=DaskRunner --dask_client_address="$address" --dask_partition_size=1

@@ -12,7 +12,8 @@ from importlib.metadata import distribution, requires
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, read_manifest
+from guide import write_guide
 from packaging.requirements import Requirement
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -96,7 +97,7 @@ def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["wheel", "editable"])
 def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_path: Path) -> None:
-    """Install into an environment of its own, which sees this one's dependencies but not this checkout."""
+    """Install into an environment of its own, which sees this one's dependencies but not this checkout; extend it there too."""
     environment = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
@@ -123,3 +124,6 @@ def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_pa
     assert demo.returncode == 0, demo.stderr
     assert "masked (epoch 0)" in demo.stdout
     assert (tmp_path / "demo" / "pairs" / "manifest.json").is_file()
+    command = [environment / "bin" / "bertdata", *write_guide(tmp_path), "--workers", "1"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    assert read_manifest(tmp_path / "corpus")["sources"]["mine:wet"]["documents"] == 1

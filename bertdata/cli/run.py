@@ -138,6 +138,7 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
 
     tasks, total = planned.tasks, sum(step.bytes for step in planned.steps[:1])
     output.event("plan", counts={"tasks": tasks, "bytes": total}, text=planned.summary)
+    _say_kept(planned, err=True)
     with _engine_folded(options.verbose), of_steps(() if options.no_wait else planned.steps) as progress:
         how = RunOptions(
             workers=options.workers,
@@ -166,13 +167,10 @@ def foretell(planned: PlannedRun, options: Options) -> None:
     from ..commands.estimate import free_space
 
     done = [is_done(d, {**i, "given": planned.given}) for d, i in zip(planned.directories, planned.identities, strict=True)]
-    kept = [unfinished(d, i) for d, i in zip(planned.directories, planned.identities, strict=True)]
-    for directory, whole, steps in zip(planned.directories, done, kept, strict=True):
+    for directory, whole in zip(planned.directories, done, strict=True):
         if whole and not options.overwrite:
             echo(f"  {directory} is complete already: nothing to do")
-        elif any(steps.values()):
-            steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
-            echo(f"  {directory}: an earlier run did {steps_done}, which are kept")
+    _say_kept(planned)
     if planned.estimate is None or (all(done) and not options.overwrite):
         return
     estimate = planned.estimate(options.workers)
@@ -189,6 +187,14 @@ def foretell(planned: PlannedRun, options: Options) -> None:
         echo(f"  requests to stores: about {requests}; ${cost:,.2f} at list prices")
     counts = {key: value for key, value in estimate._asdict().items() if key not in ("seconds", "sample_seconds")}
     output.event("estimate", counts=counts, estimated_seconds=round(estimate.seconds, 1), free=free)
+
+
+def _say_kept(planned: PlannedRun, *, err: bool = False) -> None:
+    """Say what an unfinished run of the same settings has done."""
+    for directory, identity in zip(planned.directories, planned.identities, strict=False):
+        if any((steps := unfinished(directory, identity)).values()):
+            steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
+            echo(f"  {directory}: an earlier run did {steps_done}, which are kept", err=err)
 
 
 def _whereabouts(directory: Path) -> str:

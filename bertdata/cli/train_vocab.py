@@ -9,7 +9,7 @@ import click
 
 from ..config import VocabConfig
 from ..io.files import is_local
-from ..report.vocabulary import unknown
+from ..report.vocabulary import fewer, unknown
 from .options import Command, config_options, in_options, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, take_options
@@ -51,5 +51,6 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
                 echo(table(vocab.manifest["coverage"], read_any(vocab.path).special.mark))
             kind = "BertTokenizerFast" if vocab.manifest["config"].get("model", "wordpiece") == "wordpiece" else "AutoTokenizer"
             conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
-            if warning := unknown(vocab.manifest["coverage"], vocab.manifest["config"]):
-                echo(in_options(warning), err=True)
+            config = vocab.manifest["config"]
+            for said in filter(None, (fewer(vocab.manifest["size"], config), unknown(vocab.manifest["coverage"], config))):
+                echo(in_options(said), err=True)

@@ -22,7 +22,7 @@ class Progress(NamedTuple):
     step: its label.  done, total: tasks that are finished, and all; total is 0 where that is not known.  bytes, total_bytes: of
     the step's input.  documents, rejects: records that were kept, or refused as broken, so far.  seconds: since this run of the
     step began.  bytes_per_second: since then, without what an earlier run had done.  seconds_left: of this step, None where that
-    is not known yet.  workers: that are at work.
+    is not known yet.  workers: processes that are at work.
     """
 
     step: str
@@ -124,13 +124,16 @@ class _Watch:
     def _progress(self, step: Step, done: int, lines: list[TaskProgress]) -> Progress:
         known = sum(line.bytes for line in lines)
         read = min(known, step.bytes) if known else step.bytes * done // max(1, step.total)
-        workers = sum(not line.done for line in lines)
-        before = self._last[step.name].bytes if step.name in self._last else 0
+        workers = len({line.worker for line in lines if not line.done})
+        last = self._last.get(step.name)
+        before, documents, rejects = (last.bytes, last.documents, last.rejects) if last else (0, 0, 0)
+        read = max(read, before)  # where a worker is lost its tasks begin anew: what is shown waits for them
         begun, first = self._begun.setdefault(step.name, (time.monotonic(), before))
         seconds = time.monotonic() - begun
         rate = (read - first) / seconds if seconds > 0 else 0.0
         left = (step.bytes - read) / rate if rate > 0 and seconds > 1 else None
-        documents, rejects = sum(line.documents for line in lines), sum(line.rejects for line in lines)
+        documents = max(documents, sum(line.documents for line in lines))
+        rejects = max(rejects, sum(line.rejects for line in lines))
         return Progress(step.label, done, step.total, read, step.bytes, documents, rejects, seconds, rate, left, workers)
 
     def ended(self) -> Iterator[Progress]:

@@ -5,13 +5,14 @@
 
 wall_s: seconds in which at least one task of the stage was at work, so the pause before a run is continued does not count.
 cpu_s: of the processes that did its tasks, those that were done twice included.  peak_memory_bytes: of the largest process.
-workers: the most that were at work at a time.  It differs from run to run, so it is in no manifest, card or digest; and it is not
+workers: the most processes at work at a time.  It differs from run to run, so it is in no manifest, card or digest; and it is not
 written where workers report nothing, as in a store.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -45,8 +46,8 @@ def read(directory: Path) -> dict[str, Any]:
 def summary(lines: Iterable[TaskProgress]) -> dict[str, Any]:
     """Add up what tasks took, stage by stage in order of their beginnings.
 
-    >>> line = TaskProgress("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10)
-    >>> timings = summary([line, line._replace(task=1, began=1.0), line._replace(step="commit", began=5.0)])
+    >>> line = TaskProgress("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10, worker="a")
+    >>> timings = summary([line, line._replace(task=1, began=1.0, worker="b"), line._replace(step="commit", began=5.0)])
     >>> timings["stages"], timings["workers"], timings["started"]
     ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
     """
@@ -76,10 +77,10 @@ def _covered(lines: list[TaskProgress]) -> float:
 
 
 def _at_a_time(lines: list[TaskProgress]) -> int:
-    """Return the most tasks that were at work at a time, but for what the clock's steps make of one after the other."""
-    changes = sorted([(line.began + line.wall - _TICK, -1) for line in lines] + [(line.began, 1) for line in lines])
-    now, most = 0, 1
-    for _, change in changes:
-        now += change
-        most = max(most, now)
+    """Return the most processes at work at a time, but for what the clock's steps make of one after the other."""
+    ends = [(line.began + line.wall - _TICK, -1, line.worker) for line in lines]
+    at_work, most = Counter[str](), 1
+    for _, change, worker in sorted(ends + [(line.began, 1, line.worker) for line in lines]):
+        at_work[worker] += change
+        most = max(most, sum(tasks > 0 for tasks in at_work.values()))
     return most

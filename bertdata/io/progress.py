@@ -34,7 +34,8 @@ class TaskProgress(NamedTuple):
     """What a worker says of a task.
 
     bytes: of the input, that are read.  documents, rejects: that were counted.  began: seconds since 1970.  wall, cpu: seconds
-    since then, of the clock and of the process.  memory: the most bytes that the process has held.
+    since then, of the clock and of the process.  memory: the most bytes that the process has held.  worker: host and number of
+    the process, which the file's name tells.
     """
 
     step: str
@@ -47,6 +48,7 @@ class TaskProgress(NamedTuple):
     wall: float
     cpu: float
     memory: int
+    worker: str = ""
 
 
 def peak_memory() -> int:
@@ -194,6 +196,7 @@ class ProgressReader:
             with contextlib.suppress(OSError), open(self._folder / name, "rb") as file:
                 file.seek(self._ends.get(name, 0))
                 while line := _parse(file.read(_LINE)):
+                    line = line._replace(worker=name.rsplit("-", 2)[0])
                     if line.done:
                         self.done[line.step, line.task] = line
                         self._ends[name] = file.tell()

@@ -6,10 +6,24 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["unknown", "unknown_tokens", "unsaid"]
+__all__ = ["fewer", "unknown", "unknown_tokens", "unsaid"]
 
 _MUCH = 0.02  # share of [UNK] that is warned of; 30,522 pieces leave less than 0.1 % of English, and as little of Chinese
 _NAMED = 3  # languages that are named
+
+
+def fewer(pieces: int, config: Mapping[str, Any]) -> str:
+    """Say that a vocabulary has fewer pieces than were asked for, and why; nothing where it has them.
+
+    >>> fewer(3480, {"size": 21128, "min_frequency": 2})
+    'note: 3,480 pieces, not 21,128: the sample has no more that occur often enough: give a larger corpus, or a smaller `size`'
+    """
+    if pieces >= config["size"]:
+        return ""
+    return (
+        f"note: {pieces:,} pieces, not {config['size']:,}: the sample has no more that occur often enough: give a larger corpus, "
+        "or a smaller `size`"
+    )
 
 
 def unknown(coverage: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]) -> str:

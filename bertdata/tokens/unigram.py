@@ -28,6 +28,7 @@ _STEPS = 2  # of expectation maximization between
 _SPARE = 1.1  # times the pieces asked for are chosen by loss, and of these the most probable
 _FEWEST = 0.5  # expected occurrences of a piece that stays, as SentencePiece has it
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a string; odd
+_EDGES = 1 << 18  # looked at together, which bounds what they take beside the lattice
 Array = npt.NDArray[Any]
 
 
@@ -50,6 +51,7 @@ def train(words: Mapping[str, int], alphabet: Sequence[str], size: int) -> list[
             share = _shares(expected, len(alphabet))
         if len(pieces) <= size * _SPARE:
             break
+        del lattice  # two of them would be the most that is held
         loss = _losses(pieces, known, share, expected)
         kept = max(int(size * _SPARE), int(len(pieces) * _SHRINK))
         chosen = _best(loss, pieces, kept, len(alphabet))
@@ -67,20 +69,24 @@ def _known_runs(word: str, known: Mapping[str, int]) -> list[str]:
 
 
 class _Strings:
-    """Strings end to end: the hash of each substring by its length, and where its characters stand."""
+    """Strings end to end: the hash of each substring by its length, and where its characters stand.
+
+    At most `_MOST_WORDS` of `_LONGEST_WORD` characters: positions are numbers of 32 bits, which halves what they take.
+    """
 
     def __init__(self, strings: Sequence[str], known: Mapping[str, int]) -> None:
-        self.sizes = np.array([len(string) for string in strings], np.int64)
-        self.codes = np.array([known[c] + 1 for string in strings for c in string], np.uint64)
-        self.of = np.repeat(np.arange(len(strings)), self.sizes)
-        self.offset = np.arange(len(self.codes)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        self.sizes = np.array([len(string) for string in strings], np.int32)
+        self.codes = np.fromiter((known[c] + 1 for string in strings for c in string), np.uint64, int(self.sizes.sum()))
+        self.of = np.repeat(np.arange(len(strings), dtype=np.int32), self.sizes)
+        starts = np.cumsum(self.sizes, dtype=np.int32) - self.sizes
+        self.offset = np.arange(len(self.codes), dtype=np.int32) - np.repeat(starts, self.sizes)
         self.left = self.sizes[self.of] - self.offset  # characters from here to the end of the string
 
     def hashes(self, longest: int) -> Any:
         """Yield each length with the places where a string of it begins, and their hashes."""
         hashes_here = np.zeros(len(self.codes), np.uint64)
         for length in range(1, longest + 1):
-            positions = np.flatnonzero(self.left >= length)
+            positions = np.flatnonzero(self.left >= length).astype(np.int32)
             hashes_here[positions] = (hashes_here[positions] + self.codes[positions + length - 1]) * _FACTOR
             hashes_here[positions] ^= hashes_here[positions] >> np.uint64(29)
             yield length, positions, hashes_here[positions]
@@ -88,7 +94,7 @@ class _Strings:
 
 def _seeds(texts: _Strings, strings: Sequence[str], counts: Array, most: int) -> list[str]:
     """Return the strings of two characters and more that cover most text, of those that occur twice."""
-    candidates: list[tuple[float, str]] = []
+    values, positions_of, lengths = [np.zeros(0)], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     for length, positions, hashes in texts.hashes(_LONGEST):
         if length < 2 or not len(positions):
             continue
@@ -96,9 +102,15 @@ def _seeds(texts: _Strings, strings: Sequence[str], counts: Array, most: int) ->
         covered = np.bincount(inverse, counts[texts.of[positions]]) * length
         kept = np.flatnonzero(covered >= 2 * length)
         kept = kept[np.argsort(-covered[kept], kind="stable")[:most]]
-        for value, position in zip(covered[kept].tolist(), positions[first[kept]].tolist(), strict=True):
-            start = int(texts.offset[position])
-            candidates.append((-value, strings[texts.of[position]][start : start + length]))
+        values.append(covered[kept])
+        positions_of.append(positions[first[kept]])
+        lengths.append(np.full(len(kept), length, np.int32))
+    value, position, size = (np.concatenate(parts) for parts in (values, positions_of, lengths))
+    if len(value) > most:  # strings are made of those alone that may be among the first
+        chosen = value >= np.partition(value, len(value) - most)[len(value) - most]
+        value, position, size = value[chosen], position[chosen], size[chosen]
+    string, start = texts.of[position].tolist(), texts.offset[position].tolist()
+    candidates = [(-v, strings[i][at : at + n]) for v, i, at, n in zip(value.tolist(), string, start, size.tolist(), strict=True)]
     return [piece for _, piece in sorted(candidates)[:most]]
 
 
@@ -120,27 +132,34 @@ class _Lattice:
             starts.append(positions[fits])
             ends.append(positions[fits] + length)
             ids.append(numbers[at[fits]])
-        start, end, self.ids = (np.concatenate(part) for part in (starts, ends, ids))
-        self.of = texts.of[start]
-        self.start, self.end = start + self.of, end + self.of
-        self.first = np.cumsum(texts.sizes + 1) - texts.sizes - 1
-        self.last = self.first + texts.sizes
-        self.nodes = int(self.last[-1]) + 1 if len(self.last) else 0
-        order = np.argsort(texts.offset[start], kind="stable")
-        bounds = np.searchsorted(texts.offset[start][order], np.arange(_LONGEST_WORD + 1))
+        self.ids = np.concatenate(ids)
+        del ids
+        start = np.concatenate(starts)
+        order = np.argsort(texts.offset[start].astype(np.uint8), kind="stable").astype(np.int32)
+        bounds = np.searchsorted(texts.offset[start], np.arange(_LONGEST_WORD + 1), sorter=order)
         self.by_offset = [order[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
+        before = texts.of[start]  # a string has a node more than it has characters
+        self.start = start + before
+        self.end = np.concatenate(ends) + before
+        self.nodes_of = texts.sizes + 1
+        self.last = np.cumsum(self.nodes_of, dtype=np.int32) - 1
+        self.first = self.last - texts.sizes
+        self.nodes = int(self.nodes_of.sum())
 
     def expected(self, share: Array, counts: Array) -> Array:
         """Return how often each piece is expected, of strings that occur so often."""
         forward, backward = np.zeros(self.nodes), np.zeros(self.nodes)
         forward[self.first] = backward[self.last] = 1
-        weight = share[self.ids]
         for edges in self.by_offset:
-            np.add.at(forward, self.end[edges], forward[self.start[edges]] * weight[edges])
+            np.add.at(forward, self.end[edges], forward[self.start[edges]] * share[self.ids[edges]])
         for edges in reversed(self.by_offset):
-            np.add.at(backward, self.start[edges], backward[self.end[edges]] * weight[edges])
-        per_string = counts / np.maximum(forward[self.last], 1e-300)
-        return np.bincount(self.ids, forward[self.start] * weight * backward[self.end] * per_string[self.of], len(share))
+            np.add.at(backward, self.start[edges], backward[self.end[edges]] * share[self.ids[edges]])
+        per_node = np.repeat(counts / np.maximum(forward[self.last], 1e-300), self.nodes_of)
+        expected = np.zeros(len(share))
+        for at in range(0, len(self.ids), _EDGES):
+            start, end, ids = (values[at : at + _EDGES] for values in (self.start, self.end, self.ids))
+            np.add.at(expected, ids, forward[start] * share[ids] * backward[end] * per_node[start])
+        return expected
 
     def best(self, share: Array) -> Array:
         """Return the probability of the most probable way through each string."""

@@ -6,12 +6,12 @@ equal ids.  An existing vocab.txt, Google's for instance, or tokenizer.json of a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ class _Fields(NamedTuple):
 class Vocabulary(_Fields):
     """A vocabulary: its pieces by id, and how text is normalized before it is cut into them."""
 
-    @cached_property
+    @functools.cached_property
     def special(self) -> Special:
         """The special tokens, which are found among all pieces."""
         return of_bert(self.pieces)
@@ -106,9 +106,10 @@ class Vocabulary(_Fields):
 AnyVocabulary = Vocabulary | TokenizerVocabulary
 
 
+@functools.lru_cache(maxsize=2)
 def of_run(handed: Handed) -> AnyVocabulary:
-    """Return the vocabulary that the driver of a run has handed to its workers."""
-    value = handed.read()
+    """Return the vocabulary that the driver of a run has handed to its workers; it is read once in a process."""
+    value = handed.read_once()
     if "form" not in value:
         return Vocabulary(**value)
     special = Special(*value["special"])

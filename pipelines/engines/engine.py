@@ -33,6 +33,7 @@ __all__ = ["check", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 _INTERRUPT = re.compile(r"^(?:RuntimeError: )?KeyboardInterrupt\b", re.MULTILINE)  # what Beam makes of one inside a step
+_FULL_NAMES = {"DaskRunner": "apache_beam.runners.dask.dask_runner.DaskRunner"}  # of runners that Beam knows by no short one
 _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
 
 
@@ -138,7 +139,7 @@ def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOption
         if name and workers is not None:
             raise UsageError("`workers` is for the local runner: say how many workers in the runner's own options, after --")
         try:
-            runner = create_runner(name) if name else None  # knows options of its own once it is imported
+            runner = create_runner(_FULL_NAMES.get(name, name)) if name else None  # knows options of its own once it is imported
         except (ValueError, ImportError, AttributeError) as error:
             raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
         known = options.get_all_options(drop_default=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, Run, read_manifest
+from conftest import Run, read_manifest
+from guide import code, write_guide
 
 from bertdata import CorpusConfig, build_corpus
 from bertdata.build.corpus.sources import in_order
@@ -21,33 +19,11 @@ from bertdata.config import ChoiceConfig, FilterConfig
 from bertdata.errors import ResumeError, UsageError
 from bertdata.io import functions
 
-GUIDE = (REPOSITORY / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
-PAGES = ["The kettle sings. It boils.\nTwo cups stand by.", "Take one tablespoon of tea. Stir it well."]
-
-
-def code() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-
-
-def crawl(path: Path) -> None:
-    """Write a WET file: a record about the file, and one a page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    records = ["WARC/1.0\r\nWARC-Type: warcinfo\r\n\r\nabout\r\n\r\n"]
-    for number, text in enumerate(PAGES):
-        head = f"WARC-Type: conversion\r\nWARC-Target-URI: http://example.org/{number}"
-        records.append(f"WARC/1.0\r\n{head}\r\n\r\n{text}\r\n\r\n")
-    path.write_bytes(gzip.compress("".join(records).encode()))
-
 
 def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     """The command and the Python lines of docs/how-to/extending.md, in a directory of their own, give equal corpora."""
-    crawl(tmp_path / "crawl" / "a.warc.wet.gz")
-    *own, script = code()
-    (tmp_path / "mine.py").write_text("\n\n".join(own))
     assert all(len([line for line in block.splitlines() if line.strip()]) < 25 for block in code())
-    command = re.search(r"^bertdata (build-corpus --read.*)$", GUIDE, re.MULTILINE)
-    assert command
-    run(*shlex.split(command[1]), "--min-letters", 0, "--workers", 2, cwd=tmp_path)
+    run(*write_guide(tmp_path), "--workers", 2, cwd=tmp_path)
     made = read_manifest(tmp_path / "corpus")
     (stage,) = made["counts"]
     assert (stage["stage"], stage["in"], stage["out"]) == ("documents of mine:wet", 2, 1)
@@ -55,7 +31,6 @@ def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     assert made["sources"]["mine:wet"]["documents"] == 1
     assert made["config"]["filter_functions"] == ["mine:no_recipes"]
     assert [each["name"] for each in made["config"]["functions"]] == ["mine:no_recipes", "mine:wet"]
-    (tmp_path / "script.py").write_text(script.replace('output="corpus"', 'output="again"'))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert read_manifest(tmp_path / "again")["rows"] == 1

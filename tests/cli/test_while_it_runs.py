@@ -20,10 +20,11 @@ import bertdata
 from bertdata.cli import bars, cli, output
 from bertdata.cli.doctor import _EXTRAS as EXTRAS
 from bertdata.cli.doctor import command as doctor
-from bertdata.commands import estimate
+from bertdata.commands import estimate, progress
 from bertdata.commands.progress import Progress
 from bertdata.errors import StorageError
 from bertdata.io import machine
+from bertdata.io.progress import working
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "verify", "inspect", "templates", "demo", "doctor")
 
@@ -56,6 +57,29 @@ def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Pa
     last = seen[-1]
     assert (last.done, last.total, last.bytes) == (1, 1, last.total_bytes)
     assert 0 < last.documents <= 400  # those that were seen: what workers say goes at the commit
+
+
+def test_progress_does_not_go_back_where_a_worker_is_lost(tmp_path: Path) -> None:
+    """Its task begins anew, with nothing read: what is shown waits for it."""
+    (tmp_path / ".bertdata").mkdir()
+    watch = progress._Watch([tmp_path], [progress.Step("Extract", "extract", 2, 100)])
+    with pytest.raises(StorageError), working(tmp_path / ".bertdata", "extract", 0) as work:
+        work.add(bytes=70, documents=9, rejects=1)
+        work.tell()
+        assert [(told.bytes, told.documents) for told in watch.look()] == [(70, 9)]
+        raise StorageError("lost")
+    with working(tmp_path / ".bertdata", "extract", 0) as work:
+        assert [(told.bytes, told.documents, told.rejects) for told in watch.look()] == [(70, 9, 1)]
+        work.add(bytes=80, documents=10)
+        work.tell()
+        assert [(told.bytes, told.documents) for told in watch.look()] == [(80, 10)]
+
+
+def test_a_vocabulary_with_fewer_pieces_than_asked_for_says_so(sample_corpus: Path, tmp_path: Path) -> None:
+    arguments = ["train-vocab", str(sample_corpus), "--output", str(tmp_path / "vocab"), "--size", "60000", "--workers", "1"]
+    assert re.search(
+        r"note: [\d,]+ pieces, not 60,000: .*, or a smaller --size$", CliRunner().invoke(cli, arguments).stderr, re.M
+    )
 
 
 def test_timings_are_no_part_of_what_two_runs_have_in_common(build: Build, text: Path, tmp_path: Path) -> None:
@@ -143,7 +167,10 @@ def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path,
     with pytest.raises(StorageError):
         bertdata.build_corpus(text=text, output=output_of, config=config, workers=1)
     arguments = ["build-corpus", "--text", str(text), "--task-bytes", str(1 << 16), "--output", str(output_of), "--dry-run"]
-    assert "an earlier run did extract 2 tasks, which are kept" in CliRunner().invoke(cli, arguments).output
+    kept = "an earlier run did extract 2 tasks, which are kept"
+    assert kept in CliRunner().invoke(cli, arguments).output
+    monkeypatch.undo()
+    assert kept in CliRunner().invoke(cli, [*arguments[:-1], "--workers", "1"]).stderr, "the run itself says it as well"
 
 
 def test_a_run_that_does_not_fit_says_so_before_its_first_byte(text: Path, tmp_path: Path, monkeypatch: Any) -> None:

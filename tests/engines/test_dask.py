@@ -143,7 +143,7 @@ def test_a_worker_that_does_not_see_the_output_is_told(job: Job, tmp_path: Path,
     ("options", "code", "says"),
     [
         ([f"--runner={DASK}", "--dask_client_address=tcp://127.0.0.1:1", "--dask_connection_timeout=2"], 4, "cannot be reached"),
-        ([f"--runner={DASK}", "--dask_client_address=nowhere"], 2, "options after --: missing port number"),
+        (["--runner=DaskRunner", "--dask_client_address=nowhere"], 2, "options after --: missing port number"),
         ([f"--runner={DASK}", "--dask_npartitions=many"], 2, "--dask_npartitions: invalid int value: 'many'"),
         ([f"--runner={DASK}", "--dask_partitions_size=1"], 2, "--dask_partitions_size: Beam knows no such option"),
     ],

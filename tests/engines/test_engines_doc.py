@@ -71,7 +71,7 @@ def test_every_line_of_every_block_has_a_test() -> None:
         "for ",
         "done",
     )
-    known += ("gcloud dataflow flex-template ", "unshare ", "openssl req ", "sbatch ")
+    known += ("gcloud dataflow flex-template ", "unshare ", "openssl req ", "sbatch ", "python -c ", "(cd ")
     for block in BLOCKS:
         for line in block.splitlines():
             assert line.strip().startswith(known), line
@@ -161,9 +161,10 @@ def test_the_templates_take_their_parameters() -> None:
 def dask_of(block: str, directory: Path) -> Iterator[str]:
     """Run the scheduler and the worker of a block, each in its own shell after the block's exports; yield the other lines."""
     port = str(free_ports(1)[0])
-    block = re.sub(r"  +#.*", "", block).replace("scheduler:8786", f"127.0.0.1:{port}").replace("8786", port)
-    servers = [line for line in block.splitlines() if line.startswith("dask ")]
-    before = "\n".join(line for line in block.splitlines() if not line.startswith(("dask ", "bertdata ", "openssl ")))
+    block = re.sub(r"  +#.*", "", block).replace("8786", port)
+    servers = [line.removesuffix(" &") for line in block.splitlines() if line.startswith("dask ")]
+    others = ("dask ", "bertdata ", "openssl ", "pip ")
+    before = "\n".join(line for line in block.splitlines() if not line.startswith(others))
     with contextlib.ExitStack() as stack:
         for server, said in zip(servers, ("Scheduler at:", "Registered to:"), strict=True):
             log = directory / f"{server.split()[1]}.log"
@@ -182,16 +183,22 @@ def dask_of(block: str, directory: Path) -> Iterator[str]:
 
 
 @pytest.mark.long
-def test_dask(directory: Path) -> None:
-    """Also with the settings for accidents: a wrong one ends the scheduler."""
+@pytest.mark.parametrize("text", ["tcp://127.0.0.1:8786 --dask_partition_size", "tcp://SCHEDULER_IP:8786 --dask_partition_size"])
+def test_dask(directory: Path, text: str) -> None:
+    """Also with the settings for accidents: a wrong one ends the scheduler; hosts are this one.  It is seen, and ended."""
     pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
-    install = block_with("tcp://scheduler:8786 --dask_partition_size")
-    command = next(line for line in install.splitlines() if line.startswith("bertdata "))
-    with dask_of(block_with("NO_WORKERS_TIMEOUT") + command, directory) as script:
+    block = re.sub("(SCHEDULER|WORKER)_IP", "127.0.0.1", block_with(text)).replace("/tmp/dask-mine", "mine")
+    seen, ended = lines('python -c "from distributed')
+    with dask_of(block, directory) as script:
         done = sh(script, directory)
-    assert done.returncode == 0, done.stderr
-    one = sh(block_with("here, a worker for each core").replace("--output corpus", "--output one"), directory)
-    assert one.returncode == 0 and digests(directory / "corpus") == digests(directory / "one")
+        assert done.returncode == 0, done.stderr
+        (port,) = re.findall(r"address=tcp://127.0.0.1:(\d+)", script)
+        assert "tcp://127.0.0.1:" in sh(seen.replace("8786", port), directory).stdout
+        assert sh(ended.replace("8786", port), directory).returncode == 0
+    one = sh(block_with("here, a worker for each core").replace("--output corpus", "--output other"), directory)
+    assert one.returncode == 0 and digests(directory / "corpus") == digests(directory / "other")
+    first, second = sh(block_with("sha256sum"), directory).stdout.splitlines()
+    assert first == second
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bertdata.commands import progress as watching
 from bertdata.dataset import timings
 from bertdata.io import progress
 from bertdata.io.files import digest, open_file, to_path
@@ -100,7 +102,9 @@ def test_tasks_in_threads_of_one_process_have_lines_of_their_own(state: Path) ->
         thread.join()
     done = progress.ProgressReader(state, all=True).done
     assert {key: line.bytes for key, line in done.items()} == {("extract", 1): 1, ("extract", 2): 2}
-    assert timings.summary(done.values())["workers"] == 2
+    assert timings.summary(done.values())["workers"] == 1, "a worker is a process"
+    of_two = [line._replace(worker=f"host-{number}") for number, line in enumerate(done.values())]
+    assert timings.summary(of_two)["workers"] == 2
 
 
 @pytest.mark.parametrize("hindered", ["no state", "a file in the place", "a link"])
@@ -131,7 +135,7 @@ def test_damaged_lines_are_left_out(state: Path) -> None:
 
 def test_a_pause_between_two_attempts_is_no_time_of_a_stage() -> None:
     line = progress.TaskProgress("extract", 0, True, 1, 1, 0, began=100.0, wall=10.0, cpu=8.0, memory=5)
-    told = timings.summary([line, line._replace(task=1, began=105.0), line._replace(task=2, began=90_000.0)])
+    told = timings.summary([line, line._replace(task=1, began=105.0, worker="b"), line._replace(task=2, began=90_000.0)])
     assert told["stages"] == [{"name": "extract", "wall_s": 25.0, "cpu_s": 24.0}]
     assert (told["workers"], told["peak_memory_bytes"]) == (2, 5)
 
@@ -145,3 +149,28 @@ def test_nothing_is_written_in_a_store_nor_looked_for_there() -> None:
     reader = progress.ProgressReader(state, all=True)
     assert (reader.look(), reader.done) == ([], {})
     assert not (state / progress.FOLDER).exists()
+
+
+def test_workers_at_work_are_processes(state: Path) -> None:
+    """Two threads of one process are one worker; the same lines of another process are another."""
+    watch = watching._Watch([state.parent], [watching.Step("Extract", "extract", 4)])
+
+    def workers() -> list[int]:
+        return [told.workers for told in watch.look()]
+
+    def task() -> None:
+        with progress.working(state, "extract", 2):
+            both.wait()
+            both.wait()
+
+    both = threading.Barrier(2, timeout=10)
+    thread = threading.Thread(target=task)
+    with progress.working(state, "extract", 1):
+        thread.start()
+        both.wait()
+        assert workers() == [1]
+        line = json.dumps(["extract", 3, 0, 1, 0, 0, time.time(), 0.1, 0.1, 10]).encode()
+        (state / progress.FOLDER / "otherhost-1-1-0").write_bytes(line.ljust(255) + b"\n")
+        assert workers() == [2]
+        both.wait()
+        thread.join()

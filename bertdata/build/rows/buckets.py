@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from ... import keys
@@ -22,11 +20,8 @@ from ...dataset.handed import Handed
 from ...dataset.run import STATE
 from ...io.files import to_path
 from ...records import Task
-from ...tokens import vocab
-from ...tokens.chinese import WordEncoder
-from ...tokens.documents import DocumentEncoder
-from ...tokens.encoder import Encoder
 from ..documents import DocumentReader
+from .encoding import encoder_of_run
 
 __all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
 
@@ -105,31 +100,14 @@ class Tokenize:
     chinese_words: str = "none"
     group: Callable[[int], int] = int  # of a bucket: what its documents are written under
 
-    @cached_property
-    def _encoder(self) -> Encoder | DocumentEncoder:
-        return vocab.of_run(self.vocabulary).document_encoder()
-
-    @cached_property
-    def _word_encoder(self) -> WordEncoder:
-        vocabulary = vocab.of_run(self.vocabulary)
-        assert isinstance(vocabulary, vocab.Vocabulary)
-        return WordEncoder(vocabulary.document_encoder(), vocabulary)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if not name.endswith("_encoder")}
-
     def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
         """Yield every document under its bucket; the first task also yields an empty one for each, so that each exists."""
         if task.number == 0:
             yield from ((n, Tokens("", b"", b"", b"", 0, -1, "")) for n in range(self.layout.total))
-        row = 0
+        row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names):
-            if self.chinese_words == "none":
-                tokens, ends = self._encoder.encode_documents(documents, paragraphs)
-                continues = np.zeros(0, bool)
-            else:
-                tokens, ends, continues = self._word_encoder.encode(languages.to_pylist(), documents.to_pylist())
+            tokens, ends, continues = encode(languages, documents, paragraphs)
             first = start = 0
             origins = map(" ".join, zip(sources.to_pylist(), languages.to_pylist(), strict=True))
             for doc_id, origin, sentences in zip(ids.to_pylist(), origins, documents.value_lengths().to_pylist(), strict=True):

@@ -11,9 +11,10 @@ import unicodedata
 from functools import lru_cache
 
 from ..entities import decode_entities
+from .arguments import ARROWS, NoTextError, accented, arrow, character, lowered, marked, plain, raised
 from .chemistry import chemical
-from .layout import FRACTION, UNARY, Atom, base_of, bracketed, write
-from .scripts import scripts_of_tags, subscript, superscript
+from .layout import FRACTION, UNARY, Atom, bracketed, write
+from .scripts import scripts_of_tags
 from .signs import (
     ACCENTS,
     BINARY,
@@ -24,7 +25,6 @@ from .signs import (
     NOTHING,
     OPEN,
     POSTFIX,
-    PUNCTUATION,
     RELATION,
     SIGNS,
     SPACE,
@@ -37,41 +37,20 @@ __all__ = ["tex_to_text"]
 _LONGEST = 2000  # characters of a formula that a sentence may hold
 _DEEPEST = 40  # groups and arguments in others
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|%[^\n]*|.", re.DOTALL)
-_CHARACTERS: dict[str, tuple[str, str]] = {
-    **{sign: (sign, kind) for sign, kind in SIGNS.values() if len(sign) == 1 and not sign.isspace()},
-    "-": ("−", BINARY),
-    **dict.fromkeys("+*", ("", BINARY)),
-    **dict.fromkeys("=<>:", ("", RELATION)),
-    **dict.fromkeys("([", ("", OPEN)),
-    **dict.fromkeys(")]", ("", CLOSE)),
-    **dict.fromkeys(",;、，", ("", PUNCTUATION)),
-    **dict.fromkeys("!?%.", ("", POSTFIX)),
-    "/": ("/", UNARY),
-    "|": ("|", LETTER),
-    "~": (" ", SPACE),
-}
-_REFUSED = frozenset('"$#&`@\\{}^_')
 _FRACTIONS = frozenset(["frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"])
 _TEXTS = frozenset(["text", "textrm", "textbf", "textit", "textsf", "texttt", "textnormal", "mbox", "hbox", "textup"])
 _UNSEEN = frozenset(["label", "phantom", "hphantom", "vphantom", "hspace", "vspace", "color", "definecolor", "class", "cssId"])
-_ARROWS = {"xrightarrow": ("—", "→"), "xleftarrow": ("←", "—")}  # what stands before and after what is written over them
-_LONG_ARROWS = {"→": _ARROWS["xrightarrow"], "⟶": _ARROWS["xrightarrow"], "←": _ARROWS["xleftarrow"], "⟵": _ARROWS["xleftarrow"]}
 _OVER = frozenset(["stackrel", "overset"])
-_MARKED = {("=", "def"): "≝", ("=", "?"): "≟", ("=", "△"): "≜", ("=", "m"): "≞", ("=", "⋆"): "≛"}  # Unicode has these as one sign
 _CASES = frozenset(["cases", "dcases"])
 _LINES = frozenset([
     "align", "align*", "aligned", "alignat", "alignat*", "eqnarray", "eqnarray*", "equation", "equation*", "gather", "gather*",
     "gathered", "multline", "multline*", "split",
 ])  # fmt: skip
 _BY_COUNT = frozenset(["alignat", "alignat*"])  # the number of columns follows the name
-_DISTANCE = re.compile(r"\s*\[\s*-?[0-9.]+\s*[a-z]{2}\s*\]")  # between two lines, as in ``\\\\[2pt]``
+_DISTANCE = re.compile(r"\s*\[\s*-?[0-9.]+\s*[a-z]{2}\s*\]")  # between two lines, as in ``\\[2pt]``
 _DISTANCE_TOKENS = 20
 _ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
 _PRIMES = ("", "′", "″", "‴")
-
-
-class _NoTextError(ValueError):
-    """The formula cannot be written in a line of text."""
 
 
 class _Formula:
@@ -98,7 +77,7 @@ class _Formula:
         """Enter a group or an argument."""
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise _NoTextError
+            raise NoTextError
 
     def row(self, *ends: str) -> list[Atom]:
         """Read up to a token that ends a group, a line or the formula; ``last`` is that token."""
@@ -106,7 +85,7 @@ class _Formula:
         atoms: list[Atom] = []
         while (token := self.take()) not in ends:
             if not token:
-                raise _NoTextError
+                raise NoTextError
             if token == "\\over":
                 atoms = [self.fraction(write(atoms), write(self.row(*ends)))]
                 break
@@ -125,21 +104,21 @@ class _Formula:
         self.deeper()
         atom = self.atom(self.take())
         if atom is None:
-            raise _NoTextError
+            raise NoTextError
         self.depth -= 1
         return atom
 
     def raw(self) -> str:
         """Read a group as it stands."""
         if self.take() != "{":
-            raise _NoTextError
+            raise NoTextError
         start, depth = self.at, 1
         while depth and self.at < len(self.tokens):
             token = self.tokens[self.at]
             depth += (token == "{") - (token == "}")
             self.at += 1
         if depth:
-            raise _NoTextError
+            raise NoTextError
         return "".join(self.tokens[start : self.at - 1])
 
     def option(self) -> str:
@@ -161,7 +140,7 @@ class _Formula:
             return Atom("")
         if token == "," and "".join(self.tokens[self.at - 2 : self.at + 1 : 2]).isdigit():
             return Atom(",")  # as in 3,14; in a list of numbers a space stands after it
-        return _character(token)
+        return character(token)
 
     def command(self, name: str) -> Atom | None:
         """Return what a command shows."""
@@ -182,15 +161,15 @@ class _Formula:
         if name in STYLES:
             return Atom("".join(alphabet(STYLES[name], letter) for letter in self.argument()))
         if name in ACCENTS:
-            return Atom(_accented(self.argument(), *ACCENTS[name]))
+            return Atom(accented(self.argument(), *ACCENTS[name]))
         if name in _TEXTS:
-            return Atom(_plain(self.raw()))
+            return Atom(plain(self.raw()))
         return self.rare_command(name)
 
     def rare_command(self, name: str) -> Atom | None:
         if name == "sqrt":
             degree, content = self.option(), self.argument()
-            root = _ROOTS.get(degree) or _raised(degree) + "√"
+            root = _ROOTS.get(degree) or raised(degree) + "√"
             return Atom(root + bracketed(content, False))
         if name == "operatorname":
             if self.peek() == "*":
@@ -200,23 +179,23 @@ class _Formula:
             atom = self.argument_atom()
             return Atom(atom.text + "\u0338", atom.kind)
         if name in ("pmod", "tag"):
-            return Atom(f" (mod {self.argument()})" if name == "pmod" else f" ({_plain(self.raw())})")
+            return Atom(f" (mod {self.argument()})" if name == "pmod" else f" ({plain(self.raw())})")
         if name == "ce":
             shown = scripts_of_tags(chemical(self.raw()))
             return Atom(shown)
         if name == "textcolor":
             self.raw()
             return self.argument_atom()
-        if name in _ARROWS:
+        if name in ARROWS:
             under = self.option()
-            return _arrow(self.argument(), under, *_ARROWS[name])
+            return arrow(self.argument(), under, *ARROWS[name])
         if name in _OVER:
-            return _marked(self.argument(), self.argument_atom())
+            return marked(self.argument(), self.argument_atom())
         if name == "underset" and not self.argument():
             return self.argument_atom()
         if name == "begin":
             return self.environment(self.raw())
-        raise _NoTextError
+        raise NoTextError
 
     def environment(self, name: str) -> Atom:
         """Return an environment: cases in braces, or lines one after the other; matrices are refused."""
@@ -233,9 +212,9 @@ class _Formula:
                 apart = "" if not shown or shown[-1] in ",;." or atoms[:1] and atoms[0].kind in (RELATION, BINARY) else ";"
                 shown += f"{apart} {write(atoms)}" if atoms else ""
         else:
-            raise _NoTextError
+            raise NoTextError
         if self.raw() != name or not shown.strip(" {}"):
-            raise _NoTextError
+            raise NoTextError
         return Atom(shown.strip())
 
     def lines(self) -> list[list[list[Atom]]]:
@@ -252,7 +231,7 @@ class _Formula:
 
     def fraction(self, over: str, under: str) -> Atom:
         if not over.strip() or not under.strip():
-            raise _NoTextError
+            raise NoTextError
         return Atom(f"{bracketed(over.strip(), True)}/{bracketed(under.strip(), False)}", FRACTION)
 
     def with_scripts(self, atom: Atom) -> Atom:
@@ -267,88 +246,15 @@ class _Formula:
                     count += 1
                 high += _PRIMES[count] if count < len(_PRIMES) else "′" * count
             elif token == "^":
-                high += _raised(self.argument())
+                high += raised(self.argument())
             elif token == "_":
-                low += _lowered(self.argument())
+                low += lowered(self.argument())
         if not low and not high:
             return atom
         text = f"({atom.text})" if atom.kind == FRACTION else atom.text
         kind = LETTER if atom.kind in (FRACTION, BINARY, POSTFIX, SPACE, UNARY) else atom.kind
-        return Atom(
-            text + (low + high if text.strip() else high + low), kind
-        )  # before an element: mass number, then atomic number
-
-
-def _arrow(over: str, under: str, before: str, after: str) -> Atom:
-    """Return an arrow with what is written over and under it.
-
-    >>> _arrow("heat", "2 h", "—", "→").text, _arrow("", "", "—", "→").text
-    ('—heat; 2 h→', '→')
-    """
-    words = "; ".join(filter(None, (over.strip(), under.strip())))
-    return Atom(before + words + after if words else before if after == "—" else after, RELATION)
-
-
-def _marked(over: str, sign: Atom) -> Atom:
-    """Return a sign with what stands over it, where Unicode has it or an arrow holds it.
-
-    >>> _marked("*", Atom("⇒", RELATION)).text, _marked("def", Atom("=", RELATION)).text, _marked("f", Atom("→", RELATION)).text
-    ('⇒*', '≝', '—f→')
-    """
-    text = sign.text.strip()
-    if not over:
-        return sign
-    if (text, over) in _MARKED:
-        return Atom(_MARKED[text, over], RELATION)
-    if over in "*∗+" and _CHARACTERS.get(text, sign)[1] == RELATION:
-        return Atom(text + _raised(over), RELATION)
-    if text in _LONG_ARROWS:
-        return _arrow(over, "", *_LONG_ARROWS[text])
-    raise _NoTextError
-
-
-def _raised(text: str) -> str:
-    return _or_none(superscript(text.replace("∘", "°")))
-
-
-def _lowered(text: str) -> str:
-    return _or_none(subscript(text))
-
-
-def _or_none(text: str | None) -> str:
-    if text is None:
-        raise _NoTextError
-    return text
-
-
-def _character(char: str) -> Atom:
-    """Return a character as TeX shows it."""
-    if char in _REFUSED or not char:
-        raise _NoTextError
-    if char in _CHARACTERS:
-        sign, kind = _CHARACTERS[char]
-        return Atom(sign or char, kind)
-    if unicodedata.category(char)[0] == "C":
-        raise _NoTextError
-    return Atom(char)
-
-
-def _plain(text: str) -> str:
-    """Return what ``\\text{...}`` shows."""
-    text = " ".join(re.sub(r"\\([ %&#_,;{}])", r"\1", text.replace("~", " ")).split(" "))
-    if set(text).intersection("\\${}^"):
-        raise _NoTextError
-    return re.sub(r"\s+", " ", text)
-
-
-def _accented(text: str, accent: str, each: bool) -> str:
-    """Put an accent over a letter, or over each of several where it is a line."""
-    base = text.strip()
-    if each and base.replace(" ", "").isalnum() and " " not in base:
-        return "".join(char + accent for char in base)
-    if not base or len(base_of(base)) != 1 or base[0] != base_of(base):
-        raise _NoTextError
-    return base[0] + accent + base[1:]
+        scripts = low + high if text.strip() else high + low  # before an element: mass number, then atomic number
+        return Atom(text + scripts, kind)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -359,7 +265,7 @@ def tex_to_text(tex: str) -> str | None:
     try:
         formula = _Formula(decode_entities(tex))
         shown = write(formula.row(""))
-    except _NoTextError:
+    except NoTextError:
         return None
     if shown.count("{") != shown.count("}"):
         return None  # a brace beside lines that stand one above the other

@@ -1,0 +1,63 @@
+"""One encoder in a process for a run's vocabulary, whatever an engine unpickles, and the same rows from threads."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bertdata.build import documents as corpus
+from bertdata.build.rows import buckets, encoding
+from bertdata.dataset.handed import Handed
+from bertdata.records import Task
+from bertdata.tokens import vocab
+
+PIECES = [*vocab.SPECIAL, *"abcdefghijklmnopqrstuvwxyz.,", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
+
+
+def given(root: Path, pieces: list[str] = PIECES) -> Handed:
+    """Leave a vocabulary where the workers of a run look for it."""
+    handed = Handed.of(root, "vocabulary", value := vocab.Vocabulary(pieces, True, True)._asdict())
+    handed.write(value)
+    return handed
+
+
+def test_a_step_made_anew_for_each_task_makes_no_encoder(
+    sample_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Dask, where each task unpickles its step; two threads of a worker at a time give what one gives."""
+    made: list[str] = []
+    whole = encoding.DocumentsEncoder.__init__
+
+    def count(self: encoding.DocumentsEncoder, vocabulary: vocab.AnyVocabulary, words: str) -> None:
+        made.append(words)
+        whole(self, vocabulary, words)
+
+    monkeypatch.setattr(encoding.DocumentsEncoder, "__init__", count)
+    monkeypatch.setattr(encoding, "_made", {})
+    source, layout = corpus.read(sample_corpus), buckets.Layout(1, 3, 0.0)
+    packed = pickle.dumps(buckets.Tokenize(str(tmp_path), given(tmp_path), source.reader(), layout))
+    tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
+
+    def tokenize(task: Task) -> list[tuple[int, bytes, bytes]]:
+        step: buckets.Tokenize = pickle.loads(packed)
+        return [(bucket, found.tokens, found.ends) for bucket, found in step.documents(task)]
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(tokenize, tasks))
+    assert made == ["none"]
+    assert results[0] and results == [results[0]] * len(tasks)
+
+
+def test_the_encoders_of_a_process_are_few_and_told_apart_by_their_vocabulary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "_made", {})
+    first, *others = (given(tmp_path / str(number), [*PIECES, f"word{number}"]) for number in range(4))
+    kept = encoding.encoder_of_run(first, "none")
+    assert encoding.encoder_of_run(first._replace(root="elsewhere"), "none") is kept, "another run of the same vocabulary"
+    assert all(encoding.encoder_of_run(other, "none") is not kept for other in others)
+    assert len(encoding._made) == 2
+    assert encoding.encoder_of_run(first, "none") is not kept
