@@ -52,6 +52,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that runs commands is slow; others say so themselves."""
+    for item in items:
+        if {"run", "build"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real dumps and books beside the checkout; tests that need it skip where it is absent."""

@@ -19,6 +19,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.slow
 def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`here` in an example is an empty directory, which is the current one as well."""
     if name.startswith("bertdata.training") and importlib.util.find_spec("torch") is None:

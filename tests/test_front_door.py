@@ -45,6 +45,7 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     assert positional in ([], ["corpus"], ["directory"], ["directory", "name"])
 
 
+@pytest.mark.slow
 def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[Progress] = []
     corpus = bertdata.build_corpus(
@@ -105,6 +106,7 @@ def test_small_functions() -> None:
     assert len(bertdata.read_book(book)) > 3
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
     """Two workers are started from a script as it stands: nothing of it runs again in them, and Beam says nothing."""
     script = tmp_path / "script.py"
@@ -120,6 +122,7 @@ def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.slow
 def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, workers: int) -> None:
     """Ctrl-C reaches the process while a task is being done; nothing is lost, and no frame of Beam is shown."""
     (tmp_path / "own.py").write_text(
@@ -137,6 +140,7 @@ def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, worke
     assert "apache_beam" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
     """`python -m bertdata` in a checkout, where no package of this name is installed with its pipelines."""
     shutil.copytree(REPOSITORY / "bertdata", tmp_path / "bertdata", ignore=shutil.ignore_patterns("__pycache__"))
@@ -156,6 +160,7 @@ def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
     assert INPUTS.keys() <= inspect.signature(bertdata.build_corpus).parameters.keys()
 
 
+@pytest.mark.slow
 def test_a_run_on_dumps_imports_nothing_for_books() -> None:
     """Each kind of input is imported where it is read: books are a tenth of the start."""
     code = "import sys, bertdata.pipelines.build_corpus; from bertdata.build.corpus.sources import source; source('wikipedia')"

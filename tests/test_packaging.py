@@ -47,6 +47,7 @@ def test_what_is_heavy_is_an_extra() -> None:
     assert {re.split(r"[^\w-]", line)[0] for line in asked} == CORE
 
 
+@pytest.mark.slow
 def test_the_core_takes_as_much_as_readme_says() -> None:
     """By the files of what is installed: a tenth more or less by versions; pyarrow and Beam are half of it."""
     sizes: dict[str, int] = {}

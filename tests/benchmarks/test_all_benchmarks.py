@@ -161,6 +161,7 @@ def test_check_names_what_is_stale_and_render_mends_it(
     assert "| 一步 (毫秒, less is better) | 50 | other 100 | 2 (2 to 2) |" in (tmp_path / "README.zh-CN.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_repository_are_those_of_what_was_measured() -> None:
     assert runner.main(["--check"]) == 0, "python benchmarks/all.py --render"
     rows = runner.shown(runner._known())

@@ -77,6 +77,7 @@ def test_estimates_by_hand() -> None:
         enwiki.estimate([1e6, 2e6], [3.0, 4.0], 1e8)
 
 
+@pytest.mark.slow
 def test_sizes_grow_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from bertdata.sample import sample
 

@@ -128,6 +128,7 @@ def test_the_picture_has_a_line_for_each_command_and_number_of_workers() -> None
     assert all(len(line.attrib["points"].split()) == 3 for line in lines)
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"ended with exit code 2:\n(?s:.*)nowhere"):
         measured.run(["build-corpus", "--wikipedia", str(tmp_path / "nowhere.xml.bz2"), "--output", str(tmp_path / "corpus")])

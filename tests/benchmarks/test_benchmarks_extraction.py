@@ -102,6 +102,7 @@ def test_steps_from_dump_to_documents(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list((tmp_path / "data").glob("*.arrow"))
 
 
+@pytest.mark.slow
 def test_fuzzer_finds_and_shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     fuzz = load("fuzz", monkeypatch)
     extract = fuzz.extract_paragraphs
@@ -134,6 +135,7 @@ def test_fuzzer_repeats_a_case(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "1 cases" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_fuzzer_breaks_off_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     fuzz = load("fuzz", monkeypatch)
 

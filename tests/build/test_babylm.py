@@ -47,6 +47,7 @@ def words_of(rows: list[dict[str, Any]]) -> int:
 
 
 @pytest.mark.usefixtures("forked_workers")
+@pytest.mark.slow
 def test_files_of_the_challenge_become_exactly_so_many_words(files: Path, tmp_path: Path) -> None:
     whole, one, two = (
         build(files, tmp_path / name, most, workers) for name, most, workers in (("w", "", 1), ("a", "7001", 1), ("b", "7001", 2))
@@ -73,6 +74,7 @@ def test_files_of_the_challenge_become_exactly_so_many_words(files: Path, tmp_pa
 
 
 @pytest.mark.parametrize(("objective", "fraction"), [("nsp", 0.0), ("documents", 0.2)])
+@pytest.mark.slow
 def test_tokens_are_counted_by_source_and_language(objective: str, fraction: float, files: Path, tmp_path: Path) -> None:
     books = tmp_path / "buch.txt"
     verses = "\n\n".join(f"Am {n}. war der Tee {word} noch heiß und {n} blieb." for n, word in enumerate(WORDS * 3))
@@ -94,6 +96,7 @@ def test_tokens_are_counted_by_source_and_language(objective: str, fraction: flo
     assert "tokens, of all sources" in str(bertdata.verify(pairs.path).problems)
 
 
+@pytest.mark.slow
 def test_each_source_has_its_words_and_all_together_too(files: Path, tmp_path: Path) -> None:
     books = tmp_path / "books"
     books.mkdir()

@@ -196,6 +196,7 @@ def everything(inputs: dict[str, list[tuple[str, str]]], tmp_path_factory: pytes
 
 
 @pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.slow
 def test_the_rules_choose_as_a_loop_would(
     inputs: dict[str, list[tuple[str, str]]], everything: Rows, tmp_path: Path, name: str
 ) -> None:
@@ -214,6 +215,7 @@ def test_the_rules_choose_as_a_loop_would(
 
 
 @pytest.mark.parametrize("name", ["all", "exact"])
+@pytest.mark.slow
 def test_buckets_and_tasks_do_not_matter(
     inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -226,6 +228,7 @@ def test_buckets_and_tasks_do_not_matter(
     assert read_rows(whole) == read_rows(one), "the size of a task changes files, not what is chosen"
 
 
+@pytest.mark.slow
 def test_what_is_dropped_is_listed_with_what_stays(inputs: dict[str, list[tuple[str, str]]], tmp_path: Path) -> None:
     made = build(tmp_path / "out", inputs, dedup_paragraphs=True, sample_documents=40)
     manifest = read_manifest(made)
@@ -242,6 +245,7 @@ def test_what_is_dropped_is_listed_with_what_stays(inputs: dict[str, list[tuple[
     assert sum(told["removed_paragraphs"] for told in manifest["sources"].values()) > 0
 
 
+@pytest.mark.slow
 def test_the_mixture_is_met_with_as_much_text_as_there_is(inputs: dict[str, list[tuple[str, str]]], tmp_path: Path) -> None:
     made = read_manifest(build(tmp_path / "out", inputs, mix="wikipedia=0.5,books=0.25,text=0.25"))
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
@@ -254,6 +258,7 @@ def test_the_mixture_is_met_with_as_much_text_as_there_is(inputs: dict[str, list
     assert any(full[source]["text_bytes"] - told["text_bytes"] < largest for source, told in made["sources"].items())
 
 
+@pytest.mark.slow
 def test_a_sample_holds_the_smaller_one(inputs: dict[str, list[tuple[str, str]]], tmp_path: Path) -> None:
     small, large = (read_rows(build(tmp_path / str(n), inputs, sample_documents=n)) for n in (10, 20))
     assert (len(small), len(large)) == (10, 20)
@@ -276,6 +281,7 @@ def test_empty_shards_are_read_by_datasets(
     assert len(found) == 1
 
 
+@pytest.mark.slow
 def test_a_trial_reads_no_more_than_it_has(inputs: dict[str, list[tuple[str, str]]], tmp_path: Path) -> None:
     made = read_manifest(build(tmp_path / "out", inputs, max_documents=20, dedup="none"))
     assert sum(stage["in"] for stage in made["counts"]) == 20, "no record beyond is read"
@@ -363,6 +369,7 @@ def test_sigkill_while_shards_are_rewritten(run: Run, text: Path, tmp_path: Path
     assert {*linked} <= {path.stat().st_ino for path in (output / "data").iterdir()}, "what was rewritten is kept"
 
 
+@pytest.mark.slow
 def test_an_interrupted_round_is_done_again(
     inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

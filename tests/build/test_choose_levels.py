@@ -63,6 +63,7 @@ def what(name: str) -> str:
 BUCKETS = 25
 
 
+@pytest.mark.slow
 def test_two_levels_choose_the_same_documents_from_fewer_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every rule, with one level of buckets and with two; each piece is read once, by one request.
 
@@ -121,6 +122,7 @@ def test_pieces_at_ten_terabytes_have_fifty_kilobytes() -> None:
     assert 5.4e12 / (625_000 * pairs.groups) > 50_000 and 5.4e12 / (-(-625_000 // pairs.together) * 99_999) > 50_000
 
 
+@pytest.mark.slow
 def test_claims_are_merged_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a block of tasks claims more than is merged at a time, a bucket has more pieces, and loses the same."""
     files = sources(tmp_path / "in", count=40)
@@ -136,6 +138,7 @@ def test_claims_are_merged_some_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
     assert digests(tmp_path / "some") == digests(tmp_path / "one")
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same documents are dropped where few pairs are sent, and few compared, at a time; and no fact is looked up."""
     files = sources(tmp_path / "in", count=40)

@@ -151,6 +151,7 @@ def plant(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_near_copies_go_and_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(tmp_path / "a.jsonl")
     files = {"text": [("a.jsonl", str(tmp_path / "a.jsonl"))]}

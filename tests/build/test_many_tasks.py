@@ -62,6 +62,7 @@ def test_references_are_plain_numbers(sample_corpus: Path, sample_vocab: Path, t
         assert [type(value) for value in (bucket, *ref)] == [int] * 5
 
 
+@pytest.mark.slow
 def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
     """Small batches are put together, a large one is cut, and a document that is larger comes alone; none is lost."""
     most, schema = 5 << 20, pa.schema([("id", pa.string()), ("sentences", pa.list_(pa.string()))])
@@ -117,6 +118,7 @@ def test_the_default_size_of_a_task_is_a_share_of_the_input(tmp_path: Path, suff
     assert plan._target({"wikipedia" if suffix == "xml" else "text": [(path.name, str(path))]}) == target
 
 
+@pytest.mark.slow
 def test_the_digests_of_many_files_take_a_moment() -> None:
     """A hundred thousand books in a hundred tasks: a second, not the quarter of an hour that looking for each in all takes."""
     names = [f"{number:06d}.txt" for number in range(100_000)]

@@ -93,6 +93,7 @@ def rejects(output: Path) -> list[dict[str, Any]]:
 # --- one stream ---
 
 
+@pytest.mark.slow
 def test_one_stream_gives_the_documents_of_many_at_any_cut(tmp_path: Path) -> None:
     many = write_dump(tmp_path / "many", range(1, 500))
     (tmp_path / "one").mkdir()
@@ -108,6 +109,7 @@ def test_one_stream_gives_the_documents_of_many_at_any_cut(tmp_path: Path) -> No
 # --- the checksum ---
 
 
+@pytest.mark.slow
 def test_a_checksum_beside_the_dump_is_checked_and_told(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dumps", range(1, 100))
     without = build(tmp_path / "without", tmp_path / "dumps")
@@ -117,6 +119,7 @@ def test_a_checksum_beside_the_dump_is_checked_and_told(tmp_path: Path) -> None:
     assert {**checked, "sha256": ""} == {**without, "sha256": ""}
 
 
+@pytest.mark.slow
 def test_a_dump_that_is_not_what_was_published(tmp_path: Path) -> None:
     write_dump(tmp_path / "dumps", range(1, 100))
     expected = build(tmp_path / "expected", tmp_path / "dumps")
@@ -131,6 +134,7 @@ def test_a_dump_that_is_not_what_was_published(tmp_path: Path) -> None:
 # --- the index ---
 
 
+@pytest.mark.slow
 def test_a_whole_dump_has_the_pages_of_its_index(tmp_path: Path) -> None:
     write_dump(tmp_path / "dumps", range(1, 100), index=True)
     made = build(tmp_path / "out", tmp_path / "dumps")
@@ -144,6 +148,7 @@ def _starts(data: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("more", [0, 5, 500])
+@pytest.mark.slow
 def test_a_dump_that_ends_early_lacks_pages(tmp_path: Path, more: int) -> None:
     """Cut where a stream ends, behind a few bytes of the next one, and within it."""
     dump = write_dump(tmp_path / "dumps", range(1, 201), index=True)
@@ -169,6 +174,7 @@ def test_a_dump_that_ends_early_lacks_pages(tmp_path: Path, more: int) -> None:
     assert not (tmp_path / "strict" / "manifest.json").exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_stream_lacks_its_pages(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dumps", range(1, 201), index=True)
     data = bytearray(dump.read_bytes())
@@ -180,6 +186,7 @@ def test_a_damaged_stream_lacks_its_pages(tmp_path: Path) -> None:
     assert made["counts"][0]["out"] == 180
 
 
+@pytest.mark.slow
 def test_the_index_of_another_dump_is_refused(tmp_path: Path) -> None:
     write_dump(tmp_path / "dumps", range(1, 100), index=True)
     index = tmp_path / "dumps" / NAME.replace(".xml", "-index.txt")
@@ -195,6 +202,7 @@ def test_the_index_of_another_dump_is_refused(tmp_path: Path) -> None:
     assert ids(tmp_path / "out") == list(range(1, 100))
 
 
+@pytest.mark.slow
 def test_a_missing_page_is_no_longer_told_when_the_index_is_away(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dumps", range(1, 201), index=True)
     dump.write_bytes(dump.read_bytes()[: _starts(dump.read_bytes())[9]])
@@ -225,6 +233,7 @@ REPEATS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("how", REPEATS)
 @pytest.mark.parametrize("format", ["arrow-stream", "parquet"])
+@pytest.mark.slow
 def test_a_repeated_page_is_kept_once_and_counted(tmp_path: Path, how: str, format: str) -> None:
     REPEATS[how](tmp_path / "dumps")
     cut = build(tmp_path / "cut", tmp_path / "dumps", format=format)
@@ -251,6 +260,7 @@ def test_other_wikis_have_the_same_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", ["engine", "resume", "half"])
+@pytest.mark.slow
 def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str) -> None:
     """Between the new shards and the manifest: the engine may try again with the old reports, or the user."""
     REPEATS["in two editions"](tmp_path / "dumps")
@@ -284,6 +294,7 @@ def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch:
     assert digests(output) == digests(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_shard_that_nobody_wrote_is_not_amended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     REPEATS["in two editions"](tmp_path / "dumps")
     rewrite = Rewrite._rewrite
@@ -309,6 +320,7 @@ def test_one_stream_and_repeated_pages_by_two_workers_in_any_order(run: Run, tmp
     assert sorted(ids(tmp_path / "1")) == list(range(1, 200))
 
 
+@pytest.mark.slow
 def test_a_dump_in_order_is_not_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def look(*_: object) -> None:
         raise AssertionError("no shard loses a page")
@@ -318,6 +330,7 @@ def test_a_dump_in_order_is_not_written_anew(tmp_path: Path, monkeypatch: pytest
     assert len(build(tmp_path / "out", tmp_path / "dumps")["shards"]) > 2
 
 
+@pytest.mark.slow
 def test_a_shard_with_an_emptied_batch_reads(tmp_path: Path) -> None:
     write_dump(tmp_path / "dumps", range(1, 30), name="a.xml.bz2")
     write_dump(tmp_path / "dumps", range(1, 30), name="b.xml.bz2", seed=1)

@@ -61,6 +61,7 @@ def test_sums_of_sums_are_sums(size: int) -> None:
             assert (first, line) == (own[0], f"line {own[0]}"), "of the first task that has one"
 
 
+@pytest.mark.slow
 def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are as many as there is place for: the most frequent, of equal ones the first by name; all calls are counted."""
     monkeypatch.setattr(sums, "_NAMES", 50)

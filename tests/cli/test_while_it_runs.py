@@ -29,6 +29,7 @@ from bertdata.io.progress import working
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "verify", "inspect", "templates", "demo", "doctor")
 
 
+@pytest.mark.slow
 def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """One task of a second and a half: bytes and documents grow before it is done, to the whole."""
     from bertdata.build.corpus import documents
@@ -150,6 +151,7 @@ def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
     assert "complete already: nothing to do" in CliRunner().invoke(cli, arguments).output
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
     from bertdata.build.corpus import extract
 
@@ -173,6 +175,7 @@ def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path,
     assert kept in CliRunner().invoke(cli, [*arguments[:-1], "--workers", "1"]).stderr, "the run itself says it as well"
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_fit_says_so_before_its_first_byte(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 10**9 - 10_000, 10_000))

@@ -40,6 +40,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_what_is_there_is_what_is_here_and_is_not_sent_again(hub: hub_server.Hub, pairs: Path) -> None:
     told: list[tuple[int, int]] = []
     done = bertdata.push(pairs, "ada/rows", progress=lambda done, of: told.append((done, of)))
@@ -53,6 +54,7 @@ def test_what_is_there_is_what_is_here_and_is_not_sent_again(hub: hub_server.Hub
     assert (again.sent, again.kept, again.commit, hub.sent) == (0, len(hub.files), "", [])
 
 
+@pytest.mark.slow
 def test_a_push_that_breaks_continues(hub: hub_server.Hub, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertdata.commands.push._COMMIT", (1, 100))
     hub.fails["/commit/"] = 0
@@ -73,6 +75,7 @@ def test_a_push_that_breaks_continues(hub: hub_server.Hub, pairs: Path, monkeypa
     assert len(hub.sent) == len({*hub.sent}), "nothing was sent twice"
 
 
+@pytest.mark.slow
 def test_parquet_on_the_way(hub: hub_server.Hub, pairs: Path, tmp_path: Path) -> None:
     config = bertdata.PushConfig(format="parquet", private=True)
     done = bertdata.push(pairs, "ada/rows", config=config)
@@ -103,6 +106,7 @@ def test_parquet_on_the_way(hub: hub_server.Hub, pairs: Path, tmp_path: Path) ->
     assert hub.files == files(pairs)
 
 
+@pytest.mark.slow
 def test_another_data_set_is_not_replaced(hub: hub_server.Hub, pairs: Path, tmp_path: Path) -> None:
     bertdata.push(pairs, "ada/rows")
     other = write_pairs(tmp_path / "other", LENGTHS, seed=7, salt=3)
@@ -113,6 +117,7 @@ def test_another_data_set_is_not_replaced(hub: hub_server.Hub, pairs: Path, tmp_
     assert hub.files == files(other)
 
 
+@pytest.mark.slow
 def test_damage_here_and_there_is_named(hub: hub_server.Hub, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = hub._commit
 
@@ -132,6 +137,7 @@ def test_damage_here_and_there_is_named(hub: hub_server.Hub, pairs: Path, monkey
         bertdata.push(pairs, "ada/rows")
 
 
+@pytest.mark.slow
 def test_an_upload_that_fails_says_why(hub: hub_server.Hub, pairs: Path) -> None:
     hub.fails["/store/"] = 99
     with pytest.raises(TransferError, match=r"cannot push to ada/rows: Error while uploading 'data/.*501.*same command again"):
@@ -149,6 +155,7 @@ def test_refusals(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         bertdata.push(pairs, "ada/rows")
 
 
+@pytest.mark.slow
 def test_the_command_says_where_and_never_the_token(hub: hub_server.Hub, pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["push", str(pairs), "ada/rows", "--private"], standalone_mode=False)
     said = capsys.readouterr()

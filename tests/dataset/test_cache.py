@@ -59,6 +59,7 @@ def whole(bucket: s3_server.Bucket, pairs: Path) -> dict[str, float]:
     return {key: sent / (pairs.parent / key).stat().st_size for key, sent in bucket.fetched.items() if "/data/" in key}
 
 
+@pytest.mark.slow
 def test_rows_of_a_store_are_those_of_a_disk(bucket: s3_server.Bucket, pairs: Path, tmp_path: Path) -> None:
     here, far = Shards(pairs), Shards(URL)
     assert not any("/data/" in key for key in bucket.fetched), "opening reads no rows"
@@ -81,6 +82,7 @@ def test_rows_of_a_store_are_those_of_a_disk(bucket: s3_server.Bucket, pairs: Pa
     assert not caches(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_bounded_cache_holds_three_windows(bucket: s3_server.Bucket, pairs: Path, tmp_path: Path) -> None:
     limit = bounded(pairs)
     here, far = Shards(pairs, cache_bytes=limit), Shards(URL, cache_bytes=limit)
@@ -107,6 +109,7 @@ def test_a_bounded_cache_holds_three_windows(bucket: s3_server.Bucket, pairs: Pa
     assert (far.lengths == here.lengths).all()
 
 
+@pytest.mark.slow
 def test_dropped_connections_are_tried_again(bucket: s3_server.Bucket, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket.drops["pairs/data/train-00003-of-00009.arrow"] = 2
     far = Shards(URL)
@@ -122,6 +125,7 @@ def test_dropped_connections_are_tried_again(bucket: s3_server.Bucket, pairs: Pa
     assert len(gone.lengths) == 360, "what failed is fetched when it is asked for again"
 
 
+@pytest.mark.slow
 def test_damage_in_a_store_is_named(bucket: s3_server.Bucket, pairs: Path, tmp_path: Path) -> None:
     name = "data/train-00005-of-00009.arrow"
     data = bytearray((pairs / name).read_bytes())
@@ -138,6 +142,7 @@ def test_damage_in_a_store_is_named(bucket: s3_server.Bucket, pairs: Path, tmp_p
         Shards(URL)
 
 
+@pytest.mark.slow
 def test_parquet_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
@@ -154,6 +159,7 @@ def test_parquet_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         _ = Shards(made).lengths
 
 
+@pytest.mark.slow
 def test_threads_and_processes_fetch_a_shard_once(bucket: s3_server.Bucket, pairs: Path) -> None:
     far, bucket.latency = Shards(URL), 0.01
     others: list[Shards] = [pickle.loads(pickle.dumps(far)) for _ in range(3)]
@@ -166,6 +172,7 @@ def test_threads_and_processes_fetch_a_shard_once(bucket: s3_server.Bucket, pair
     assert all((one.lengths == far.lengths).all() for one in others)
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_leaves_goes_with_the_next(bucket: s3_server.Bucket, tmp_path: Path) -> None:
     code = f"import time, bertdata; rows = bertdata.Shards({URL!r}); rows[0]; print('there', flush=True); time.sleep(60)"
     environment = {**os.environ, "TMPDIR": str(tmp_path / "cache")}
@@ -185,6 +192,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next(bucket: s3_server.Bucke
     assert len(caches(tmp_path)) == 4 and tmp_path.is_dir()
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_leaves_nothing(bucket: s3_server.Bucket, tmp_path: Path) -> None:
     code = f"import bertdata; rows = bertdata.Shards({URL!r}); print(len(rows[0]['input_ids']))"
     environment = {**os.environ, "TMPDIR": str(tmp_path / "cache")}
@@ -192,6 +200,7 @@ def test_a_process_that_ends_leaves_nothing(bucket: s3_server.Bucket, tmp_path: 
     assert done.stdout.split() == [str(LENGTHS[0][0])] and not done.stderr and not caches(tmp_path)
 
 
+@pytest.mark.slow
 def test_no_room_is_said_before_anything_is_fetched(
     bucket: s3_server.Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_a_data_set_or_a_folder_of_it(here: None, hub: Hub, build: Build, tmp_pa
 
 
 @pytest.mark.parametrize("branch", ["refs/convert/parquet", "refs%2Fconvert%2Fparquet"])
+@pytest.mark.slow
 def test_files_of_a_branch_have_the_names_that_they_have_there(here: None, branch: str) -> None:
     root = f"hf://datasets/ada/script@{branch}"
     names = [f"{split}/0000.parquet" for split in ("test", "train")]
@@ -213,6 +214,7 @@ def test_files_of_a_branch_have_the_names_that_they_have_there(here: None, branc
         ("ada/books/data/*/*.parquet", {"/tree/": 403}, StorageError, "403 .*and the credentials"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_not_there_or_fails(here: None, hub: Hub, name: str, fails: dict[str, int], kind: type, says: str) -> None:
     hub.fails.update(fails)
     with pytest.raises(kind, match=says) as caught:

@@ -57,6 +57,7 @@ def _made(**more: Any) -> dict[str, Any]:
     return corpus_manifest(shards, tallies=[Tally("pages", 5, 5)]) | more
 
 
+@pytest.mark.slow
 def test_a_module_is_of_the_distribution_that_installed_it() -> None:
     """As `importlib.metadata` says of all packages at once."""
     known = metadata.packages_distributions()

@@ -93,6 +93,7 @@ def _batches(root: Path, format: str) -> list[pa.RecordBatch]:
     return batches
 
 
+@pytest.mark.slow
 def test_rows_are_not_copied_and_no_file_stays_open(tmp_path: Path) -> None:
     """Of thousands of shards, each is mapped: no memory of Arrow's own, no descriptor, before, during and after."""
     root = write_pairs(tmp_path / "pairs", {"train": [[20, 30]] * 300}, width=32)
@@ -214,6 +215,7 @@ def test_a_row_is_a_dict_of_its_columns(pairs: Path, sample_pairs: Path) -> None
         assert {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()} == row
 
 
+@pytest.mark.slow
 def test_rows_need_neither_torch_nor_pandas(pairs: Path) -> None:
     code = "import sys; sys.modules.update(torch=None, pandas=None); import bertdata; "
     code += f"rows = bertdata.Shards({str(pairs)!r}); print(len(rows), len(rows[-1]), len(list(rows)))"

@@ -177,6 +177,7 @@ def _dump(pages: int, page_bytes: int) -> bytes:
     return b"".join(map(bz2.compress, [*streams, b"</mediawiki>"]))
 
 
+@pytest.mark.slow
 def test_a_dump_is_read_in_ranges_and_hardly_more_than_once(
     monkeypatch: pytest.MonkeyPatch, server: dict[str, str], bucket: Bucket, tmp_path: Path
 ) -> None:
@@ -206,6 +207,7 @@ def test_a_dump_is_read_in_ranges_and_hardly_more_than_once(
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.epub", "a.parquet"])
+@pytest.mark.slow
 def test_a_store_that_fails_in_the_middle_is_no_broken_book(
     monkeypatch: pytest.MonkeyPatch, server: dict[str, str], bucket: Bucket, tmp_path: Path, name: str
 ) -> None:

@@ -104,6 +104,7 @@ def _write_pairs(root: Path, format: str) -> Path:
 @pytest.mark.parametrize("format", FORMATS)
 @LAW
 @given(many=st.lists(st.lists(documents(), min_size=1, max_size=3), min_size=1, max_size=3), data=st.data())
+@pytest.mark.slow
 def test_documents_round_trip(tmp_path: Path, format: str, many: list[list[Document]], data: st.DataObject) -> None:
     path = _write_documents(tmp_path, format, *many)
     read = [rows_of(batch) for batch in shards.read_batches(path, format)]
@@ -283,6 +284,7 @@ def test_a_missing_or_foreign_file_is_named(tmp_path: Path, format: str, content
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.slow
 def test_flipped_bytes_raise_our_error_or_none(tmp_path: Path, format: str) -> None:
     """A flipped byte of text can't be seen here (the manifest's SHA-256 does); what is seen must be our error."""
     path = _write_pairs(tmp_path, format)

@@ -56,6 +56,7 @@ def _whole(directory: Path, text: str = "first", **how: Any) -> Path:
 
 
 @pytest.mark.parametrize("replaces", [False, True])
+@pytest.mark.slow
 def test_a_commit_that_is_killed_at_any_change_is_finished_by_whoever_comes_next(tmp_path: Path, replaces: bool) -> None:
     code = (REPOSITORY / "tests" / "crashes" / "every_commit.py").read_text(encoding="utf-8")
     done = forks().start([str(tmp_path / "work"), json.dumps(replaces)], tmp_path, {**os.environ}, code)
@@ -78,6 +79,7 @@ def test_a_commit_whose_new_data_set_is_lost_is_undone(directory: Path) -> None:
     assert _content(directory) == WHOLE and _state(directory) == AT_REST
 
 
+@pytest.mark.slow
 def test_a_reader_waits_for_a_commit_at_work_and_reads_the_old_while_that_stands(directory: Path) -> None:
     _finish(directory, "old")
     _whole(directory)
@@ -174,6 +176,7 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
     assert late.calls == 0 and other.exists() and not (directory / "data").exists()
 
 
+@pytest.mark.slow
 def test_two_commits_of_one_run_at_a_time_are_one(directory: Path) -> None:
     """An engine may call twice, on two hosts: the second waits, and finds it done."""
     late = Late(_begin(directory, "data/train-00000-of-00001.arrow"))
@@ -239,6 +242,7 @@ def test_a_server_that_gives_files_an_owner_and_a_mode_of_its_own_is_taken_as_it
     assert _content(directory) == WHOLE
 
 
+@pytest.mark.slow
 def test_root_may_build_in_the_directory_of_another(directory: Path) -> None:
     directory.mkdir()
     _chown(directory)

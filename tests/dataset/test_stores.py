@@ -164,6 +164,7 @@ def test_shards_are_written_and_read_as_on_a_disk(store: Any, tmp_path: Path, fo
         assert mine == theirs
 
 
+@pytest.mark.slow
 def test_a_lock_keeps_others_out_while_it_is_renewed(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_RENEWED", 0.05)
     path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
@@ -181,6 +182,7 @@ def test_a_lock_keeps_others_out_while_it_is_renewed(store: Any, monkeypatch: py
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_a_lock_that_nobody_renews_is_taken(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_PATIENCE", 2)
     path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
@@ -190,6 +192,7 @@ def test_a_lock_that_nobody_renews_is_taken(store: Any, monkeypatch: pytest.Monk
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_a_holder_that_was_taken_for_dead_leaves_the_lock_to_its_heir(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_RENEWED", 0.05)
     path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")

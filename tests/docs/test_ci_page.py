@@ -30,6 +30,7 @@ def test_the_workflow_is_yaml_and_keeps_what_it_builds() -> None:
     assert all(name in cache["key"] for name in ("requirements.txt", "corpus.toml", "sample/**"))
 
 
+@pytest.mark.slow
 def test_its_commands_build_and_a_second_time_have_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sample").mkdir()

@@ -78,6 +78,7 @@ def test_every_line_of_every_block_has_a_test() -> None:
             assert "…" not in line, f"a command with a gap cannot be run: {line}"
 
 
+@pytest.mark.slow
 def test_the_local_command(directory: Path) -> None:
     done = sh(block_with("here, a worker for each core"), directory)
     assert done.returncode == 0, done.stderr
@@ -92,6 +93,7 @@ def google_storage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("google_storage")
+@pytest.mark.slow
 def test_beam_takes_the_options_of_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the engine is not here; a runner whose package is missing is left out."""
     looks = "apache_beam.options.pipeline_options.GoogleCloudOptions._warn_if_soft_delete_policy_enabled"
@@ -118,6 +120,7 @@ def _is_installed(module: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_what_is_installed_exists() -> None:
     """The extras are those of the project, the jars are of the Beam that is installed, the module of the pool is there."""
     project = (REPOSITORY / "pyproject.toml").read_text()

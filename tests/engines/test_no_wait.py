@@ -132,6 +132,7 @@ def test_an_engine_that_ends_with_the_command_is_refused(beam: tuple[str, ...], 
         ("--runner=FlinkRunner", "--flink_master=127.0.0.1:9", "--flink_submit_uber_jar"),
     ],
 )
+@pytest.mark.slow
 def test_an_engine_that_goes_on_is_taken(beam: tuple[str, ...]) -> None:
     assert not engine.check(beam, None, wait=False)
 

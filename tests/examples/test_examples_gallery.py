@@ -60,6 +60,7 @@ def test_the_readme_has_a_line_for_each_example() -> None:
     assert {name for name, _ in told} == here
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_from_a_dump_to_predictions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its cells, in order, in one process; of fewer copies of the text, and for fewer steps, than a reader's."""
     cells = json.loads((EXAMPLES / "first_look.ipynb").read_text(encoding="utf-8"))["cells"]

@@ -87,6 +87,7 @@ def each(files: Iterable[bytes], path: Path, read: Callable[[], None]) -> Iterat
 
 @pytest.mark.parametrize("kind", ["sample_corpus", "sample_pairs"])
 @pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.slow
 def test_reading_a_damaged_shard(kind: str, count: int, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     path = min((request.getfixturevalue(kind) / "data").glob("*.arrow"), key=lambda path: path.stat().st_size)
     files = damaged(path.read_bytes(), count)

@@ -211,6 +211,7 @@ def methods(found: Found) -> set[str]:
 
 
 @pytest.mark.parametrize("name", modules())
+@pytest.mark.slow
 def test_patterns_take_linear_time(name: str) -> None:
     for found in collect(importlib.import_module(name)):
         limit, _ = BOUNDED.get((found.module, found.name), (0, ""))
@@ -242,6 +243,7 @@ def test_bounded_patterns_are_there() -> None:
         (r"[a-z]*\d*[a-z]*!", "match"),
     ],
 )
+@pytest.mark.slow
 def test_quadratic_patterns_are_found(pattern: str, method: str) -> None:
     found = Found("", "", re.compile(pattern), frozenset([method]))
     assert any(is_superlinear(found.pattern, each, parts) for each in methods(found) for parts in hard_strings(found.pattern))

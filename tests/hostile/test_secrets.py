@@ -308,6 +308,7 @@ def test_what_is_masked_in_a_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["://a:", "http://", "?a=", "&token", "a" * 9, "://a@", "://" + "a" * 300, "&x-amz-", "&a-b-"])
+@pytest.mark.slow
 def test_masking_takes_time_in_proportion(part: str) -> None:
     def seconds(size: int) -> float:
         begun = time.process_time()

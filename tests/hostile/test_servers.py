@@ -174,6 +174,7 @@ def test_states_of_unfinished_files_that_are_none(state: str, tmp_path: Path) ->
     assert not (tmp_path / PARTS).exists()
 
 
+@pytest.mark.slow
 def test_redirects_to_what_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "TRIES", 1)
     for target in (
@@ -191,6 +192,7 @@ def test_redirects_to_what_is_no_address(tmp_path: Path, monkeypatch: pytest.Mon
         assert isinstance(error, BertDataError) and error.exit_code in (2, 4), repr(error)
 
 
+@pytest.mark.slow
 def test_a_list_that_drips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "LONGEST_LIST", 1.0)
     with serving() as server:
@@ -230,6 +232,7 @@ def test_no_connection_is_one_line_in_ten_seconds(host: str, tmp_path: Path) -> 
     assert time.monotonic() - begun < 20
 
 
+@pytest.mark.slow
 def test_a_host_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(reach, "REACHED_IN", 0.5)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: time.sleep(5))

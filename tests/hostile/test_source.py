@@ -80,6 +80,7 @@ def test_what_is_looked_for_is_found(code: str) -> None:
     assert list(faults(ast.parse(code)))
 
 
+@pytest.mark.slow
 def test_only_one_place_writes_to_the_terminal() -> None:
     """Every word goes through `output.echo`, rich's consoles draw what was cleaned, and `terminal` guards both streams."""
     allowed = {

@@ -111,6 +111,7 @@ def test_verbose_tracebacks_and_logs_are_guarded(corpus: Path, run: Run, tmp_pat
     assert "ValueError" in done.stderr and not STEERING.search(done.stdout + done.stderr)
 
 
+@pytest.mark.slow
 def test_a_server_that_sends_escape_sequences(tmp_path: Path) -> None:
     with serving() as server:
         url = server.url

@@ -61,6 +61,7 @@ def alive(number: int) -> bool:
     return not (status.exists() and "\nState:\tZ" in status.read_text())
 
 
+@pytest.mark.slow
 def test_children_end_with_a_killed_parent(tmp_path: Path) -> None:
     process, children = started(tmp_path)
     time.sleep(0.3)  # until their pipes are full
@@ -106,6 +107,7 @@ def test_a_process_that_has_no_parent_of_ours_goes_on() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 def test_a_fork_while_a_lock_is_opened_takes_no_lock_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fork comes between the opening of the file and its entry among the locks that a child closes."""
     opened, really = threading.Event(), os.open

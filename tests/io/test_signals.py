@@ -46,6 +46,7 @@ def end(process: subprocess.Popen[str]) -> tuple[float, str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.slow
 def test_a_call_of_c_that_does_not_end(number: int) -> None:
     process = begun(STUCK)
     process.send_signal(number)
@@ -55,6 +56,7 @@ def test_a_call_of_c_that_does_not_end(number: int) -> None:
     assert "stopped, and what is finished is kept: " in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_stream_that_nobody_reads_any_more() -> None:
     process = begun(STUCK)
     assert process.stdout is not None and process.stderr is not None
@@ -64,6 +66,7 @@ def test_a_stream_that_nobody_reads_any_more() -> None:
     assert process.wait(10) == 130
 
 
+@pytest.mark.slow
 def test_a_full_pipe_that_nobody_reads() -> None:
     """The word can't be said; the end does not wait for it."""
     process = begun("os.write(2, bytes(1 << 20))")
@@ -74,6 +77,7 @@ def test_a_full_pipe_that_nobody_reads() -> None:
     process.communicate()
 
 
+@pytest.mark.slow
 def test_what_saves_goes_on() -> None:
     process = begun("time.sleep(2)", SAVES)
     process.send_signal(signal.SIGTERM)
@@ -83,6 +87,7 @@ def test_what_saves_goes_on() -> None:
     assert said.count("is saved first") == 1
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_ends_what_saves() -> None:
     process = begun(STUCK, SAVES)
     process.send_signal(signal.SIGINT)
@@ -97,6 +102,7 @@ def test_a_second_ctrl_c_ends_what_saves() -> None:
     assert "ended at once" in said
 
 
+@pytest.mark.slow
 def test_signals_to_a_forked_child_are_its_own() -> None:
     """Its handler and its pipe are copies of the parent's, which must not hear of them."""
     body = "child = os.fork() or time.sleep(60); time.sleep(.3); os.kill(child, 2); time.sleep(.3); os.kill(child, 15); "
@@ -105,6 +111,7 @@ def test_signals_to_a_forked_child_are_its_own() -> None:
     assert (process.returncode, out, said) == (7, "15 []\n", "")
 
 
+@pytest.mark.slow
 def test_a_signal_to_a_child_that_is_being_forked_is_its_own() -> None:
     """It comes before the child has let go of the parent's pipe, here while another hook takes a second."""
     slow = "import os, time; os.register_at_fork(after_in_child=lambda: time.sleep(1))\n"
@@ -118,6 +125,7 @@ def test_a_signal_to_a_child_that_is_being_forked_is_its_own() -> None:
 
 
 @pytest.mark.parametrize("body", [STUCK, "time.sleep(60)"])
+@pytest.mark.slow
 def test_what_children_have_started_ends_too(body: str, tmp_path: Path) -> None:
     """As the compiler that torch.compile calls, whose own child does the work, and is in no pipe to us."""
     need_proc()
@@ -136,6 +144,7 @@ def test_what_children_have_started_ends_too(body: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("blocked", [True, False])
+@pytest.mark.slow
 def test_a_signal_while_this_process_forks_is_not_lost(blocked: bool) -> None:
     """It comes while a hook of another module takes a second, while signals are blocked if it was there before ours."""
     slow = "import os, time; os.register_at_fork(before=lambda: time.sleep(1), after_in_parent=lambda: time.sleep(1))\n"

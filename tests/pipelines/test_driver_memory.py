@@ -15,6 +15,7 @@ import tasks  # noqa: E402
 EACH = 1500  # bytes; a task whose report is in an element took 6,700
 
 
+@pytest.mark.slow
 def test_a_task_takes_little_memory_while_it_waits() -> None:
     """Its report, of 1 kB, lies in a file: an engine that holds all elements of a step holds numbers."""
     peaks = []

@@ -50,6 +50,7 @@ def note(directory: Path, slow: dict[int, float]) -> Any:
     return work
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     """One number takes as long as all others together: its worker gets no other after it, and each is done once."""
     engine.run(Work(40, note(tmp_path, {0: 3})), tasks=40, workers=2)
@@ -67,6 +68,7 @@ def test_fewer_numbers_than_workers(tmp_path: Path, count: int, workers: int) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == [str(number) for number in range(count)]
 
 
+@pytest.mark.slow
 def test_a_death_ends_the_run_though_another_worker_goes_on(tmp_path: Path) -> None:
     folder = str(tmp_path)
 
@@ -86,6 +88,7 @@ def test_a_death_ends_the_run_though_another_worker_goes_on(tmp_path: Path) -> N
     assert not busy.exists() or "\nState:\tZ" in (busy / "status").read_text(), "the other worker is gone as well"
 
 
+@pytest.mark.slow
 def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None:
     def work(group: tuple[int, Iterable[int]]) -> None:
         if group[0] == 0:
@@ -98,12 +101,14 @@ def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(BertDataError, match="a worker process was killed"):
         engine.run(Work(2, print), tasks=2, workers=2)
 
 
+@pytest.mark.slow
 def test_processes_that_nobody_takes_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     with processes.started(3, False):
         waiting = [*processes._ready]
@@ -219,6 +224,7 @@ def test_without_a_directory_for_the_socket_one_process_does_the_work(tmp_path: 
     assert "one process does the work of 2 workers: no directory for a Unix socket: set TMPDIR" in said[0]
 
 
+@pytest.mark.slow
 def test_a_run_leaves_nothing_of_beam_and_python_replaced(tmp_path: Path) -> None:
     """Also one in which a worker died, and with it the connections that Beam's threads read from."""
     hook, manager = threading.excepthook, fn_runner.WorkerHandlerManager
@@ -240,6 +246,7 @@ def test_only_tested_versions_of_beam_are_installed() -> None:
     assert len(wanted) == 3 and {int(minor) - 1 for minor in wanted} == {int(tested[0])}
 
 
+@pytest.mark.slow
 def test_workers_look_for_modules_where_the_driver_does(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's own random.py in the current directory is not Python's."""
     (tmp_path / "random.py").write_text("raise SystemExit('the wrong one')")

@@ -76,6 +76,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yield made
 
 
+@pytest.mark.slow
 def test_any_job_is_small_with_a_million_tasks(jobs: dict[str, Any]) -> None:
     """Neither tasks, nor input files, nor a vocabulary are in the graph."""
     sizes = {name: len(job.SerializeToString()) for name, job in jobs.items()}
@@ -128,6 +129,7 @@ def _run(root: Path, tasks: Sequence[Task], workers: int) -> list[list[str]]:
     return [path.name.split("-")[1:] for path in root.glob("done-*")]
 
 
+@pytest.mark.slow
 def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are in one range, which one worker expands: it must not keep them."""
     monkeypatch.setattr(handed, "_RANGES", 1)

@@ -50,6 +50,7 @@ def test_one_worker_and_the_commands_that_read_open_nothing(text: Path, parts: P
     assert watched("inspect", corpus, cwd=tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_download_opens_nothing(tmp_path: Path) -> None:
     """The server of the test is in another process than the command, which takes a second to get its file."""
     name = "/simplewiki/20261101/simplewiki-20261101-pages-articles-multistream.xml.bz2"

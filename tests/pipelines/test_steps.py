@@ -103,6 +103,7 @@ def test_errors_of_steps_are_ours(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.records[0].levelno == logging.ERROR and caplog.records[0].exc_info, "--verbose shows where"
 
 
+@pytest.mark.slow
 def test_one_worker_needs_no_beam(tmp_path: Path) -> None:
     """It would take half of a small run's time; nor is pandas imported, for which pyarrow looks."""
     arguments = ["build-corpus", "--books", str(SAMPLE / "books"), "--output", str(tmp_path / "out"), "--workers", "1"]

@@ -111,6 +111,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", (made.path / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_equal_runs_write_equal_pages(text: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         bertdata.build_corpus(text=text, output=tmp_path / name, workers=1)
@@ -118,6 +119,7 @@ def test_equal_runs_write_equal_pages(text: Path, tmp_path: Path) -> None:
     assert "report.html" in digests(tmp_path / "a")
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_page_does_not_end_a_run(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertdata.report.page.documents.flow", lambda stages: 1 / 0)
     made = bertdata.build_corpus(text=text, output=tmp_path / "corpus", workers=1)
@@ -125,6 +127,7 @@ def test_a_fault_in_the_page_does_not_end_a_run(text: Path, tmp_path: Path, monk
     assert not verify(made.path, workers=1).problems
 
 
+@pytest.mark.slow
 def test_only_a_part_of_a_large_data_set_is_read(tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs", {"train": [[20 + i % 40 for i in range(3000)] for _ in range(14)]})
     made = read_manifest(pairs)

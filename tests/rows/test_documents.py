@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_pairs import CLS, DOCUMENTS, FIRST, LAW, SEP, Text, _build, _check_packed, _document_of, _plain, _text
@@ -33,6 +34,7 @@ def test_worked_by_hand() -> None:
 
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
+@pytest.mark.slow
 def test_rows_are_of_one_document_and_use_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
     text = _text(documents)
     built = _build(text, length, None, seed, objective="documents", dupe_factor=copies)

@@ -78,6 +78,7 @@ def test_a_row_worked_by_hand() -> None:
     assert np.flatnonzero(masked[0] != ids[0]).tolist() == [p for p in chosen if masked[0, p] != ids[0, p]]
 
 
+@pytest.mark.slow
 def test_exactly_the_share_of_every_row(million: Any) -> None:
     ids, _masked, _positions, labels = million
     maskable = (ids >= FIRST).sum(1)
@@ -243,6 +244,7 @@ def _selected(positions: np.ndarray, labels: np.ndarray, width: int) -> np.ndarr
 
 
 @pytest.mark.parametrize("most", [predictions_per_row(128, unit="word"), 20])
+@pytest.mark.slow
 def test_words_go_whole_and_make_up_the_share(wordy: np.ndarray, most: int) -> None:
     _masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="word", most=most)
     chosen = _selected(positions, labels, 128)
@@ -258,6 +260,7 @@ def test_words_go_whole_and_make_up_the_share(wordy: np.ndarray, most: int) -> N
         assert shares == pytest.approx([0.15] * 4, abs=0.015)
 
 
+@pytest.mark.slow
 def test_a_word_is_replaced_as_one_unless_asked_otherwise(wordy: np.ndarray) -> None:
     for per_piece in (False, True):
         masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="word", per_piece=per_piece, most=27)
@@ -284,6 +287,7 @@ def test_words_that_the_caller_names() -> None:
     assert chosen and all((position - 1 if continues[0, position] else position + 1) in chosen for position in chosen)
 
 
+@pytest.mark.slow
 def test_spans_are_runs_of_words(wordy: np.ndarray) -> None:
     """Exactly the share; a span begins where a word begins, ends where one ends (but for the last), holds no special token."""
     masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="span")

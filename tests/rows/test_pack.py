@@ -50,6 +50,7 @@ def test_best_fit_is_what_a_search_of_all_rows_finds(sizes: list[int]) -> None:
 @pytest.mark.parametrize("objective", PACKED)
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 2))
+@pytest.mark.slow
 def test_parts_are_rows_of_one_document(objective: str, documents: Any, length: int, seed: int, copies: int) -> None:
     text = _text(documents)
     more: dict[str, Any] = {"objective": objective, "dupe_factor": copies}
@@ -118,6 +119,7 @@ def test_rows_of_long_documents_are_full(objective: str, unpacked: float, full: 
 
 
 @pytest.mark.parametrize("objective", ["nsp", "sop"])
+@pytest.mark.slow
 def test_lengths_and_places_do_not_tell_the_label_of_a_part(objective: str) -> None:
     rng = np.random.default_rng(5)
     counts = np.clip(rng.lognormal(2.8, 1.0, 1800).astype(int), 1, 600)

@@ -247,6 +247,7 @@ DOCUMENTS = st.lists(st.lists(WORDS, max_size=12), max_size=8)
 
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 5), st.integers(1, 3))
+@pytest.mark.slow
 def test_any_bucket_keeps_the_laws_or_says_why_not(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
     text = _text(documents)
     try:
@@ -271,6 +272,7 @@ def test_chunks_of_short_sentences_hold_every_token_once(lengths: Any, room: int
 
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 5), st.integers(1, 3))
+@pytest.mark.slow
 def test_sentence_order_keeps_the_laws(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
     text = _text(documents)
     _check(text, _build(text, length, short, seed, objective="sop", dupe_factor=copies), length, copies, "sop")
@@ -278,6 +280,7 @@ def test_sentence_order_keeps_the_laws(documents: Any, length: int, short: float
 
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
+@pytest.mark.slow
 def test_full_sentences_use_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
     text = _text(documents)
     built = _build(text, length, None, seed, objective="full-sentences", dupe_factor=copies)
@@ -298,6 +301,7 @@ def test_full_sentences_use_every_token_once(documents: Any, length: int, seed: 
 
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
+@pytest.mark.slow
 def test_running_text_uses_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
     text = _text(documents)
     built = _build(text, length, None, seed, objective="causal", dupe_factor=copies)
@@ -377,6 +381,7 @@ def test_copies_of_full_rows_are_cut_elsewhere() -> None:
     st.integers(16, 64),
     st.integers(0, 5),
 )
+@pytest.mark.slow
 def test_documents_of_one_id_never_exchange(lengths: Any, length: int, seed: int) -> None:
     text = _plain(lengths, [f"w:{i // 2}" for i in range(len(lengths))])
     try:
@@ -392,6 +397,7 @@ def test_documents_of_one_id_never_exchange(lengths: Any, length: int, seed: int
     st.randoms(use_true_random=False),
     st.integers(0, 3),
 )
+@pytest.mark.slow
 def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random: Any, seed: int) -> None:
     order = list(range(len(lengths)))
     random.shuffle(order)
@@ -425,6 +431,7 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
 
 @LAW
 @given(DOCUMENTS, st.integers(0, 3))
+@pytest.mark.slow
 def test_equal_calls_give_equal_pairs(documents: Any, seed: int) -> None:
     text = _text(documents)
     try:
@@ -554,6 +561,7 @@ def test_the_auc_itself_sees_a_leak() -> None:
     assert _auc(np.arange(1000), (np.arange(1000) > 499).astype(int)) == 1
 
 
+@pytest.mark.slow
 def test_lengths_and_places_do_not_tell_the_label(many: tuple[Text, Pairs, int]) -> None:
     text, built, _length = many
     label = built.labels
@@ -583,6 +591,7 @@ def test_how_b_ends_and_how_full_the_row_is_do_not_tell_the_label_together(many:
             assert abs(int(label[which].sum()) * 2 - int(which.sum())) < 4 * max(25, which.sum()) ** 0.5, (one, other)
 
 
+@pytest.mark.slow
 def test_small_buckets_tell_no_more_than_a_large_one() -> None:
     """Few chunks have Bs of equal length there; cut to fit, their rows are as long whether they exchanged or not."""
     random = np.random.default_rng(4)

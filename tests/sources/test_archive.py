@@ -189,6 +189,7 @@ def _long(info: tarfile.TarInfo) -> bytes:
     return info.tobuf(tarfile.GNU_FORMAT) + b"a.txt".ljust(512, b"\0")
 
 
+@pytest.mark.slow
 def test_a_bomb_is_passed_in_bounded_memory(tmp_path: Path) -> None:
     info = tarfile.TarInfo("bomb.txt")
     info.size = 256 << 20
@@ -217,6 +218,7 @@ def test_any_damage_is_told_or_does_no_harm(tmp_path_factory: pytest.TempPathFac
 WHOLE = tar([("1.txt", book(1)), ("2.epub", plain_epub()), ("b/3.epub.txt", book(3))])
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_members(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:

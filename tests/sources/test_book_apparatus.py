@@ -176,5 +176,6 @@ def test_a_verse_of_a_play_is_a_line_a_paragraph() -> None:
 @pytest.mark.parametrize(
     "piece", ["[Footnote 1: ", "[1] tea[1] ", "Tea, 12\n\n", "THE END\n\n", "ABOUT THE AUTHOR\n\n", "INDEX\n\nTea, 12\n\n"]
 )
+@pytest.mark.slow
 def test_hostile_books_take_little_time(piece: str) -> None:
     assert cpu_seconds(lambda: (clean(piece * 20_000), clean(piece.replace("\n\n", "\n") * 20_000)), 8) < 8

@@ -173,6 +173,7 @@ def test_notes_that_speak_of_the_file_go(note: str) -> None:
     assert counted(f"{BODY}\n\n\n\n\n{note}\n")["transcribers' notes"] > 0.8 * size(note)
 
 
+@pytest.mark.slow
 def test_of_ten_thousand_lines_of_an_index_none_stays() -> None:
     entries = [
         f"{word}{number}, {number % 600 + 1}, {number % 500 + 20}"
@@ -192,5 +193,6 @@ def test_of_ten_thousand_lines_of_an_index_none_stays() -> None:
     "piece",
     ["[G: c' ", "[- ' -] ", "[=o", "b'4 c'8 ", "\\a {", "= #0\n", "&amp", "Your friend,\n\nANNA.\n\n", "1. The lamp\n   is\n"],
 )
+@pytest.mark.slow
 def test_hostile_structures_take_little_time(piece: str) -> None:
     assert cpu_seconds(lambda: clean(piece * (100_000 // len(piece))), 2) < 2

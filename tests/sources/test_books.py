@@ -278,6 +278,7 @@ def test_blocks_hold_every_line_once(lines: list[str]) -> None:
 @pytest.mark.parametrize(
     "unit", ['"', ".", " ", "\n", "[", "[Illustration ", "a--\n", "*", "{", "END OF ", "the ", "1 ", "x\n" * 50 + "\n"]
 )
+@pytest.mark.slow
 def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
     text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
     assert cpu_seconds(lambda: clean(text), 3) < 3
@@ -286,6 +287,7 @@ def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["  The kettle\n", "* * *\n\n", "ACT I\n\nKing\n\n", "TEA\n\n", " =x", "CONTENTS\n\n", "　　天黑了。\n"]
 )
+@pytest.mark.slow
 def test_four_times_the_input_takes_no_more_than_four_times_as_long(unit: str) -> None:
     def seconds(size: int, tries: int) -> float:
         return cpu_seconds(lambda: clean(unit * (size // len(unit))), tries=tries)
@@ -294,6 +296,7 @@ def test_four_times_the_input_takes_no_more_than_four_times_as_long(unit: str) -
     assert any(ratio < 8 for ratio in ratios), "quadratic would be 16 times"
 
 
+@pytest.mark.slow
 def test_the_scorer_agrees(tmp_path: Path) -> None:
     """Its truth has the footnotes, which `read_book` leaves out unless it is told to keep them."""
     scorer = SHARED / "tools" / "score_books.py"

@@ -68,6 +68,7 @@ def test_marks_are_found_at_any_bit(parts: list[bytes], shift: int, known: int) 
 
 @LAW
 @given(parts=MARKED, shift=st.integers(0, 7), chunk=st.integers(1, 40))
+@pytest.mark.slow
 def test_how_much_is_read_at_a_time_does_not_matter(tmp_path: Path, parts: list[bytes], shift: int, chunk: int) -> None:
     data = (int.from_bytes(b"".join(parts), "big") << shift).to_bytes(len(b"".join(parts)) + 1, "big")
     path = _write(tmp_path / "a.bz2", data)
@@ -78,6 +79,7 @@ def test_how_much_is_read_at_a_time_does_not_matter(tmp_path: Path, parts: list[
     assert sum(segment.bits for segment in whole) == 8 * len(data)
 
 
+@pytest.mark.slow
 def test_every_block_of_a_single_stream_can_be_read_from(single: Path) -> None:
     texts, damages = _read(single)
     assert damages == [] and b"".join(texts.values()) == TEXT
@@ -90,6 +92,7 @@ def test_every_block_of_a_single_stream_can_be_read_from(single: Path) -> None:
 
 
 @pytest.mark.parametrize("span", [1, 60_000, 1 << 22])
+@pytest.mark.slow
 def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest.MonkeyPatch, span: int) -> None:
     """The first block from each multiple of the target on, whatever is looked at by one thread."""
     monkeypatch.setattr(bzip2, "_SPAN", span)
@@ -101,6 +104,7 @@ def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest
         assert block_starts(str(single), 1) == starts
 
 
+@pytest.mark.slow
 def test_a_store_is_asked_by_several_threads_and_gives_the_same_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("upath")
     monkeypatch.setattr(bzip2, "_SPAN", 10_000)
@@ -120,6 +124,7 @@ def test_a_store_is_asked_by_several_threads_and_gives_the_same_cuts(tmp_path: P
     assert len(threads) > 2
 
 
+@pytest.mark.slow
 def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that a cut divides is decompressed by two tasks, and streams of dumps end where pages do."""
     path = _write(tmp_path / "a.bz2", STREAM * 3)
@@ -221,6 +226,7 @@ def test_rubbish_of_any_length_is_passed_over(tmp_path: Path, rubbish: bytes) ->
     flips=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), max_size=3),
     cut=st.integers(0, 2000),
 )
+@pytest.mark.slow
 def test_what_is_not_named_is_right(tmp_path: Path, parts: list[bytes], flips: list[tuple[int, int]], cut: int) -> None:
     """Whatever happens to a file: each text that comes is one of those that went in, in order; the rest is named."""
     data = bytearray(b"".join(map(bz2.compress, parts)))

@@ -77,6 +77,7 @@ def test_bzip2_from_any_stream_on(tmp_path: Path, parts: list[bytes], index: int
 
 @LAW
 @given(parts=STREAMS, target=st.integers(1, 400))
+@pytest.mark.slow
 def test_block_starts_are_the_starts_next_to_multiples_of_target(tmp_path: Path, parts: list[bytes], target: int) -> None:
     streams = list(map(bz2.compress, parts))
     path = _write(tmp_path / "a.bz2", b"".join(streams))
@@ -149,6 +150,7 @@ def test_flipped_bytes_cost_their_stream_only(tmp_path: Path, index: int) -> Non
             assert read == b"".join(PARTS) or [(d.start, d.end) for d in damages] == [(starts[index], starts[index + 1])]
 
 
+@pytest.mark.slow
 def test_a_cut_in_a_stream_is_named_and_a_cut_between_streams_is_an_end(tmp_path: Path) -> None:
     whole, starts = b"".join(PACKED), [*_starts(PACKED), sum(map(len, PACKED))]
     for size in range(1, len(whole)):
@@ -305,6 +307,7 @@ def _bomb(kind: str, size: int) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "most"), [("bz2", 200), ("gz", 70_000), ("xz", 11_000), ("zst", 4_000)])
+@pytest.mark.slow
 def test_a_bomb_is_read_in_bounded_memory(tmp_path: Path, kind: str, most: int) -> None:
     data = _bomb(kind, 64 << 20)
     assert len(data) < most

@@ -195,6 +195,7 @@ def test_an_empty_file_and_a_git_blob(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.slow
 def test_no_more_connections_than_allowed(server: Server, tmp_path: Path, most: int) -> None:
     names = [f"{n}.bin" for n in range(8)]
     server.files |= {f"/{name}": BODY for name in names}
@@ -229,6 +230,7 @@ def test_two_runs_do_not_write_one_file(server: Server, tmp_path: Path) -> None:
         fetch(server, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_ends_soon_and_keeps_its_part(server: Server, tmp_path: Path) -> None:
     server.script["/a.bin"] = [Answer(slow=0.1)]
     client = Client({})
@@ -261,6 +263,7 @@ def test_a_page_is_bounded_and_the_client_says_who_asks(server: Server, monkeypa
         client.read("127.0.0.1/a")
 
 
+@pytest.mark.slow
 def test_the_wait_is_the_one_asked_for(server: Server, tmp_path: Path) -> None:
     server.script["/a.bin"] = [Answer(429, {"Retry-After": "1"})]
     started = time.monotonic()

@@ -317,6 +317,7 @@ WHOLE = plain_epub()
         "a ",
     ],
 )
+@pytest.mark.slow
 def test_anything_takes_linear_time(unit: str) -> None:
     text = unit * ((1 << 18) // len(unit))
     assert cpu_seconds(lambda: (passages(text), attributes(text)), 5) < 5

@@ -215,6 +215,7 @@ def test_damage_costs_a_batch_and_is_measured(tmp_path: Path, form: str) -> None
 
 @settings(max_examples=150)
 @given(st.sampled_from(sorted(WRITERS)), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_any_damage_is_rows_or_rejects(tmp_path_factory: pytest.TempPathFactory, form: str, chance: random.Random) -> None:
     path = path_of(tmp_path_factory.getbasetemp(), form)
     WRITERS[form](path, table(30), 10)
@@ -252,6 +253,7 @@ def test_a_row_without_the_id_that_was_asked_for_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.slow
 def test_a_page_of_many_books_is_read(tmp_path: Path, dictionary: bool) -> None:
     """As pyarrow writes them: a row group of long texts is one page, of many times the bytes that a text may have."""
     words = random.Random(1)

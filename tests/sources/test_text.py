@@ -182,6 +182,7 @@ def test_what_follows_a_packed_file_does_not_cost_its_last_line(tmp_path: Path) 
     assert [isinstance(item, Reject) for item in read(path, path.name)] == [False, True]
 
 
+@pytest.mark.slow
 def test_what_follows_damage_is_read_where_the_packing_allows_it(tmp_path: Path) -> None:
     rows = [json.dumps({"text": f"Tea {n} {keys.key(1, n)}."}).encode() for n in range(40_000)]
     data = bytearray(bz2.compress(b"\n".join(rows), 1))
@@ -288,6 +289,7 @@ def test_parts_give_what_the_whole_file_gives(tmp_path: Path) -> None:
     assert list(read_text(parts, max_bytes=1000)) == read(path, "a.jsonl")
 
 
+@pytest.mark.slow
 def test_a_long_line_is_skipped_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with path.open("wb") as file:
@@ -352,6 +354,7 @@ def test_ranges_of_lines_lose_nothing_and_end_before_titles(tmp_path: Path, targ
     assert found == read(path, "a", documents="lines", lines=5)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "open_subtitles.txt"
     path.write_bytes(b"- What do you mean ?\n" * 1_000_000)

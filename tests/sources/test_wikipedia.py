@@ -372,6 +372,7 @@ def test_a_too_large_page_without_its_end_costs_itself(tmp_path: Path, target: i
 
 @pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2", "a.xml.gz"])
 @pytest.mark.parametrize("size", [5_000, 50_000, 3_000_000])
+@pytest.mark.slow
 def test_a_page_over_the_limit_is_rejected_by_its_id(tmp_path: Path, name: str, size: int) -> None:
     path = _write(tmp_path / name, _head() + _page(1) + _page(2, "x " * (size // 2)) + _page(3) + TAIL)
     pages, rejects = _read(path, most=4_000)
@@ -379,6 +380,7 @@ def test_a_page_over_the_limit_is_rejected_by_its_id(tmp_path: Path, name: str, 
     assert [(r.id, r.reason) for r in rejects] == [("xxwiki:2", "too-large")] and "--max-page-bytes" in rejects[0].where
 
 
+@pytest.mark.slow
 def test_a_page_of_fifty_megabytes_is_rejected_by_its_id(tmp_path: Path) -> None:
     dump = _head() + _page(1) + _page(2, "word " * 10_000_000) + _page(3) + TAIL
     path = _write(tmp_path / "a.xml.gz", dump, compress=partial(gzip.compress, compresslevel=1))
@@ -406,6 +408,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, [(i
 """
 
 
+@pytest.mark.slow
 def test_a_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
     """A page of 64 MB of one letter, in a few hundred bytes of bzip2."""
     head, _, tail = _page(2, "MARK").partition("MARK")
@@ -473,6 +476,7 @@ def _by_split(text: bytes) -> tuple[list[bytes], list[bytes]]:
 
 @settings(LAW, max_examples=300)
 @given(texts_in_blocks())
+@pytest.mark.slow
 def test_every_tag_is_cut_at_and_blocks_do_not_matter(case: tuple[bytes, list[int]]) -> None:
     text, cuts = case
     assert [cut.text for cut in _cut(text, cuts) if cut.reason != "truncated-dump"] == _by_split(text)[0]
@@ -481,6 +485,7 @@ def test_every_tag_is_cut_at_and_blocks_do_not_matter(case: tuple[bytes, list[in
 
 @settings(LAW, max_examples=300)
 @given(HIDDEN, st.lists(st.integers(0, 200), max_size=10))
+@pytest.mark.slow
 def test_tags_in_comments_are_none(text: str, cuts: list[int]) -> None:
     """As if what is hidden held other letters, whatever blocks the text comes in."""
     data = text.encode()
@@ -493,6 +498,7 @@ def test_tags_in_comments_are_none(text: str, cuts: list[int]) -> None:
 
 @settings(LAW, max_examples=300)
 @given(texts_in_blocks(), st.integers(0, 10))
+@pytest.mark.slow
 def test_two_parts_cut_each_page_once(case: tuple[bytes, list[int]], index: int) -> None:
     """What lacks its ``<page>`` is cut once or, where the border lies in it, not at all."""
     text, cuts = case
@@ -578,6 +584,7 @@ def cut_dumps(draw: st.DrawFn) -> list[bytes]:
 
 @LAW
 @given(streams=whole_dumps(), target=st.integers(1, 3000), name=st.sampled_from(["a.xml", "a.xml.bz2", "a.xml.gz"]))
+@pytest.mark.slow
 def test_tasks_of_any_size_give_the_pages_of_one(tmp_path: Path, streams: list[str], target: int, name: str) -> None:
     path = _write(tmp_path / name, *streams)
     expected = [f"xxwiki:{i + 1}" for i in range("".join(streams).count("<page>"))]
@@ -592,6 +599,7 @@ def test_tasks_of_any_size_give_the_pages_of_one(tmp_path: Path, streams: list[s
 
 @settings(LAW, max_examples=150)
 @given(streams=cut_dumps(), target=st.integers(1, 600))
+@pytest.mark.slow
 def test_streams_that_cut_through_pages_and_tags(tmp_path: Path, streams: list[bytes], target: int) -> None:
     path = _write(tmp_path / "a.xml.bz2", *streams)
     whole = _read(path)
@@ -797,6 +805,7 @@ def test_a_damaged_gzip_names_what_is_lost(tmp_path: Path) -> None:
     flips=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), min_size=1, max_size=3),
     target=st.integers(1, 600),
 )
+@pytest.mark.slow
 def test_no_damage_stops_the_reader_or_repeats_a_page(tmp_path: Path, streams: list[bytes], flips: Any, target: int) -> None:
     data = bytearray(b"".join([bz2.compress(_head().encode()), *map(bz2.compress, streams)]))
     first = len(bz2.compress(_head().encode()))
@@ -822,6 +831,7 @@ COUNTS = {
 
 @real
 @pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.slow
 def test_real_dumps_give_all_their_pages(name: str) -> None:
     pages, rejects = _read(WIKI / name, most=16 << 20)
     assert len(pages) == len(set(_ids(pages))) == COUNTS[name]

@@ -120,6 +120,7 @@ VOCABULARY = ["tea", "Tea", "tide", "harbour", "7", "茶", "港", "のり", "é"
 
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 60), st.integers(0, 60), st.booleans())
+@pytest.mark.slow
 def test_it_finds_what_a_set_of_tuples_finds(draw: random.Random, first: int, second: int, copied: bool) -> None:
     example = " ".join(draw.choices(VOCABULARY, k=first))
     text = " ".join(draw.choices(VOCABULARY, k=second))

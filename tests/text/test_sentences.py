@@ -170,6 +170,7 @@ def test_the_region_of_a_language_makes_no_difference(paragraph: str) -> None:
     ],
 )
 @pytest.mark.parametrize("language", ["de", "zh"])
+@pytest.mark.slow
 def test_a_megabyte_of_anything_takes_linear_time(unit: str, language: str) -> None:
     paragraph = (unit * (1_000_000 // len(unit.encode()) + 1)).encode()[:999_999].decode(errors="ignore")
     found: list[list[str]] = []
@@ -210,6 +211,7 @@ LEAST = {  # F1 of boundaries by language; what is left is mostly headlines with
 
 
 @pytest.mark.parametrize(("gold_name", "least"), LEAST.items())
+@pytest.mark.slow
 def test_the_scorer_agrees(gold_name: str, least: dict[str, float]) -> None:
     scorer = SHARED / "tools" / "score_sentences.py"
     if not scorer.exists():

@@ -415,6 +415,7 @@ def test_a_mask_has_the_length_of_its_text() -> None:
     "unit", ['. " ', "! ! ", ". (…) ", "A, B. ", "습니다 ", "म. ", "क.क.", ". - 3 de mayo", ",, ", "; Este "]
 )
 @pytest.mark.parametrize("language", ["es", "mr", "ko", "th"])
+@pytest.mark.slow
 def test_a_hundred_kilobytes_of_anything_take_linear_time(unit: str, language: str) -> None:
     paragraph = unit * (100_000 // len(unit))
     found: list[list[str]] = []

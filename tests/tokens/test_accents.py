@@ -85,6 +85,7 @@ def test_ids_of_every_script_are_those_of_the_libraries(strip: bool, tmp_path: P
 
 
 @pytest.mark.parametrize("strip", STRIP.values(), ids=STRIP)
+@pytest.mark.slow
 def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
     with lzma.open(shared / "extraction" / "dev_sentences_more.jsonl.xz", "rt", encoding="utf-8") as file:
         found = [json.loads(line) for line in file]
@@ -95,6 +96,7 @@ def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.slow
 def test_accents_come_off_counted_words_as_they_come_off_text(lowercase: bool) -> None:
     """train-vocab takes them off what it has counted: no character, beside letters or marks, makes a difference."""
     letters = [chr(code) for code in CHARACTERS if chr(code) != "." and not chr(code).isspace()]

@@ -53,6 +53,7 @@ def test_a_sentence_by_hand(encoder: WordEncoder) -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(["zh", "zh-tw", "en", ""]), st.lists(TEXT, max_size=4)), max_size=4))
+@pytest.mark.slow
 def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: list[tuple[str, list[str]]]) -> None:
     languages, texts = [language for language, _ in documents], [text for _, text in documents]
     tokens, ends, continues = encoder.encode(languages, texts)

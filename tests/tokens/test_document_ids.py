@@ -314,6 +314,7 @@ def test_no_document() -> None:
 
 
 @pytest.mark.parametrize("kind", ["byte level", "Unigram"])
+@pytest.mark.slow
 def test_real_text(kind: str, shared: Path) -> None:
     """Pages of dozens of languages; most documents are looked up by parts."""
     told = []

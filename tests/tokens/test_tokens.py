@@ -105,6 +105,7 @@ def test_doctests() -> None:
 
 @LAW
 @given(sentences=st.lists(SENTENCE, max_size=6))
+@pytest.mark.slow
 def test_equal_to_tokenizers_sentence_by_sentence(vocabulary: Vocabulary, sentences: list[str]) -> None:
     encoder = Encoder(vocabulary.tokenizer(), len(PIECES))
     expected = by_library(vocabulary, sentences)
@@ -231,6 +232,7 @@ def swept(vocabulary: Vocabulary, codes: Sequence[int]) -> None:
 @pytest.mark.parametrize(
     ("lowercase", "strip_accents"), list(KINDS.values())[:2] + [(False, False)], ids=["uncased", "accents", "cased"]
 )
+@pytest.mark.slow
 def test_every_character(lowercase: bool, strip_accents: bool) -> None:
     """The first 12,288 characters are pieces, so that case and accents show; of the others it shows where they cut."""
     letters = [chr(code) for code in range(0x21, 0x3000) if chr(code).isprintable()]
@@ -238,6 +240,7 @@ def test_every_character(lowercase: bool, strip_accents: bool) -> None:
     swept(Vocabulary(pieces, lowercase, strip_accents), CHARACTERS)
 
 
+@pytest.mark.slow
 def test_characters_that_stand_alone_do_so_for_the_library(vocabulary: Vocabulary) -> None:
     tokenizer = vocabulary.tokenizer()
     alone = list(map(chr, np.flatnonzero(tokens._ALONE).tolist()))
@@ -249,6 +252,7 @@ def test_characters_that_stand_alone_do_so_for_the_library(vocabulary: Vocabular
     assert tokens._BETWEEN not in normal
 
 
+@pytest.mark.slow
 def test_words_are_normal_already(vocabulary: Vocabulary) -> None:
     """What counting makes of a text, encoding leaves as it is: so the coverage of counted words is that of the text."""
     tokenizer = vocabulary.tokenizer()
@@ -261,6 +265,7 @@ def test_words_are_normal_already(vocabulary: Vocabulary) -> None:
 
 @LAW
 @given(sentences=st.lists(SENTENCE, max_size=6), cut=st.integers(0, 6))
+@pytest.mark.slow
 def test_counts_of_parts_add_up(vocabulary: Vocabulary, sentences: list[str], cut: int) -> None:
     tokenizer = vocabulary.tokenizer()
     parts = tokens.count_parts(sentences[:cut]) + tokens.count_parts(sentences[cut:])
@@ -301,6 +306,7 @@ def real_text(shared: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "first"), [("uncased", 0), ("accents", 1), ("cased", 2)])
+@pytest.mark.slow
 def test_real_text(real_text: list[str], kind: str, first: int) -> None:
     """Each kind has a third of the text, from all of its sources."""
     text = real_text[first::3]

@@ -52,6 +52,7 @@ def test_doctests(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_training_is_equal_in_every_process_and_order() -> None:
     told = json.dumps([(config.identity(), words_of(config)) for config in CONFIGS.values()])
     found = set()

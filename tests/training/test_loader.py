@@ -94,6 +94,7 @@ def test_widths_are_static_shapes(shards: Shards) -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("world", [2, 4, 8])
+@pytest.mark.slow
 def test_a_world_shares_each_global_batch(shards: Shards, world: int, unit: str) -> None:
     options: dict[str, Any] = {"steps": 30, "start_step": 3, "masks": loader.MaskConfig(unit=unit)}
     whole = list(loader.batches(shards, 16, **options))
@@ -104,6 +105,7 @@ def test_a_world_shares_each_global_batch(shards: Shards, world: int, unit: str)
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.slow
 def test_any_start_with_any_workers_goes_on_alike(shards: Shards, workers: int, dense: bool) -> None:
     through = list(loader.batches(shards, 32, steps=25, dense_labels=dense))
     for start in (0, 1, 5, 6, 7, 24):  # epochs are of six batches
@@ -138,6 +140,7 @@ def _masks(batches: Any) -> dict[int, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.slow
 def test_a_rows_mask_is_the_same_wherever_it_is_served(shards: Shards, unit: str) -> None:
     """Other batches, other widths and so other numbers of positions change no row's mask."""
     one = _masks(loader.batches(shards, 7, masks=loader.MaskConfig(unit=unit)))
@@ -187,6 +190,7 @@ def test_evaluation_has_every_row_once_with_fixed_masks(pairs: Path, world: int)
     assert _equal(ranks[0], again) == 7
 
 
+@pytest.mark.slow
 def test_a_rank_may_have_no_row_of_the_last_batch(pairs: Path) -> None:
     parts = [
         list(loader.batches(Shards(pairs), 32, whole=True, rank=rank, world_size=32, masks=loader.MaskConfig(unit="word")))
@@ -249,6 +253,7 @@ def test_torchs_own_numbers_are_left_alone(shards: Shards) -> None:
     assert torch.equal(state, torch.get_rng_state())
 
 
+@pytest.mark.slow
 def test_no_file_stays_open(shards: Shards) -> None:
     list(loader.batches(shards, 32, workers=2))
     before = len(os.listdir("/proc/self/fd"))

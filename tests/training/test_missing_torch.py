@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_a_missing_package_is_one_error() -> None:
     code = "import sys; sys.modules['torch'] = None\nimport bertdata\nbertdata.batches"
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -37,6 +37,7 @@ def test_shuffled_is_a_permutation(size: int, key: int) -> None:
     assert (shuffled(some, size, key) == found[::7]).all()
 
 
+@pytest.mark.slow
 def test_shuffled_is_as_random_as_it_should_be() -> None:
     """All 24 orders of four things come equally often, and of many things no place and no neighbour tells anything."""
     counts = Counter(tuple(shuffled(np.arange(4), 4, key).tolist()) for key in range(4800))
@@ -136,6 +137,7 @@ def test_weights() -> None:
     weights=st.lists(st.sampled_from([0.1, 1 / 3, 0.5, 1.0, 1.7, 2.0]), min_size=3, max_size=3),
     seed=st.integers(0, 99),
 )
+@pytest.mark.slow
 def test_weights_add_up(sizes: list[int], weights: list[float], seed: int) -> None:
     lengths = np.random.default_rng(seed).integers(1, 33, sum(sizes))
     parts = list(zip(sizes, weights, strict=False))
@@ -187,6 +189,7 @@ print(spent, memory, (~seen).sum(), plan.left)
 """
 
 
+@pytest.mark.slow
 def test_thirty_million_rows_within_two_seconds_and_250_mb() -> None:
     """Memory is the plan's own, measured in a process of its own; the lengths, 60 MB, were there before."""
     code = THIRTY_MILLION.replace("CHECK", "False").replace("BATCH_SIZE", "256")

@@ -47,6 +47,7 @@ def equal(one: Iterable[dict[str, Any]], other: Iterable[dict[str, Any]]) -> int
     return len(same)
 
 
+@pytest.mark.slow
 def test_all_in_the_cache_is_the_order_of_a_disk(bucket: s3_server.Bucket, pairs: Path) -> None:
     far = loader.batches(Shards(URL), 32, steps=20, workers=1)
     assert equal(loader.batches(Shards(pairs), 32, steps=20), far) == 20
@@ -55,6 +56,7 @@ def test_all_in_the_cache_is_the_order_of_a_disk(bucket: s3_server.Bucket, pairs
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.slow
 def test_windows_give_the_same_steps_and_fetch_each_shard_once_an_epoch(
     bucket: s3_server.Bucket, pairs: Path, workers: int
 ) -> None:
@@ -73,6 +75,7 @@ def test_windows_give_the_same_steps_and_fetch_each_shard_once_an_epoch(
     assert equal(loader.batches(Shards(pairs, cache_bytes=limit(pairs)), 16, start_step=33, steps=10), late) == 10
 
 
+@pytest.mark.slow
 def test_an_epoch_of_windows_has_all_rows_but_a_part_of_a_batch_of_each(pairs: Path) -> None:
     rows = Shards(pairs, cache_bytes=limit(pairs))
     plan = loader.Batches(rows, 16).plan

@@ -435,6 +435,7 @@ VALUES = """
     st.booleans(),
 )
 @settings(max_examples=1500, deadline=None)
+@pytest.mark.slow
 def test_no_call_raises(arguments: list[str], options: dict[str, str], abbreviate: bool) -> None:
     text = convert(arguments, options, abbreviate=abbreviate)
     assert text is None or (text and len(text) < 500 + 20 * sum(map(len, arguments)))
@@ -448,6 +449,7 @@ def test_a_megabyte_is_no_work(piece: str) -> None:
     assert cpu_seconds(lambda: [convert(call, options) for call in calls], 1) < 1
 
 
+@pytest.mark.slow
 def test_real_calls_are_converted(shared: Path) -> None:
     calls: list[str] = []
     with lzma.open(shared / "extraction" / "dev_pages.jsonl.xz", "rt", encoding="utf-8") as lines:

@@ -55,6 +55,7 @@ def test_a_call_does_not_depend_on_those_before_it(calls: list[str]) -> None:
     assert dropped == sum((count for _, count in alone), Counter[str]())
 
 
+@pytest.mark.slow
 def test_the_limit_on_a_page_holds_for_repeated_calls() -> None:
     call = "{{nowrap|" + "{{lc:A}}" * 100 + "}} "
     paragraphs, dropped = extract(call * 1000)

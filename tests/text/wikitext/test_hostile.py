@@ -97,12 +97,14 @@ def check_growth(small: str, large: str) -> None:
 
 @pytest.mark.parametrize("templates", TABLES, ids=["off", "on"])
 @pytest.mark.parametrize("piece", MEGABYTE)
+@pytest.mark.slow
 def test_a_megabyte_takes_less_than_a_second(piece: str, templates: Templates | None) -> None:
     text = piece * (1_000_000 // len(piece))
     assert is_quick(text, templates, 1)
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.slow
 def test_repeated_pieces_take_linear_time(piece: str) -> None:
     count = 20_000 // len(piece)
     check_growth(piece * count, piece * count * 8)
@@ -142,6 +144,7 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_si
 
 @settings(max_examples=200, deadline=None)
 @given(PAGES)
+@pytest.mark.slow
 def test_nothing_raises(text: str) -> None:
     for options in (
         {"language": "en"},

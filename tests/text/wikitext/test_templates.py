@@ -182,6 +182,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("opening", "closing"), HOSTILE, ids=[row[0] for row in HOSTILE])
+@pytest.mark.slow
 def test_work_is_linear(opening: str, closing: str) -> None:
     table = load_templates("en")
     times = []
@@ -202,6 +203,7 @@ def test_a_body_that_doubles_does_not_blow_up() -> None:
     assert len("".join(show(table, "{{c|" * 39 + "x" + "}}" * 39))) < 10_000_000
 
 
+@pytest.mark.slow
 def test_beyond_the_limit_calls_are_counted() -> None:
     dropped: Counter[str] = Counter()
     text = "{{nowrap|" + "x" * 100_000 + "}} "
@@ -237,6 +239,7 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, *NAMES]), st.text(max_size=
 
 @settings(max_examples=300, deadline=None)
 @given(PAGES)
+@pytest.mark.slow
 def test_nothing_raises(text: str) -> None:
     dropped: Counter[str] = Counter()
     for paragraph in extract_paragraphs(text, title="T", language="en", templates=load_templates("en"), dropped=dropped):

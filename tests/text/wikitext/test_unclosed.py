@@ -141,5 +141,6 @@ def test_entities(entity: str, shown: str) -> None:
     "form",
     ["{|\n", "<table>", "<ul>", "<div class=thumb>", "[[Category:A]]\n\n", "{|\n|a\n\n", "[[a]] | ", "[[File:a|b c", "\n:"],
 )
+@pytest.mark.slow
 def test_time_grows_with_size(form: str) -> None:
     assert cpu_seconds(lambda: extract_paragraphs(form * (200_000 // len(form))), 3) < 3

@@ -50,6 +50,7 @@ def test_names_and_numbers() -> None:
             milestones(wrong)
 
 
+@pytest.mark.slow
 def test_a_model_is_saved_at_the_step_that_brings_the_words_and_again_by_a_resumed_run(data: Path, tmp_path: Path) -> None:
     phases = (Phase(shards=(str(data),), steps=8), Phase(shards=(str(data),), steps=6, widths=(64,)))
     config = small(data, phases=phases, save_every=1, keep=99, checkpoint_words=WORDS)

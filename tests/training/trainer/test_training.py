@@ -48,6 +48,7 @@ class After:
         return done - self.first + 1 == self.steps
 
 
+@pytest.mark.slow
 def test_a_run(data: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     seen: list[dict[str, Any]] = []
@@ -103,6 +104,7 @@ def test_it_learns(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stop", [1, 7, 10, 19])
+@pytest.mark.slow
 def test_resume_is_to_the_bit(data: Path, tmp_path: Path, stop: int) -> None:
     """With dropout, across an epoch and from one phase to another; the metrics are equal too."""
     phases = (Phase(shards=(str(data),), steps=16), Phase(shards=(str(data),), steps=8, widths=(64,), accumulation=2))
@@ -166,6 +168,7 @@ def test_a_run_without_a_checkpoint_is_gone_on_with_or_refused(data: Path, tmp_p
         train(small(data, 2), tmp_path / "strange")
 
 
+@pytest.mark.slow
 def test_resume_names_what_changed(data: Path, tmp_path: Path) -> None:
     config = small(data, 6)
     train(config, tmp_path / "run", stop=After(2))
@@ -190,12 +193,14 @@ def test_resume_names_what_changed(data: Path, tmp_path: Path) -> None:
     assert train(dataclasses.replace(config, phases=(data_there,), log_every=1, keep=1), tmp_path / "run").complete
 
 
+@pytest.mark.slow
 def test_accumulation_is_the_same_gradient(data: Path, tmp_path: Path) -> None:
     """Rows of a micro-batch have other numbers of masked words than those of another; their means would differ."""
     one, four = (train(small(data, 20, STILL, accumulation=n), tmp_path / str(n)).checkpoint for n in (1, 4))
     assert 0 < differ(one, four) < 1e-6
 
 
+@pytest.mark.slow
 def test_seed_and_dropout_matter(data: Path, tmp_path: Path) -> None:
     runs = [small(data, 4), small(data, 4), small(data, 4, seed=5), small(data, 4, STILL)]
     found = [train(config, tmp_path / str(index)).checkpoint for index, config in enumerate(runs)]
@@ -205,6 +210,7 @@ def test_seed_and_dropout_matter(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.slow
 def test_half_precision(data: Path, tmp_path: Path, precision: str) -> None:
     """Weights stay in fp32 and come near those of fp32; a run of fp16 goes on to the bit, its loss's scale too."""
     full = train(small(data, 10, STILL), tmp_path / "fp32")
@@ -218,6 +224,7 @@ def test_half_precision(data: Path, tmp_path: Path, precision: str) -> None:
     assert differ(half.checkpoint, train(parts, tmp_path / "parts").checkpoint) == 0
 
 
+@pytest.mark.slow
 def test_without_a_label_words_alone_are_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import tiny
 
@@ -327,6 +334,7 @@ def test_compiled(data: Path, tmp_path: Path) -> None:
     assert differ(one, two) < 1e-5
 
 
+@pytest.mark.slow
 def test_tensorboard(data: Path, tmp_path: Path) -> None:
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     train(small(data, 10, tensorboard=True), tmp_path)
@@ -334,6 +342,7 @@ def test_tensorboard(data: Path, tmp_path: Path) -> None:
     assert {"train/mlm_loss", "evaluation/nsp_accuracy"} <= set(found.Tags()["tensors"] + found.Tags()["scalars"])
 
 
+@pytest.mark.slow
 def test_torch_is_named_where_it_is_missing(data: Path, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(f'batch_size = 8\nphases = [{{ shards = "{data}", steps = 1 }}]')
     code = (

@@ -59,6 +59,7 @@ def wait_for(path: Path, process: Started) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_two_processes_are_one(write: Write, tmp_path: Path) -> None:
     """The global batch's masked words are shared unevenly: a mean over the ranks' means would not do."""
     run = write(20, dropout=0.0)
@@ -76,6 +77,7 @@ def test_two_processes_are_one(write: Write, tmp_path: Path) -> None:
             assert mine["gradient_norm"] == pytest.approx(theirs["gradient_norm"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_signal_to_one_process_stops_all_at_one_step(write: Write, tmp_path: Path) -> None:
     run = write(100_000)
     processes = started(str(run), "--output", str(tmp_path / "two"), ranks=2)
@@ -88,6 +90,7 @@ def test_a_signal_to_one_process_stops_all_at_one_step(write: Write, tmp_path: P
 
 
 @pytest.mark.parametrize(("number", "code"), [pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow), (signal.SIGINT, 130)])
+@pytest.mark.slow
 def test_a_signal_saves(write: Write, tmp_path: Path, number: int, code: int) -> None:
     """A second signal, as torchrun sends one after that of the terminal, does not end the save."""
     (process,) = started(str(write(100_000)), "--output", str(tmp_path / "run"))
@@ -112,6 +115,7 @@ def started_with_readers(run: Path, workers: int, output: Path) -> tuple[Started
     return process, [int(number) for number in readers.read_text().split()]
 
 
+@pytest.mark.slow
 def test_a_signal_to_a_reader_is_for_its_own_process(write: Write, tmp_path: Path) -> None:
     """torchrun and Slurm send SIGTERM to all processes, those that read for the DataLoader too: the save is not lost."""
     process, children = started_with_readers(write(100_000), 2, tmp_path / "run")
@@ -123,6 +127,7 @@ def test_a_signal_to_a_reader_is_for_its_own_process(write: Write, tmp_path: Pat
     assert not any(Path(f"/proc/{number}").exists() for number in children)
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_killed_is_named(write: Write, tmp_path: Path) -> None:
     process, (reader,) = started_with_readers(write(100_000), 1, tmp_path / "run")
     os.kill(reader, signal.SIGKILL)
@@ -130,6 +135,7 @@ def test_a_reader_that_is_killed_is_named(write: Write, tmp_path: Path) -> None:
     assert "error: another process of this run is gone (DataLoader worker (pid" in said
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_at_once(write: Write, tmp_path: Path) -> None:
     """Its readers, which are forked, hold no lock on, and end by themselves."""
     process, readers = started_with_readers(write(100_000), 2, tmp_path / "run")
@@ -145,6 +151,7 @@ def test_a_killed_run_is_resumed_at_once(write: Write, tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_full_disk(write: Write, tmp_path: Path) -> None:
     """Here a limit on the size of a file: an error of the disk and not of bertdata, and no half of a checkpoint is left."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))\n"
@@ -171,6 +178,7 @@ main()
 
 
 @pytest.mark.parametrize("call", [pytest.param(1, marks=pytest.mark.slow), 7])
+@pytest.mark.slow
 def test_a_kill_in_the_midst_of_a_save(write: Write, tmp_path: Path, call: int) -> None:
     """Call 1 writes the model of the first checkpoint, call 7 the optimizer of the second."""
     run = write(14)
@@ -182,6 +190,7 @@ def test_a_kill_in_the_midst_of_a_save(write: Write, tmp_path: Path, call: int) 
     assert not list((tmp_path / "killed").glob(".tmp-*"))
 
 
+@pytest.mark.slow
 def test_command(write: Write, tmp_path: Path) -> None:
     def run(*options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = trainers().run(["train", str(path), *options], Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, 120)
