@@ -77,7 +77,6 @@ def plain(text: str) -> list[str]:
     return [re.sub(r"[\d.]+ [kM]?B\b", "N B", line.rstrip()) for line in text.splitlines()]
 
 
-@pytest.mark.slow
 def test_the_commands_print_what_is_shown(place: Path) -> None:
     assert (place / "pairs" / "report.html").is_file()
 
