@@ -137,7 +137,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
 
     total = max((step.bytes for step in planned.steps), default=0)
     count = processes.number(workers, planned.tasks, total) if local else 0
-    how_run: dict[str, Any] = {"tasks": planned.tasks, "size": total, "workers": workers, "beam_args": options.beam_args}
+    how_run: dict[str, Any] = {"tasks": planned.tasks, "workers": count or workers, "beam_args": options.beam_args}
     how_run |= {"verbose": options.verbose, "warn": options.warn}
     if not local:
         with _silenced(options.verbose):

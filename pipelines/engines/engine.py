@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -41,7 +40,6 @@ def run(
     chain: Step,
     *,
     tasks: int,
-    size: int = sys.maxsize,
     workers: int | None = None,
     beam_args: Sequence[str] = (),
     verbose: bool = False,
@@ -50,7 +48,7 @@ def run(
     release: Callable[[], None] = lambda: None,
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
-    """Run a chain of steps, of so many tasks and bytes of input, to its end; `beam_args` go to Beam unchanged.
+    """Run a chain of steps, of so many tasks, to its end; `beam_args` go to Beam unchanged.
 
     A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
     it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
@@ -62,7 +60,7 @@ def run(
     with contextlib.ExitStack() as stack:
         local = None
         if runner is None:
-            local = stack.enter_context(_local(options, processes.number(workers, tasks, size), verbose, warn))
+            local = stack.enter_context(_local(options, processes.number(workers, tasks), verbose, warn))
         if runner is local:
             one_process.run(chain)
             return

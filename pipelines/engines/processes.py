@@ -22,7 +22,7 @@ _FOR_DRIVER = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, wh
 _ready: list[subprocess.Popen[bytes]] = []  # started, and not taken yet
 
 
-def number(workers: int | None, tasks: int, size: int) -> int:
+def number(workers: int | None, tasks: int, size: int = sys.maxsize) -> int:
     """Return how many workers a run of so many tasks, and bytes of input, gets: those the user wants, or what suits it.
 
     Raise StorageError where so many can't be talked to at a time: Beam would wait for ever.

@@ -36,7 +36,7 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
         whole(self, vocabulary, words)
 
     monkeypatch.setattr(encoding.DocumentsEncoder, "__init__", count)
-    monkeypatch.setattr(encoding, "_made", {})
+    monkeypatch.setattr(encoding, "_encoders", {})
     source, layout = corpus.read(sample_corpus), buckets.Layout(1, 3, 0.0)
     packed = pickle.dumps(buckets.Tokenize(str(tmp_path), given(tmp_path), source.reader(), layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
@@ -54,10 +54,10 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
 def test_the_encoders_of_a_process_are_few_and_told_apart_by_their_vocabulary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoding, "_made", {})
+    monkeypatch.setattr(encoding, "_encoders", {})
     first, *others = (given(tmp_path / str(number), [*PIECES, f"word{number}"]) for number in range(4))
     kept = encoding.encoder_of_run(first, "none")
     assert encoding.encoder_of_run(first._replace(root="elsewhere"), "none") is kept, "another run of the same vocabulary"
     assert all(encoding.encoder_of_run(other, "none") is not kept for other in others)
-    assert len(encoding._made) == 2
+    assert len(encoding._encoders) == 2
     assert encoding.encoder_of_run(first, "none") is not kept

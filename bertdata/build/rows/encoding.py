@@ -16,11 +16,13 @@ import pyarrow as pa
 from ...dataset.handed import Handed
 from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
+from ...tokens.documents import DocumentEncoder
+from ...tokens.encoder import Encoder
 
 __all__ = ["DocumentsEncoder", "encoder_of_run"]
 
 _MOST = 2  # encoders in a process: a cluster's worker may serve two runs by turns
-_made: dict[tuple[int, int, str], DocumentsEncoder] = {}  # by the vocabulary's length and digest, the last used last
+_encoders: dict[tuple[int, int, str], DocumentsEncoder] = {}  # by the vocabulary's length and digest, the last used last
 _making = threading.Lock()
 
 
@@ -29,11 +31,10 @@ class DocumentsEncoder:
 
     def __init__(self, vocabulary: vocab.AnyVocabulary, chinese_words: str) -> None:
         self._lock = threading.Lock()
-        self._encoder = vocabulary.document_encoder()
-        self._words: WordEncoder | None = None
+        self._encoder: Encoder | DocumentEncoder | WordEncoder = vocabulary.document_encoder()
         if chinese_words != "none":
-            assert isinstance(vocabulary, vocab.Vocabulary)
-            self._words = WordEncoder(vocabulary.document_encoder(), vocabulary)
+            assert isinstance(vocabulary, vocab.Vocabulary) and isinstance(self._encoder, Encoder)
+            self._encoder = WordEncoder(self._encoder, vocabulary)
 
     def __call__(
         self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray
@@ -42,8 +43,8 @@ class DocumentsEncoder:
         tell it: [T] or [0].
         """
         with self._lock:
-            if self._words is not None:
-                return self._words.encode(languages.to_pylist(), documents.to_pylist())
+            if isinstance(self._encoder, WordEncoder):
+                return self._encoder.encode(languages.to_pylist(), documents.to_pylist())
             return *self._encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
 
 
@@ -51,8 +52,8 @@ def encoder_of_run(vocabulary: Handed, chinese_words: str) -> DocumentsEncoder:
     """Return this process' encoder for the vocabulary that the driver of a run has handed to its workers."""
     key = (vocabulary.length, vocabulary.digest, chinese_words)
     with _making:
-        made = _made.pop(key, None) or DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)
-        _made[key] = made
-        while len(_made) > _MOST:
-            del _made[next(iter(_made))]
-    return made
+        encoder = _encoders.pop(key, None) or DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)
+        _encoders[key] = encoder
+        while len(_encoders) > _MOST:
+            del _encoders[next(iter(_encoders))]
+    return encoder
