@@ -166,7 +166,7 @@ def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
 
 def _hints(kind: Any) -> dict[str, Any]:
     """Return the types of the fields by name, which are text until they are asked for."""
-    return _looked_up(kind)
+    return _looked_up(kind)  # not cached itself: mypy takes a class of Config for no key of a cache
 
 
 @functools.cache

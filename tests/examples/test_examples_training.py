@@ -88,7 +88,7 @@ elastic_launch(run, lambda: bool(runpy.run_path(sys.argv[0], run_name="__main__"
 
 @pytest.mark.slow
 def test_processes_share_the_batches(example: Run, pairs: Path, tmp_path: Path) -> None:
-    """With torchrun's agent, two processes: as many steps, and a checkpoint that one process goes on with."""
+    """Two processes, started by torchrun's agent, do the steps of one; from their checkpoint one process continues alone."""
     arguments = [pairs, "--steps", 4, *SMALL, "--checkpoint", tmp_path / "c.pt", "--workers", 0]
     words = [str(REPOSITORY / "examples" / "train_loop.py"), *map(str, arguments)]
     done = trainers().start(words, Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, TORCHRUN)
