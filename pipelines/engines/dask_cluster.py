@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -27,14 +28,13 @@ def reach(runner: Any, options: PipelineOptions) -> None:
     if not is_dask(runner):
         return
     from apache_beam.runners.dask.dask_runner import DaskOptions
-    from distributed.comm import connect
-    from distributed.security import Security
 
-    given = options.view_as(DaskOptions)
+    dask: Any = importlib.import_module("distributed")  # which has no types
+    given, security = options.view_as(DaskOptions), dask.Security()
     seconds = given.timeout if isinstance(given.timeout, int) else None  # Dask's own, where none is given
 
     async def look() -> None:  # a `Client` that cannot connect holds up the end of its process for a minute
-        comm = await connect(given.address, timeout=seconds, **Security().get_connection_args("client"))
+        comm = await dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
         await comm.close()
 
     if given.address:
