@@ -18,7 +18,20 @@ from packaging.requirements import Requirement
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CORE = {"apache-beam", "click", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
-EXTRA = ["torch", "safetensors", "datasets", "transformers", "jieba", "blingfire", "h5py", "rensa", "upath", "s3fs", "pandas"]
+EXTRA = [
+    "torch",
+    "safetensors",
+    "datasets",
+    "transformers",
+    "jieba",
+    "opencc",
+    "blingfire",
+    "h5py",
+    "rensa",
+    "upath",
+    "s3fs",
+    "pandas",
+]
 WITHOUT_DEPENDENCIES = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
 
 
