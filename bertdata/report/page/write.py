@@ -16,6 +16,7 @@ from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError
 from ...io.files import to_path, write_text
 from ...io.storage import storage_errors
+from ..licences import origins
 from ..words import count
 from . import documents, rows, training, vocabulary
 from .compare import compare
@@ -138,7 +139,7 @@ def _part_of(path: Path, name: str) -> _Part:
 
 def _part(subject: Subject) -> _Part:
     kind, manifest = _KINDS[subject.manifest["kind"]], subject.manifest
-    own = kind.title + (f" of {origins}" if (origins := _origins(manifest)) else "")
+    own = kind.title + (f" of {made_of}" if (made_of := _origins(manifest)) else "")
     about = [own] if subject.name else []
     about += _settings(manifest) if manifest["kind"] == "pairs" else []
     about += [count(len(manifest["shards"]), "shard")] if manifest["shards"] else []
@@ -153,20 +154,10 @@ def _part(subject: Subject) -> _Part:
 
 
 def _origins(manifest: dict[str, Any]) -> str:
-    """Say what a data set was made of: wikis with the dates of their dumps, and other sources; ``""`` where it does not tell.
-
-    >>> zhwiki = {"name": "zhwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia", "date": "20261101"}
-    >>> _origins({"kind": "documents", "inputs": [zhwiki, {"name": "a.txt", "source": "books"}]})
-    'zhwiki 20261101, books'
-    """
+    """Say what a data set was made of: dumps with their days, and other sources; ``""`` where it does not tell."""
     if manifest["kind"] == "vocabulary":
         return f"{manifest['size']:,} pieces"
-    names = list(manifest.get("corpus", {}).get("sources", {}))
-    if manifest["kind"] == "documents":
-        dated = (
-            (each["name"].rpartition("/")[2].partition("-")[0], each.get("date"), each["source"]) for each in manifest["inputs"]
-        )
-        names = list(dict.fromkeys(f"{wiki} {date}" if date else source for wiki, date, source in dated))
+    names = origins(manifest)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
