@@ -39,6 +39,8 @@ def test_borders_of_words_are_drawn_where_nothing_else_parts_them() -> None:
     assert "社会，学家" in told[0] and "社会，学家" in told[1], "a mark parts words already"
     assert '<p lang="zh">' in told[1]
     assert marked(list("社会学家"), {2: "kept"}, begins={0, 2}).startswith(f"社会{cut}<mark")
+    whole = marked(list("社会学家"), {1: "[MASK]", 2: "[MASK]", 3: "[MASK]"}, begins={0, 2})
+    assert re.findall("<mark(.*?)>", whole) == ["", "", ' class="on"'], "a mark goes on within a word"
 
 
 def test_words_are_measured() -> None:

@@ -120,7 +120,8 @@ def _scripts(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
     ]
     columns = (Column("Sentences in"), Column("Characters", numbers=True), Column("Share", numbers=True), Column(""))
     note = "A sentence is of the script of which it has more characters that the other has not: GB 2312 has the simplified ones, "
-    note += "Big5 the traditional ones. Build-corpus converts none; docs/tutorials/chinese-wikipedia.md tells how to."
+    note += "Big5 the traditional ones. Marks, digits and other letters are not counted. bertdata converts no characters;"
+    note += " docs/tutorials/chinese-wikipedia.md tells how to."
     return join(
         tag("p", f"Measured on {_read(sample, manifest)}.", class_="faint"),
         table("", columns, rows),

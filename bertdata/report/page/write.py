@@ -95,7 +95,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
     target = paths[0] / REPORT if output is None else to_path(str(output))
     names = _names(paths)
     with steady(*paths):
-        parts = [_part_of(path, name) for path, name in zip(paths, names, strict=True)]
+        parts = [_part_of(path, name, several=len(paths) > 1) for path, name in zip(paths, names, strict=True)]
         compared = _compared(paths, names)
         page = _page(parts, compared)
     with storage_errors(f"cannot read {target}"):
@@ -126,14 +126,15 @@ def _names(paths: list[Path]) -> list[str]:
     return [name if Counter(last)[name] == 1 else str(path) for name, path in zip(last, paths, strict=True)]
 
 
-def _part_of(path: Path, name: str) -> _Part:
+def _part_of(path: Path, name: str, *, several: bool) -> _Part:
+    """Return a data set or a training run; of `several` each has its name, one alone says what it is of."""
     if not (path / manifests.NAME).exists() and training.is_run(path):
         records = training.records_of(path)
         body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
         return _Part(name, "Training run", training.key_figures(records), body)
     manifest = manifests.read(path)
     manifests.check_files(path, manifest)
-    part = _part(Subject(path, manifest, name))
+    part = _part(Subject(path, manifest, name if several else ""))
     return part._replace(sections=[*part.sections, times]) if (times := timings(path)) else part
 
 
