@@ -45,9 +45,10 @@ def descendants(pid: int) -> list[int]:
     """List a process and all that it has started, as far as they live."""
     found = [pid]
     for each in found:
-        for children in Path(f"/proc/{each}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += [int(child) for child in children.read_text().split()]
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{each}/task"):
+                with contextlib.suppress(OSError), open(f"/proc/{each}/task/{task}/children", "rb", 0) as children:
+                    found += map(int, children.read().split())
     return found
 
 
