@@ -3,8 +3,9 @@
     debootstrap --variant=minbase --include=ca-certificates,python3-venv,python-is-python3 bookworm base
     python tests/images.py Dockerfile --base python:3.11-slim-bookworm=base --output image -- build-corpus --help
 
-As root, on Linux.  A base is a directory with the root of a file system; it is not changed.  Each step gets a directory with what
-it adds: a layer, the size of which is printed.  The words after ``--`` are run in the image, as `docker run` would.
+As root, on Linux.  A base is the root of a file system: a directory, or several with ``:`` between them that lie over each other,
+the lowest first, such as the layers of another image.  It is not changed.  Each step gets a directory with what it adds: a layer,
+the size of which is printed.  The words after ``--`` are run in the image, as `docker run` would.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class Image:
 def build(
     dockerfile: Path,
     context: Path,
-    bases: Mapping[str, Path],
+    bases: Mapping[str, Sequence[Path]],
     output: Path,
     *,
     arguments: Mapping[str, str] | None = None,
@@ -129,7 +130,7 @@ def build(
     Args:
         dockerfile: the file.
         context: the directory that is sent to the builder, less what its .dockerignore holds back.
-        bases: name in FROM -> root of a file system.
+        bases: name in FROM -> layers, the lowest first.
         output: where the layers are made: a new directory.
         arguments: values of ARG.
         volumes: as in `Image.words`, for RUN.
@@ -143,7 +144,7 @@ def build(
         rest = text if name == "RUN" else string.Template(text).safe_substitute({**known, **image.environment})
         if name == "FROM":
             base, _, stage = rest.partition(" AS ")
-            image, known = Image((bases[base].resolve(),)), {}
+            image, known = Image(tuple(each.resolve() for each in bases[base])), {}
         elif name == "ARG":
             known |= {key: given.get(key, default) for key, _, default in [rest.partition("=")]}
         elif name == "ENV":
@@ -217,7 +218,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--user", default="", help="run the command as another user than the image's")
     at = words.index("--") if "--" in words else len(words)
     given = parser.parse_args(words[:at])
-    bases = {name: Path(root) for name, root in _pairs(given.base).items()}
+    bases = {name: [Path(each) for each in root.split(":")] for name, root in _pairs(given.base).items()}
     here = {"volumes": given.volume, "environment": _pairs(given.env)}
     image = build(given.dockerfile, Path.cwd(), bases, given.output, arguments=_pairs(given.build_arg), **here)
     return image.run(*words[at + 1 :], user=given.user, **here)

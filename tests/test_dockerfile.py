@@ -51,6 +51,18 @@ def test_the_image_has_two_stages_and_a_user_without_rights() -> None:
     assert all(":" in words[0] and not words[0].endswith(":latest") for name, words in steps if name == "FROM")
 
 
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_does_not_run_where_its_source_lies(name: str) -> None:
+    """`python -m` would find bertdata there, without its pipelines, in place of the one that is installed."""
+    last, held = "/", set()
+    for step, words in _steps((REPOSITORY / name).read_text(encoding="utf-8")):
+        if step == "WORKDIR":
+            (last,) = words
+        elif step == "COPY" and "bertdata" in words:
+            held.add(last)
+    assert held and last not in held
+
+
 def test_what_is_copied_is_sent_to_the_builder() -> None:
     patterns = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").split()
     for name in IMAGES:

@@ -42,7 +42,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> images.Image:
     needed = {name: os.environ[name] for name in ("PIP_CERT", "PIP_INDEX_URL") if name in os.environ}
     volumes = [f"{path}:{path}" for path in (needed.get("PIP_CERT"),) if path]
     (base,) = {rest.split()[0] for name, rest in images.steps((REPOSITORY / "Dockerfile").read_text()) if name == "FROM"}
-    bases = {base: Path(os.environ["BERTDATA_BASE"])}
+    bases = {base: [Path(os.environ["BERTDATA_BASE"])]}
     output = tmp_path_factory.mktemp("image")
     return images.build(REPOSITORY / "Dockerfile", REPOSITORY, bases, output, volumes=volumes, environment=needed)
 
@@ -52,7 +52,8 @@ def program(request: pytest.FixtureRequest) -> Program:
     """What turns the words of a service into those of a process: a directory of its own, and the service's variables."""
     if request.param == "here":
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        return lambda words, _, given: ["env", *(f"{name}={value}" for name, value in {**given, "PATH": path}.items()), *words]
+        own = {"PATH": path, "TMPDIR": str(request.getfixturevalue("tmp_path"))}
+        return lambda words, _, given: ["env", *(f"{name}={value}" for name, value in {**given, **own}.items()), *words]
     image = request.getfixturevalue("image")
     return lambda words, scratch, given: image.words(words, scratch, environment=given, volumes=["/etc/hosts:/etc/hosts"])
 
