@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...errors import StorageError, VerificationError
 from ...io.files import PRIVATE, TEMPORARY, digest, is_local
@@ -173,6 +172,8 @@ def _blocks(remote: RemoteShard) -> Iterator[bytes]:
 
 def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
     """Write a shard of Parquet as an Arrow stream, a row group at a time; raise VerificationError for a damaged one."""
+    import pyarrow.parquet as pq
+
     if is_local(remote.path) and digest(source) != remote.sha256:
         raise VerificationError(f"{remote.path} is not the file its manifest tells of (SHA-256): {REMAKE}")
     try:
