@@ -161,6 +161,16 @@ def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
 
 
 @pytest.mark.slow
+def test_a_dry_run_on_books_imports_nothing_for_tables() -> None:
+    """Parquet and functions on columns are a tenth of the start; `--dry-run` reads books and writes a sample of a shard."""
+    code = "import sys, bertdata.build.corpus.ledger, bertdata.dataset.shards, bertdata.commands.estimate as estimate"
+    code += "; from bertdata.build.corpus.sources import source; source('books'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "pyarrow" in loaded
+    assert not {"pyarrow.parquet", "pyarrow.compute", "bertdata.build.selection.rules"} & set(loaded)
+
+
+@pytest.mark.slow
 def test_a_run_on_dumps_imports_nothing_for_books() -> None:
     """Each kind of input is imported where it is read: books are a tenth of the start."""
     code = "import sys, bertdata.pipelines.build_corpus; from bertdata.build.corpus.sources import source; source('wikipedia')"
