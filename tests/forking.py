@@ -118,6 +118,7 @@ class Started:
         self._said: tuple[bytes, ...] = (b"", b"")
         self.pid = int(status.readline())
         self.returncode: int | None = None
+        self.cpu = 0.0  # seconds of it and those it waited for, once it has ended
 
     def poll(self) -> int | None:
         """Return its exit code, None as long as it runs."""
@@ -140,7 +141,7 @@ class Started:
             with contextlib.ExitStack() as closing:
                 for file in (self._status, *self._files):
                     closing.enter_context(file)
-                code = int(self._status.readline())
+                code, self.cpu = int(self._status.readline()), float(self._status.readline())
                 self._said = tuple(map(_read, self._files))
             if self.stdin:
                 with contextlib.suppress(BrokenPipeError):
@@ -227,7 +228,8 @@ def _serve(requests: socket.socket) -> str:
         with os.fdopen(status, "wb") as answer:
             answer.write(b"%d\n" % pid)
             answer.flush()
-            answer.write(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            _, ended, usage = os.wait4(pid, 0)
+            answer.write(b"%d\n%f\n" % (os.waitstatus_to_exitcode(ended), usage.ru_utime + usage.ru_stime))
         os._exit(0)
 
 
