@@ -16,7 +16,7 @@ from forking import trainers
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
-SMALL = ("--hidden", 64, "--learning-rate", 0.003, "--batch-size", 32)
+SMALL = ("--hidden", 64, "--learning-rate", 0.003, "--batch-size", 16)
 Run = Callable[..., str]
 Make = Callable[..., Path]
 
