@@ -7,16 +7,17 @@ READERS := .venv-readers
 
 SIZE ?= small
 
-.PHONY: help demo test quick long docs bench lint style types all-tests quick-tests clean
+.PHONY: help demo test quick long docs picture bench lint style types all-tests quick-tests clean
 
 help:
-	@echo "make demo   set up, then run the whole job on the sample, show pairs, train a small model"
-	@echo "make test   set up, then lint, type-check and run all tests"
-	@echo "make quick  the same without the slow tests"
-	@echo "make long   tests on other engines, of many crashes, of damage everywhere, and by the readers of other trainers"
-	@echo "make docs   build the site of docs/ into site/, with warnings as errors"
-	@echo "make bench  all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
-	@echo "make clean  remove the virtual environments and what the demo made"
+	@echo "make demo    set up, then run the whole job on the sample, show pairs, train a small model"
+	@echo "make test    set up, then lint, type-check and run all tests"
+	@echo "make quick   the same without the slow tests"
+	@echo "make long    tests on other engines, of many crashes, of damage everywhere, and by the readers of other trainers"
+	@echo "make docs    build the site of docs/ into site/, with warnings as errors"
+	@echo "make picture draw docs/report.png, the report of the sample's rows, by Chromium"
+	@echo "make bench   all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
+	@echo "make clean   remove the virtual environments and what the demo made"
 
 demo: $(VENV)/.installed
 	$(BIN)/bertdata demo --train
@@ -38,6 +39,9 @@ long: $(VENV)/.installed-engines $(READERS)/.installed
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+picture: $(VENV)/.installed-dev
+	$(BIN)/python docs/hooks/picture.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt

@@ -164,9 +164,10 @@ def table(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})
     for row in rows:
         ours, theirs, times = median(row["ours"]), median(row["theirs"]), better(row)
         unit = say("{unit}, less is better" if row["less"] else "{unit}").format(unit=say(row["unit"]))
-        spread = f" ({number(times.least)} {say('to')} {number(times.most)})" if len(row["ours"]) > 1 else ""
-        figures = f"{number(ours)} | {say(row['peer'])} {number(theirs)} | {number(times.middle)}{spread}"
-        lines.append(f"| {say(row['what'])} ({unit}) | {figures} |")
+        spread = say(" ({least} to {most})").format(least=number(times.least), most=number(times.most))
+        figures = f"{number(ours)} | {say(row['peer'])} {number(theirs)} | {number(times.middle)}"
+        what = say("{what} ({unit})").format(what=say(row["what"]), unit=unit)
+        lines.append(f"| {what} | {figures}{spread if len(row['ours']) > 1 else ''} |")
     return "\n".join([*lines, "", *(f"{line}  " for line in measured(rows, phrases))])
 
 
@@ -180,6 +181,8 @@ def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType(
     for (date, where, size, runs), names in kinds.items():
         many = "the middle of {runs} runs" if runs > 1 else "one run"
         sentence = f"measured {{date}} at size {{size}} on {{where}}; {many}."
+        for part in ("cores", ", "):
+            where = where.replace(part, phrases.get(part, part))
         told = phrases.get(sentence, sentence).format(date=date, size=size, where=where, runs=runs)
         lines.append(f"{', '.join(f'`{name}`' for name in names) + ': ' if len(kinds) > 1 else ''}{told}")
     return lines

@@ -21,19 +21,22 @@ SHOWN = {
     ("rows masked and collated, words, one core", "Hugging Face's collator"): "单核，全词掩码并组成 batch",
     ("padded and masked batches, 2 workers", "Hugging Face's loader"): "填充并掩码的 batch，2 个 worker",
     ("packed rows of 1024, masked, unpadded, 2 workers", "Hugging Face's loader"): "打包成 1,024 的行，掩码且无填充，2 个 worker",
-    ("training step, tiny BERT, 16 x 128", "transformers"): "训练一步，很小的 BERT，16 x 128",
+    ("training step, tiny BERT, 16 x 128", "transformers"): "训练一步，很小的 BERT，16 × 128",
 }
 
 CHINESE = {
     **{what: told for (what, _), told in SHOWN.items()},
     "beside it": "对照",
     "times better (least to most)": "提升倍数（最低至最高）",
-    "to": "至",
+    " ({least} to {most})": "（{least} 至 {most}）",
+    "{what} ({unit})": "{what}（{unit}）",
+    "cores": "核",
+    ", ": "、",
     "{unit}, less is better": "{unit}，越小越好",
     "measured {date} at size {size} on {where}; the middle of {runs} runs.": (
-        "测量日期 {date}，规模 {size}，机器 {where}；取 {runs} 次运行的中位数。"
+        "{date} 在 {where} 上以 `--size {size}` 测得，取 {runs} 次运行的中位数。"
     ),
-    "measured {date} at size {size} on {where}; one run.": "测量日期 {date}，规模 {size}，机器 {where}；一次运行。",
+    "measured {date} at size {size} on {where}; one run.": "{date} 在 {where} 上以 `--size {size}` 测得，只运行一次。",
     "rows/s": "行/秒",
     "tokens/s": "词元/秒",
     "MB/s": "MB/秒",

@@ -18,7 +18,20 @@ from packaging.requirements import Requirement
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CORE = {"apache-beam", "click", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
-EXTRA = ["torch", "safetensors", "datasets", "transformers", "jieba", "blingfire", "h5py", "rensa", "upath", "s3fs", "pandas"]
+EXTRA = [
+    "torch",
+    "safetensors",
+    "datasets",
+    "transformers",
+    "jieba",
+    "opencc",
+    "blingfire",
+    "h5py",
+    "rensa",
+    "upath",
+    "s3fs",
+    "pandas",
+]
 INSTALL = ["install", "--no-deps", "--no-build-isolation", "--no-compile", "--quiet", "--disable-pip-version-check"]
 DEMO = """
 import bertdata, bertdata.pipelines.make_pairs as pipeline

@@ -26,7 +26,7 @@ _EXTRAS = {  # of pyproject.toml: what each makes possible, and the modules that
     "train": ("bertdata train and the loader", ("torch", "safetensors")),
     "hub": ("data sets of the Hub", ("huggingface_hub", "datasets", "upath")),
     "zstd": ("input as .zst", ("zstandard",)),
-    "chinese": ("words of Chinese", ("jieba",)),
+    "chinese": ("words of Chinese", ("jieba", "opencc")),
     "blingfire": ("another splitter of sentences", ("blingfire",)),
     "near": ("--dedup near", ("rensa",)),
     "hdf5": ("export --to hdf5", ("h5py",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -28,6 +29,9 @@ __all__ = ["command", "show", "show_row"]
 
 _CODES = 12  # languages that are named where another one was asked for
 _RANDOM = r"\(random: [^)]{1,100}\)"
+_WIDE, _CLOSING = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef", "，。、；：？！）》」』】”’"
+# What stands on one line: a word, or one character of Chinese, Japanese or Korean, with the marks that close it.
+_UNIT = re.compile(rf"\s+|(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSING}]*\s*")
 
 
 @click.command("inspect", cls=Command, arrow=True, writes=False)
@@ -157,8 +161,8 @@ def _config(config: dict[str, Any]) -> str:
 
 def _print(lines: Iterable[tuple[int, str]], mask: str = "") -> None:
     """Print indented lines, wrapped at the terminal's width as its characters are wide; `mask` stands for masked tokens."""
+    from rich.cells import cell_len
     from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
@@ -167,4 +171,13 @@ def _print(lines: Iterable[tuple[int, str]], mask: str = "") -> None:
         text.highlight_words([mask] if mask else [], "bold cyan")
         text.highlight_regex(_RANDOM, "magenta")
         text.highlight_words(["(kept)"], "green")
-        console.print(Padding(text, (0, 0, 0, indent), expand=False))
+        ends: list[int] = []
+        used = 0
+        for unit in _UNIT.finditer(text.plain):
+            if used and indent + used + cell_len(unit[0].rstrip()) > console.width:
+                ends.append(unit.start())
+                used = 0
+            used += cell_len(unit[0])
+        for part in text.divide(ends):
+            part.rstrip()
+            console.print(Text(" " * indent) + part)

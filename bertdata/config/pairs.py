@@ -126,8 +126,7 @@ class PairsConfig(Config):
     chinese_words: str = option(
         "none",
         "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
-        "pip install 'bertdata[chinese]'; its dictionary is of simplified characters: words of traditional text are "
-        "often cut wrongly.",
+        "pip install 'bertdata[chinese]'; traditional text is cut as its simplified form is.",
         section=_MASKING,
         choices=SEGMENTERS,
     )
@@ -149,7 +148,7 @@ class PairsConfig(Config):
     @property
     def packages(self) -> tuple[str, ...]:
         """The optional packages whose versions the output's bytes depend on."""
-        return () if self.chinese_words == "none" else (self.chinese_words,)
+        return () if self.chinese_words == "none" else (self.chinese_words, "opencc")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import Any
 
 from .words import cell, count
 
-__all__ = ["citation", "licence_lines"]
+__all__ = ["citation", "licence_lines", "origins"]
 
 _DUMP = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # of a wiki, of a day
 _NAMED = 20  # dumps that are named
@@ -55,6 +55,18 @@ def citation(manifest: dict[str, Any], digest: str) -> Iterator[str]:
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
     origin = f"made with bertdata {manifest['versions']['bertdata']}, {count(manifest['rows'], 'row')}"
     yield from (f"  note = {{{origin}; SHA-256 of the shards: {digest}}}", "}", "```")
+
+
+def origins(manifest: dict[str, Any]) -> list[str]:
+    """Name what a corpus, or that of rows, was made of: dumps with their days, and sources that are none; empty where unknown.
+
+    >>> inputs = [{"name": "zhwiki-20261101-pages.xml.bz2", "source": "wikipedia"}, {"name": "a.txt", "source": "books"}]
+    >>> origins({"inputs": inputs, "sources": {"wikipedia": {}, "books": {}}})
+    ['zhwiki 2026-11-01', 'books']
+    """
+    corpus = manifest.get("corpus", manifest)
+    dumps = _dumps(corpus["inputs"])
+    return dumps + [source for source in corpus.get("sources", {}) if source != "wikipedia" or not dumps]
 
 
 def _dumps(inputs: list[dict[str, Any]]) -> list[str]:

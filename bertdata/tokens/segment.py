@@ -4,6 +4,10 @@ BERT makes a piece of every Chinese character.  A segmenter, jieba, tells the wo
 characters and more, so that each can be encoded by itself, which gives the same pieces as the sentence does.
 
     segmenter.parts("他在清华大学读书。")  ->  [("他在", False), ("清华大学", True), ("读书", True), ("。", False)]
+    segmenter.parts("他在清華大學讀書。")  ->  [("他在", False), ("清華大學", True), ("讀書", True), ("。", False)]
+
+jieba knows simplified characters.  Traditional ones are looked up as what they are in simplified, one for one by OpenCC's
+tables, in the text and in jieba's dictionary, which has some: so 著名 and 看著, 乾隆 and 乾淨 are all found.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from ..errors import UsageError
 __all__ = ["Segmenter", "is_chinese", "require"]
 
 # Characters that BERT sets apart from each other.  No sentence has 1,000 without a mark between them; jieba takes quadratic time.
-_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2,1000}")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_RUN = re.compile(f"{_HAN.pattern}{{2,1000}}")
+_CONVERSIONS = ("t2s", "hk2s", "tw2s")  # of OpenCC, to simplified characters: from its standard, of Hong Kong and of Taiwan
 _CHINESE = frozenset(["zh", "cdo", "gan", "hak", "lzh", "wuu", "yue"])
 
 
@@ -33,34 +39,36 @@ def is_chinese(language: str) -> bool:
 
 
 def require() -> None:
-    """Raise UsageError where jieba is not installed."""
+    """Raise UsageError where jieba or OpenCC is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # jieba 0.42 has escapes that newer Pythons warn of
             import jieba  # noqa: F401
+            import opencc  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"Chinese words need jieba ({error}): pip install 'bertdata[chinese]'") from None
+        raise UsageError(f"Chinese words need jieba and OpenCC ({error}): pip install 'bertdata[chinese]'") from None
 
 
 class Segmenter:
-    """Cut Chinese sentences into words by jieba's dictionary and model; raise UsageError where it is not installed."""
+    """Cut Chinese sentences into words by jieba's dictionary and model; raise UsageError where it or OpenCC is not installed."""
 
     def __init__(self) -> None:
         require()
-        self._jieba = _jieba()
+        self._jieba, self._simplified = _jieba(), _simplified()
 
     def parts(self, sentence: str) -> Iterator[tuple[str, bool]]:
         """Yield the parts of a sentence, in order and complete, and of each whether it is a word of several characters."""
         done = 0
         for run in _RUN.finditer(sentence):
             position = run.start()
-            for word in self._jieba.cut(run[0]):
+            for word in self._jieba.cut(run[0].translate(self._simplified)):
+                end = position + len(word)
                 if len(word) > 1:
                     if done < position:
                         yield sentence[done:position], False
-                    done = position + len(word)
-                    yield word, True
-                position += len(word)
+                    yield sentence[position:end], True
+                    done = end
+                position = end
         if done < len(sentence):
             yield sentence[done:], False
 
@@ -72,6 +80,29 @@ def _jieba() -> Any:
 
     tokenizer = jieba.Tokenizer()
     # What `initialize` does, less its cache: a file in the shared temporary directory that anybody may have written.
-    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
-    tokenizer.initialized = True
+    known, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    words = list(known)
+    for word, simplified in zip(words, "\n".join(words).translate(_simplified()).split("\n"), strict=True):
+        if simplified != word:
+            known[simplified] = max(known.pop(word), known.get(simplified, 0))
+    tokenizer.FREQ, tokenizer.initialized = known, True
     return tokenizer
+
+
+@functools.cache
+def _simplified() -> dict[int, str]:
+    """Return what traditional characters are in simplified, for `str.translate`.
+
+    Of several simplified characters it is OpenCC's first; one that is itself simplified stays, as 么, which is 麼 in traditional.
+    """
+    from opencc import OpenCC
+
+    characters = [character for character in map(chr, range(0x3400, 0xA000)) if _HAN.match(character)]
+    found: dict[str, str] = {}
+    for conversion in _CONVERSIONS:
+        simplified = OpenCC(conversion).convert("\n".join(characters)).split("\n")
+        for old, new in zip(characters, simplified, strict=True):
+            if len(new) == 1 and new != old:
+                found.setdefault(old, new)
+    kept = set(found.values())
+    return {ord(old): new for old, new in found.items() if old not in kept}

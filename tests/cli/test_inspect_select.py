@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from bertdata.cli import cli
+from bertdata.cli.inspect import _print
 from bertdata.errors import UsageError
 
 
@@ -52,3 +54,16 @@ def test_rows_are_found(sample_pairs: Path, capsys: pytest.CaptureFixture[str]) 
     assert told.count("[sampleenwiki:107]") >= 3
     with pytest.raises(UsageError, match="--language: .* rows, which do not tell it"):
         inspect(capsys, sample_pairs, "--language", "zh")
+
+
+def test_text_without_spaces_fills_its_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of Chinese goes on beside its name, is as wide as the terminal, and none begins with a mark that closes."""
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "他们说，这条河很长。" * 6 + " tea and " + "x" * 30
+    _print([(2, f"A: {text}")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("  A: 他们") and all(line.startswith("  ") for line in lines)
+    widths = [cell_len(line) for line in lines]
+    assert max(widths) <= 40 and min(widths[:3]) >= 36
+    assert not any(line.strip()[0] in "，。" for line in lines)
+    assert "".join("".join(lines).split()) == "A:" + "".join(text.split())

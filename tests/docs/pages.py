@@ -109,9 +109,9 @@ def _find(name: str) -> Any:
     return found
 
 
-def reference() -> ModuleType:
-    """Import what makes pages of the reference from the code: docs/hooks/reference.py."""
-    spec = importlib.util.spec_from_file_location("docs_reference", DOCS / "hooks" / "reference.py")
+def hook(name: str) -> ModuleType:
+    """Import a script of docs/hooks, such as the one that makes pages of the reference from the code."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / "hooks" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

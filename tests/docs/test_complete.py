@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 import pytest
-from pages import DOCS, reference
+from pages import DOCS, hook
 
 import bertdata
 from bertdata import errors
@@ -20,7 +20,7 @@ from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConf
 from bertdata.dataset import form
 from bertdata.dataset.shards.schema import DOCUMENT, pair_schema
 
-REFERENCE = reference()
+REFERENCE = hook("reference")
 
 
 def page(name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
-from pages import DOCS, PAGES, blocks, commands, problem, reference, strange
+from pages import DOCS, PAGES, blocks, commands, hook, problem, strange
 
 from bertdata.config import parse_toml
 
@@ -43,7 +43,10 @@ def test_commands_in_the_text(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in PAGES if path.relative_to(REPOSITORY).as_posix() not in OF_ENGINES])
 def test_options_in_the_text(path: Path) -> None:
     known = {
-        name for _, command in reference().walk() for param in command.params for name in (*param.opts, *param.secondary_opts)
+        name
+        for _, command in hook("reference").walk()
+        for param in command.params
+        for name in (*param.opts, *param.secondary_opts)
     }
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
     named = {option for span in re.findall(r"`(--[^`]*)`", text) for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)}

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.tokens.segment import Segmenter, is_chinese
+from bertdata.tokens.segment import Segmenter, _simplified, is_chinese
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
 
 @pytest.fixture(scope="module")
 def segmenter() -> Segmenter:
-    pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
+    for module in ("jieba", "opencc"):
+        pytest.importorskip(module, reason="the extra `chinese` is not installed")
     return Segmenter()
 
 
@@ -25,8 +26,43 @@ def test_words_of_a_sentence(segmenter: Segmenter) -> None:
     assert parts == [("他在", False), ("北京大学", True), ("读书", True), ("，not for long。", False)]
 
 
+BOTH = (  # sentences in simplified characters and in those of Taiwan or Hong Kong
+    ("社会学家有时会问她们的历史老师。", "社會學家有時會問她們的歷史老師。"),
+    ("这台机器处理并储存高准确度的地理学资料。", "這台機器處理並儲存高準確度的地理學資料。"),
+    ("他看着著名的书，什么也没说。", "他看著著名的書，什麼也沒說。"),
+    ("乾隆年间的衣服洗干净了，干部们很高兴。", "乾隆年間的衣服洗乾淨了，幹部們很高興。"),
+    ("图书馆后面住着皇后和文徵明的邻居。", "圖書館後面住著皇后和文徵明的鄰居。"),
+    ("台风过后，理发师发现面粉湿了。", "颱風過後，理髮師發現麵粉濕了。"),
+    ("卫生署在里面叙述了十里长街的钟表店。", "衞生署在裏面敍述了十里長街的鐘錶店。"),
+)
+
+
+@pytest.mark.parametrize(("simplified", "traditional"), BOTH)
+def test_traditional_sentences_are_cut_as_simplified_ones(segmenter: Segmenter, simplified: str, traditional: str) -> None:
+    parts, others = (list(segmenter.parts(sentence)) for sentence in (simplified, traditional))
+    assert [(len(part), word) for part, word in others] == [(len(part), word) for part, word in parts]
+    assert "".join(part for part, _ in others) == traditional, "its own characters stay"
+
+
+@pytest.mark.parametrize(
+    "word", ["著名", "看着", "看著", "乾隆", "乾淨", "干净", "文徵明", "什么", "什麼", "哪吒", "衞生", "衛生"]
+)
+def test_words_whose_characters_both_scripts_have(segmenter: Segmenter, word: str) -> None:
+    assert list(segmenter.parts(word)) == [(word, True)]
+
+
+def test_each_character_becomes_one_that_stays() -> None:
+    pytest.importorskip("opencc", reason="the extra `chinese` is not installed")
+    table = _simplified()
+    assert len(table) > 3000 and all(len(new) == 1 for new in table.values())
+    assert not {ord(new) for new in table.values()} & table.keys()
+    assert "歷史學家爲著衞裡".translate(table) == "历史学家为着卫里" and "历史学家什么".translate(table) == "历史学家什么"
+
+
 TEXT = st.text(
-    st.one_of(st.sampled_from("我们的北京大学研究生命起源的。，a b\u0301㐀豈𠀀"), st.characters(exclude_categories=["Cs"])),
+    st.one_of(
+        st.sampled_from("我们的北京大学研究生命起源學歷著乾麼薴。，a b\u0301㐀豈𠀀"), st.characters(exclude_categories=["Cs"])
+    ),
     max_size=30,
 )
 
@@ -49,7 +85,9 @@ def test_which_languages(code: str, expected: bool) -> None:
     assert is_chinese(code) is expected
 
 
-def test_without_jieba_the_message_names_the_fix(monkeypatch: Any) -> None:
-    monkeypatch.setitem(sys.modules, "jieba", None)
+@pytest.mark.parametrize("module", ["jieba", "opencc"])
+def test_without_a_module_the_message_names_the_fix(monkeypatch: Any, module: str) -> None:
+    pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
+    monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UsageError, match=r"bertdata\[chinese\]"):
         Segmenter()

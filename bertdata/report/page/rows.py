@@ -68,7 +68,7 @@ def sections(subject: Subject) -> Iterator[Section]:
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))
     if (lengths := words_of(sample, known)) is not None and len(lengths):
-        yield Section("words", "Words", _words(lengths, config))
+        yield Section("words", "Words", _words(lengths, manifest))
     yield Section("tokens", "Tokens", _tokens(sample, subject))
     yield Section("samples", "Rows", _samples(sample, masks, config, subject))
 
@@ -144,12 +144,16 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     return join(tag("p", text), table("", columns, rows))
 
 
-def _words(lengths: Any, config: PairsConfig) -> Html:
+def _words(lengths: Any, manifest: dict[str, Any]) -> Html:
     """Return how long words are."""
     several = percent(float((lengths > 1).mean()))
-    text = f"Words of Chinese documents were told by {config.chinese_words}, others by the vocabulary; continues_word says which "
-    text += f"tokens continue one. Of {len(lengths):,} words {several} have several tokens; a word has {lengths.mean():.2f} on "
-    text += "average. jieba's dictionary is of simplified characters: words of traditional text are often cut wrongly."
+    text = f"Words of Chinese documents were told by {manifest['config']['chinese_words']}, others by the vocabulary; "
+    text += f"continues_word says which tokens continue one. Of {len(lengths):,} words {several} have several tokens; "
+    text += f"a word has {lengths.mean():.2f} on average."
+    if "opencc" in manifest["versions"]:
+        text += " Traditional text was cut where its simplified form is, which OpenCC's tables tell."
+    else:
+        text += " jieba's dictionary is of simplified characters: words of traditional text are often cut wrongly."
     sizes = np.bincount(np.minimum(lengths, _LONG), minlength=_LONG + 1)[1:].tolist()
     names = [*map(str, range(1, _LONG)), f"{_LONG} or more"]
     return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))

@@ -24,10 +24,11 @@ body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.55
 :lang(ja) { font-family: system-ui, "Hiragino Sans", "Noto Sans CJK JP", sans-serif; }
 header, main, nav, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
 header { padding-top: 2.5rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; letter-spacing: -.01em; }
+h1 { font-size: 1.9rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; letter-spacing: -.01em; text-wrap: balance; }
+.day { white-space: nowrap; }
 h2 { font-size: 1.25rem; font-weight: 650; margin: 0 0 .75rem; }
 h3 { font-size: 1rem; font-weight: 650; margin: 1.75rem 0 .5rem; }
-p { margin: .5rem 0 .9rem; max-width: 44rem; }
+p { margin: .5rem 0 .9rem; max-width: 44rem; text-wrap: pretty; }
 .faint, caption, figcaption, footer { color: var(--faint); font-size: .9rem; }
 a { color: var(--keep); text-underline-offset: .15em; }
 a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 3px solid var(--keep); outline-offset: 2px; }
@@ -81,6 +82,7 @@ article h3 { margin: 0; } article p { margin: .35rem 0; overflow: hidden; } arti
 mark { background: var(--mask); color: var(--mask-ink); padding: .05em .25em; border-radius: 3px; }
 mark.random { background: var(--random); color: var(--random-ink); }
 mark.kept { background: var(--kept); color: var(--kept-ink); border-bottom: 2px dotted currentColor; }
+mark.on { margin-left: -.25em; padding-left: 0; border-start-start-radius: 0; border-end-start-radius: 0; }
 mark small { font-size: .82em; }
 .cut { border-left: 1px solid var(--faint); margin: 0 .12em; }
 .key { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; list-style: none; padding: 0; font-size: .92rem; }

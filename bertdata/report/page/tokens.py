@@ -86,7 +86,8 @@ def marked(
 ) -> Html:
     """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown instead of them.
 
-    A line is drawn before those in `begins`, with which words begin, where no space and no mark parts them from the last one.
+    A line is drawn before those in `begins`, with which words begin, where no space and no mark parts them from the last one;
+    the others go on in the mark of their word.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
     'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
@@ -105,7 +106,9 @@ def marked(
             continue
         word = word if word.strip() else shown(words[index], mark)
         if change in ("[MASK]", "kept"):
-            parts.append(tag("mark", foreign(word), class_="kept" if change == "kept" else None))
+            goes_on = begins and index not in begins and word == spaced and changes.get(index - 1) == change
+            kinds = ("kept" if change == "kept" else "", "on" if goes_on else "")
+            parts.append(tag("mark", foreign(word), class_=" ".join(filter(None, kinds)) or None))
         else:
             parts.append(tag("mark", foreign(word), " → ", foreign(change), class_="random"))
     return join(*parts)

@@ -16,6 +16,7 @@ from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError
 from ...io.files import to_path, write_text
 from ...io.storage import storage_errors
+from ..licences import origins
 from ..words import count
 from . import documents, rows, training, vocabulary
 from .compare import compare
@@ -94,7 +95,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
     target = paths[0] / REPORT if output is None else to_path(str(output))
     names = _names(paths)
     with steady(*paths):
-        parts = [_part_of(path, name) for path, name in zip(paths, names, strict=True)]
+        parts = [_part_of(path, name, several=len(paths) > 1) for path, name in zip(paths, names, strict=True)]
         compared = _compared(paths, names)
         page = _page(parts, compared)
     with storage_errors(f"cannot read {target}"):
@@ -125,20 +126,21 @@ def _names(paths: list[Path]) -> list[str]:
     return [name if Counter(last)[name] == 1 else str(path) for name, path in zip(last, paths, strict=True)]
 
 
-def _part_of(path: Path, name: str) -> _Part:
+def _part_of(path: Path, name: str, *, several: bool) -> _Part:
+    """Return a data set or a training run; of `several` each has its name, one alone says what it is of."""
     if not (path / manifests.NAME).exists() and training.is_run(path):
         records = training.records_of(path)
         body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
         return _Part(name, "Training run", training.key_figures(records), body)
     manifest = manifests.read(path)
     manifests.check_files(path, manifest)
-    part = _part(Subject(path, manifest, name))
+    part = _part(Subject(path, manifest, name if several else ""))
     return part._replace(sections=[*part.sections, times]) if (times := timings(path)) else part
 
 
 def _part(subject: Subject) -> _Part:
     kind, manifest = _KINDS[subject.manifest["kind"]], subject.manifest
-    own = kind.title + (f" of {origins}" if (origins := _origins(manifest)) else "")
+    own = kind.title + (f" of {made_of}" if (made_of := _origins(manifest)) else "")
     about = [own] if subject.name else []
     about += _settings(manifest) if manifest["kind"] == "pairs" else []
     about += [count(len(manifest["shards"]), "shard")] if manifest["shards"] else []
@@ -153,20 +155,10 @@ def _part(subject: Subject) -> _Part:
 
 
 def _origins(manifest: dict[str, Any]) -> str:
-    """Say what a data set was made of: wikis with the dates of their dumps, and other sources; ``""`` where it does not tell.
-
-    >>> zhwiki = {"name": "zhwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia", "date": "20261101"}
-    >>> _origins({"kind": "documents", "inputs": [zhwiki, {"name": "a.txt", "source": "books"}]})
-    'zhwiki 20261101, books'
-    """
+    """Say what a data set was made of: dumps with their days, and other sources; ``""`` where it does not tell."""
     if manifest["kind"] == "vocabulary":
         return f"{manifest['size']:,} pieces"
-    names = list(manifest.get("corpus", {}).get("sources", {}))
-    if manifest["kind"] == "documents":
-        dated = (
-            (each["name"].rpartition("/")[2].partition("-")[0], each.get("date"), each["source"]) for each in manifest["inputs"]
-        )
-        names = list(dict.fromkeys(f"{wiki} {date}" if date else source for wiki, date, source in dated))
+    names = origins(manifest)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
