@@ -255,7 +255,7 @@ if __name__ == "__main__":
         from bertdata.commands import build_corpus, export, make_pairs, train_vocab  # noqa: F401
 
     if sys.argv[2:]:
-        import torch._dynamo  # noqa: F401 - as the first step of an optimizer does
+        import torch._dynamo  # noqa: F401 - as DistributedDataParallel does
 
         from bertdata.training.trainer import train  # noqa: F401
 
