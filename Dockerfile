@@ -1,6 +1,6 @@
 # bertdata on any machine or cluster, with what reaches stores and Dask, for a user without rights.
 #     docker build --tag bertdata .
-#     docker run --rm --volume "$PWD:/data" bertdata build-corpus --text /data/text.jsonl --output /data/corpus
+#     docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/data" bertdata build-corpus --text text.jsonl --output corpus
 # Versions are those of constraints.txt.  The image of Dataflow's template is another one: pipelines/dataflow/Dockerfile.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
@@ -15,7 +15,7 @@ FROM python:3.11-slim-bookworm
 COPY --from=build /opt/bertdata /opt/bertdata
 RUN useradd --create-home --uid 10001 bertdata && mkdir /data && chown bertdata /data
 ENV PATH=/opt/bertdata/bin:$PATH PYTHONUNBUFFERED=1
-USER bertdata
+USER 10001
 WORKDIR /data
 ENTRYPOINT ["bertdata"]
 CMD ["--help"]

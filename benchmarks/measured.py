@@ -53,37 +53,53 @@ class Run(NamedTuple):
         return max(self.workers, default=self.driver)
 
 
+class Command:
+    """A process that runs `bertdata ARGUMENTS`: once `poll` says so it has ended, with this exit code and so much said."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._said = TemporaryFile()  # noqa: SIM115 - closed when it has ended
+        command = [str(Path(sys.executable).with_name("bertdata")), *arguments]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._said)
+        self.pid, self.code, self.cpu, self.said = self._process.pid, 0, 0.0, b""
+
+    def poll(self) -> bool:
+        """Tell whether it has ended; `cpu` is what it and those it waited for took."""
+        ended, status, usage = os.wait4(self.pid, os.WNOHANG)
+        if ended:
+            self._process.returncode = self.code = os.waitstatus_to_exitcode(status)
+            self.cpu = usage.ru_utime + usage.ru_stime
+            with self._said:
+                self._said.seek(0)
+                self.said = self._said.read()
+        return bool(ended)
+
+
 def run(arguments: Sequence[str]) -> Run:
     """Run a command to its end, and watch all its processes; exit with what it said if it fails."""
-    command = [str(Path(sys.executable).with_name("bertdata")), *arguments]
     print(f"bertdata {arguments[0]} …", file=sys.stderr, flush=True)
-    started, peaks = time.monotonic(), dict[int, int]()
-    with TemporaryFile() as said, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said) as process:
-        ended = 0
-        while not ended:
-            for pid in _family(process.pid):
-                peaks[pid] = max(_peak(pid), peaks.get(pid, 0))
-            time.sleep(_INTERVAL)
-            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        seconds = time.monotonic() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            said.seek(0)
-            text, name = said.read().decode(errors="replace"), Path(sys.argv[0]).name
-            sys.exit(f"{name}: {' '.join(command)} ended with exit code {process.returncode}:\n{text}")
-    driver = peaks.pop(process.pid)
-    return Run(seconds, usage.ru_utime + usage.ru_stime, driver, list(peaks.values()))
+    started, peaks, command = time.monotonic(), dict[int, int](), Command(arguments)
+    while True:
+        for pid in _family(command.pid):
+            peaks[pid] = max(_peak(pid), peaks.get(pid, 0))
+        time.sleep(_INTERVAL)
+        if command.poll():
+            break
+    seconds = time.monotonic() - started
+    if command.code:
+        text, name = command.said.decode(errors="replace"), Path(sys.argv[0]).name
+        sys.exit(f"{name}: bertdata {' '.join(arguments)} ended with exit code {command.code}:\n{text}")
+    driver = peaks.pop(command.pid)
+    return Run(seconds, command.cpu, driver, list(peaks.values()))
 
 
 def _family(root: int) -> list[int]:
     """Return a process and all below it."""
     found = [root]
     for pid in found:
-        try:
-            for children in Path(f"/proc/{pid}/task").glob("*/children"):
-                found += map(int, children.read_bytes().split())
-        except OSError:
-            continue  # it has ended in the meantime
+        with contextlib.suppress(OSError):  # it has ended in the meantime
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children", "rb", 0) as children:
+                    found += map(int, children.read().split())
     return found
 
 

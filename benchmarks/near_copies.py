@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+from measured import run
 from ratios import ratio
 
 from bertdata.build.selection.duplicates import normal
@@ -93,14 +92,8 @@ def _edit(words: list[str], edit: tuple[str, float], others: list[str], draw: ra
 
 def _build(work: Path, dedup: str) -> float:
     """Build a corpus in a directory named after the first word; return the CPU seconds."""
-    output = work / dedup.split()[0]
-    command = [sys.executable, "-c", "import resource, sys; from bertdata.cli import main\ntry: main()\nfinally: "
-               "print('CPU', sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr)"]  # fmt: skip
-    given = ["build-corpus", "--text", str(work / "text.jsonl"), "--id-column", "id", "--dedup", *dedup.split()]
-    done = subprocess.run(
-        [*command, *given, "--workers", "1", "--output", str(output)], capture_output=True, text=True, check=True
-    )
-    return float(done.stderr.rpartition("CPU ")[2])
+    given = ["--text", str(work / "text.jsonl"), "--id-column", "id", "--dedup", *dedup.split(), "--workers", "1"]
+    return run(["build-corpus", *given, "--output", str(work / dedup.split()[0])]).cpu
 
 
 def _dropped(corpus: Path) -> dict[str, str]:

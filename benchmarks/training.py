@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 import transformers
+from measured import run
 from pairs import Rows, control, read, tokenize
 from ratios import ratio
 
@@ -88,24 +88,20 @@ def _prepare(work: Path, options: argparse.Namespace) -> float:
     if not (work / "bertdata").exists():
         sources = [part for kind in ("wikipedia", "books") for value in getattr(options, kind) for part in (f"--{kind}", value)]
         workers = ["--workers", str(options.workers)] if options.workers else []
-        _bertdata("build-corpus", *sources, "--output", work / "corpus", *workers)
-        _bertdata("train-vocab", work / "corpus", "--size", "4000", "--output", work / "vocab", *workers)
+        corpus, vocabulary = str(work / "corpus"), str(work / "vocab")
+        run(["build-corpus", *sources, "--output", corpus, *workers])
+        run(["train-vocab", corpus, "--size", "4000", "--output", vocabulary, *workers])
         split = ["--validation-fraction", "0.1", "--provenance", "--shards", "1"]
         form = ["--max-seq-length", str(options.length), *split, *workers]
-        _bertdata("make-pairs", work / "corpus", "--vocab", work / "vocab", *form, "--output", work / "bertdata")
-    vocabulary = vocab.read(work / "vocab")
+        run(["make-pairs", corpus, "--vocab", vocabulary, *form, "--output", str(work / "bertdata")])
+    pieces = vocab.read(work / "vocab")
     ours = _split(work / "bertdata")
-    theirs = _control(work, vocabulary, ours["train"])
+    theirs = _control(work, pieces, ours["train"])
     for kind, made in (("bertdata", ours), ("google", theirs)):
         for name, blank in ((kind, False), (kind + LENGTHS_ONLY, True)):
             if blank or kind == "google":
-                _write(work / name, made, vocabulary, options.length, blank)
-    return _entropy(ours["train"], ours["validation"], vocabulary)
-
-
-def _bertdata(*arguments: str | Path) -> None:
-    command = [str(Path(sys.executable).with_name("bertdata")), *map(str, arguments)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                _write(work / name, made, pieces, options.length, blank)
+    return _entropy(ours["train"], ours["validation"], pieces)
 
 
 def _split(path: Path) -> dict[str, Rows]:

@@ -49,7 +49,9 @@ def at(keys: int | Bits, index: int | npt.NDArray[Any]) -> Bits:
     >>> int(at(key(1, "a"), 2)[0]) == int(stream(key(1, "a"), 3)[2])
     True
     """
-    steps = (np.atleast_1d(np.asarray(index)).astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    steps = np.atleast_1d(np.asarray(index)).astype(np.uint64)
+    steps += np.uint64(1)
+    steps *= _GOLDEN
     return _mix(np.asarray(keys, dtype=np.uint64) + steps)
 
 
@@ -61,8 +63,9 @@ def substream(keys: int | Bits, number: int | Bits) -> Bits:
 
 def below(bits: Bits, bound: int | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Scale random bits to integers in ``[0, bound)``; `bound` is at most 2**31 (bias under 2**-32 of a unit)."""
-    high = bits >> np.uint64(32)
-    return np.asarray((high * np.asarray(bound, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
+    scaled = np.asarray((bits >> np.uint64(32)) * np.asarray(bound, dtype=np.uint64))
+    scaled >>= np.uint64(32)
+    return scaled.view(np.int64)
 
 
 def share(bits: Bits) -> npt.NDArray[np.float64]:
@@ -71,6 +74,9 @@ def share(bits: Bits) -> npt.NDArray[np.float64]:
 
 
 def _mix(x: Bits) -> Bits:
-    x = (x ^ (x >> np.uint64(30))) * _MIX_1
-    x = (x ^ (x >> np.uint64(27))) * _MIX_2
-    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
+    mixed = np.asarray(x ^ (x >> np.uint64(30)))  # from here on in place: new memory takes longer than the arithmetic
+    mixed *= _MIX_1
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _MIX_2
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

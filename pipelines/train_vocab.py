@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bertdata.build.documents import Corpus
 from bertdata.build.sampling import Sample
-from bertdata.build.vocab import CountWords, Train
+from bertdata.build.vocab import STAGE, CountWords, Train
 from bertdata.config import VocabConfig
 
 from .steps import FlatMap, Steps
@@ -30,5 +30,5 @@ class TrainVocab(Chain):
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
             | "Count words" >> FlatMap(Perform(self._root, "count", work))
-            | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks))
+            | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks), STAGE)
         )

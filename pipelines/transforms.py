@@ -165,11 +165,11 @@ class Gather(Step):
 
     It is a tree of two levels: a worker reads and adds up the reports of `TOGETHER` tasks that follow one another, so that no
     sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step gets
-    references to these.
+    references to these.  `stage` is what that last step is called while it is at work, and in timings.json.
     """
 
-    def __init__(self, commit: CommitStep, count: int) -> None:
-        self._commit, self._count = commit, count
+    def __init__(self, commit: CommitStep, count: int, stage: str = "commit") -> None:
+        self._commit, self._count, self._stage = commit, count, stage
         self._runs = Runs(*commit.roots())
 
     def expand(self, reports: Steps) -> Steps:
@@ -180,7 +180,7 @@ class Gather(Step):
             | "By sum" >> GroupByKey()
             | "Add up" >> Map(Writing(AddUp(self._commit, self._count), *roots))
             | "Gather" >> ToList()
-            | "Commit" >> Map(_commit_once, self._commit, self._runs, self._count)
+            | "Commit" >> Map(_commit_once, self._commit, self._runs, self._count, self._stage)
         )
 
 
@@ -223,7 +223,7 @@ class Values:
 
 
 @storage_errors()
-def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int) -> None:
+def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
     roots, files = commit.roots(), _in_order(added, range(-(-count // TOGETHER)))
     sums = Values([Handed(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
@@ -233,7 +233,7 @@ def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int) -
         if any(to_do):
             for root in roots:
                 check_begun(root)
-            with working(roots[0] / STATE, "commit", 0):
+            with working(roots[0] / STATE, stage, 0):
                 commit(sums, entries)
     for root in roots:
         tidy(root)

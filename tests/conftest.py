@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks, start_worker, trainers
+from forking import forks, trainers
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -82,8 +82,8 @@ def forks_end() -> Iterator[None]:
 def run() -> Run:
     """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`, or with one of several.
 
-    It is a new one, not a fork, with an environment that tells more than where a store is, or with an engine, which needs more
-    of Beam.
+    It and its workers are forks; with an environment that tells more than where a store is, or with an engine, which needs more
+    of Beam, it is a new one.
     """
 
     def call(
@@ -140,7 +140,7 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     from bertdata.pipelines.engines import processes
 
     if forks().takes(dict(os.environ)):
-        monkeypatch.setattr(processes, "_start", start_worker)
+        monkeypatch.setattr(processes, "_start", forks().start_worker)
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:

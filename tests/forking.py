@@ -1,11 +1,14 @@
 """Commands of `bertdata` in processes forked from one that has imported it, which saves each some seconds of imports.
 
 What runs is `bertdata.__main__.main` in a process of its own, up to the end of the interpreter; the imports were done before.
+A command that `run` waits for leaves to the system what others' modules hold then, and asks this process for its workers too.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import functools
 import json
 import os
@@ -22,6 +25,9 @@ from typing import BinaryIO
 __all__ = ["Forks", "Started", "forks", "start", "trainers"]
 
 _LONGEST = 1 << 20  # bytes of a command's arguments
+_TAKEN_APART = {"builtins", "sys", "__main__", "bertdata"}  # at the end of any command
+_left: set[str] = set()  # the other modules, in a process that runs a command
+_BLOCK = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {}); "
 _UNREAD = ("AWS_", "HF_")  # of variables that nothing reads which the process imports
 _CHANGED = {  # by pytest, tests, polars, bertdata.tokens and torch; read, if at all, when what it tells is needed
     "PYTEST_CURRENT_TEST",
@@ -52,9 +58,11 @@ class Forks:
         self._socket.close()
         self._process.wait(60)
 
-    def run(self, arguments: list[str], cwd: Path, env: dict[str, str], timeout: float) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, as `subprocess.run` does; `env` is its environment, which it takes."""
-        process = self.start(arguments, cwd, env)
+    def run(
+        self, arguments: list[str], cwd: Path, env: dict[str, str], timeout: float, code: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, as `subprocess.run` does; `env` is its environment, which it takes; its workers are forks."""
+        process = self.start(arguments, cwd, env, code, forked_workers=True)
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -63,28 +71,54 @@ class Forks:
         texts = (text.decode("utf-8", "backslashreplace").replace("\r\n", "\n") for text in process.communicate())
         return subprocess.CompletedProcess(["bertdata", *arguments], process.wait(), *texts)
 
-    def start(self, arguments: list[str], cwd: Path, env: dict[str, str], code: str = "", piped: bool = False) -> Started:
-        """Start a command in a session of its own; `code`: what is run with these arguments instead; `piped`: as its input is."""
-        status, status_in_child = os.pipe()
-        stdin_in_child, stdin = os.pipe()
-        if not piped:
-            os.close(stdin)  # so it reads an end
+    def start(
+        self, arguments: list[str], cwd: Path, env: dict[str, str], code: str = "", forked_workers: bool = False
+    ) -> Started:
+        """Start a command in a session of its own; `code`: what is run with these arguments instead.
+
+        With `forked_workers` its workers are no children of it, but forks of this process too, by `start_worker`.
+        """
         said = (tempfile.TemporaryFile(), tempfile.TemporaryFile())  # noqa: SIM115 - closed when it has ended
-        request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env, "code": code}).encode()
-        socket.send_fds(self._socket, [request], [stdin_in_child, *(file.fileno() for file in said), status_in_child])
-        for descriptor in (stdin_in_child, status_in_child):
-            os.close(descriptor)
-        return Started(os.fdopen(status, "rb", 0), said, os.fdopen(stdin, "wb") if piped else None)
+        request = {"arguments": arguments, "cwd": str(cwd), "env": env, "code": code}
+        with open(os.devnull, "rb") as nothing:
+            streams = [each.fileno() for each in (nothing, *said)]
+            return Started(_ask(self._socket, request, streams, forked_workers), said)
+
+    def start_worker(self, verbose: bool) -> Started:
+        """Do what `processes._start` does, by a fork: start a worker of the local runner, here in a session of its own."""
+        return _start_worker(self._socket, verbose)
+
+
+def _ask(server: socket.socket, request: dict[str, object], streams: list[int], forked_workers: bool) -> BinaryIO:
+    """Ask a process of `Forks` for a fork with these standard streams; return the pipe that tells its number and exit code."""
+    status, status_in_child = os.pipe()
+    with os.fdopen(status_in_child, "wb", 0) as theirs:
+        more = [server.fileno()] if forked_workers else []
+        socket.send_fds(server, [json.dumps(request).encode()], [*streams, theirs.fileno(), *more])
+    return os.fdopen(status, "rb", 0)
+
+
+def _start_worker(server: socket.socket, verbose: bool) -> Started:
+    from bertdata.pipelines.engines import processes
+
+    code = _BLOCK.format([*map(int, processes._FOR_DRIVER)])
+    code += processes._START.format(path=sys.path, module=f"{processes.__package__}.worker")
+    request: dict[str, object] = {"arguments": [], "cwd": os.getcwd(), "env": dict(os.environ), "code": code}
+    stdin_in_child, stdin = os.pipe()
+    with open(os.devnull, "wb") as nothing, os.fdopen(stdin_in_child, "rb") as theirs:
+        said = [1, 2] if verbose else [nothing.fileno()] * 2
+        return Started(_ask(server, request, [theirs.fileno(), *said], False), stdin=os.fdopen(stdin, "wb"))
 
 
 class Started:
     """A process that runs a command: what the tests use of `subprocess.Popen`."""
 
-    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, BinaryIO], stdin: BinaryIO | None) -> None:
+    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, ...] = (), stdin: BinaryIO | None = None) -> None:
         self.stdin, self._status, self._files, self._one_at_a_time = stdin, status, said, threading.Lock()
-        self._said: tuple[bytes, bytes] = (b"", b"")
+        self._said: tuple[bytes, ...] = (b"", b"")
         self.pid = int(status.readline())
         self.returncode: int | None = None
+        self.cpu = 0.0  # seconds of it and those it waited for, once it has ended
 
     def poll(self) -> int | None:
         """Return its exit code, None as long as it runs."""
@@ -104,16 +138,17 @@ class Started:
 
     def _end(self) -> None:
         if self.returncode is None:
-            out, err = self._files
-            with self._status, out, err:
-                code = int(self._status.readline())
-                self._said = _read(out), _read(err)
+            with contextlib.ExitStack() as closing:
+                for file in (self._status, *self._files):
+                    closing.enter_context(file)
+                code, self.cpu = int(self._status.readline()), float(self._status.readline())
+                self._said = tuple(map(_read, self._files))
             if self.stdin:
                 with contextlib.suppress(BrokenPipeError):
                     self.stdin.close()
             self.returncode = code
 
-    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, ...]:
         """Wait for its end, and return what it wrote to its standard output and to its standard error."""
         self.wait(timeout)
         return self._said
@@ -145,18 +180,15 @@ def start(*arguments: object) -> Started:
     return forks().start([*map(str, arguments)], Path.cwd(), dict(os.environ))
 
 
-def start_worker(verbose: bool) -> Started:
-    """Do what `processes._start` does, by a fork: a worker of the local runner that says nothing."""
-    from bertdata.pipelines.engines import processes
-
-    assert not verbose
-    code = processes._START.format(path=sys.path, module=f"{processes.__package__}.worker")
-    return forks().start([], Path.cwd(), dict(os.environ), code, piped=True)
-
-
 def _read(file: BinaryIO) -> bytes:
     file.seek(0)
     return file.read()
+
+
+def _leave() -> None:
+    """Keep modules out of the end of the interpreter: to take those of Beam apart takes as long as a short command."""
+    kept = {name: sys.modules.pop(name) for name in _left & sys.modules.keys()}
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
 
 def _serve(requests: socket.socket) -> str:
@@ -165,7 +197,7 @@ def _serve(requests: socket.socket) -> str:
         with contextlib.suppress(ChildProcessError):  # none at all
             while os.waitpid(-1, os.WNOHANG)[0]:  # those that have ended: their CPU time is counted as this process's
                 pass
-        request, descriptors, _, _ = socket.recv_fds(requests, _LONGEST, 4)
+        request, descriptors, _, _ = socket.recv_fds(requests, _LONGEST, 5)
         if not request:
             sys.exit()
         if os.fork():
@@ -173,7 +205,7 @@ def _serve(requests: socket.socket) -> str:
                 os.close(descriptor)
             continue
         requests.close()
-        stdin, out, err, status = descriptors
+        stdin, out, err, status, *server = descriptors
         if not (pid := os.fork()):
             os.setsid()
             asked = json.loads(request)
@@ -184,19 +216,25 @@ def _serve(requests: socket.socket) -> str:
             os.dup2(stdin, 0)
             os.dup2(out, 1)
             os.dup2(err, 2)
-            for descriptor in descriptors:
+            for descriptor in descriptors[:4]:
                 os.close(descriptor)
+            if server:
+                _left.update(name for name in sys.modules if name.partition(".")[0] not in _TAKEN_APART)
+                processes._start = functools.partial(_start_worker, socket.socket(fileno=server[0]))  # type: ignore[assignment]
             sys.argv[1:], sys.path[0] = asked["arguments"], asked["cwd"]
             return str(asked["code"])
-        os.close(stdin)
+        for descriptor in (stdin, *server):
+            os.close(descriptor)
         with os.fdopen(status, "wb") as answer:
             answer.write(b"%d\n" % pid)
             answer.flush()
-            answer.write(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            _, ended, usage = os.wait4(pid, 0)
+            answer.write(b"%d\n%f\n" % (os.waitstatus_to_exitcode(ended), usage.ru_utime + usage.ru_stime))
         os._exit(0)
 
 
 if __name__ == "__main__":
+    atexit.register(_leave)  # first, so that it is called last
     from bertdata.pipelines.engines import processes
 
     from bertdata.__main__ import main
@@ -208,6 +246,10 @@ if __name__ == "__main__":
         import bertdata.pipelines.train_vocab  # noqa: F401
         from apache_beam.runners.worker import sdk_worker_main  # noqa: F401 - a worker of the local runner
         from bertdata.pipelines.engines import engine, local, one_process  # noqa: F401
+
+        with contextlib.suppress(ImportError):
+            import s3fs  # noqa: F401 - it reads `AWS_…` when it connects
+            import upath  # noqa: F401
 
         from bertdata.cli import cli  # noqa: F401
         from bertdata.commands import build_corpus, export, make_pairs, train_vocab  # noqa: F401

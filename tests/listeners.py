@@ -45,9 +45,10 @@ def descendants(pid: int) -> list[int]:
     """List a process and all that it has started, as far as they live."""
     found = [pid]
     for each in found:
-        for children in Path(f"/proc/{each}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += [int(child) for child in children.read_text().split()]
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{each}/task"):
+                with contextlib.suppress(OSError), open(f"/proc/{each}/task/{task}/children", "rb", 0) as children:
+                    found += map(int, children.read().split())
     return found
 
 
@@ -58,7 +59,10 @@ def listeners(pid: int) -> set[Listener]:
         with contextlib.suppress(OSError):
             for descriptor in os.scandir(f"/proc/{each}/fd"):
                 with contextlib.suppress(OSError):
-                    inodes.add(os.readlink(descriptor.path))
+                    if (link := os.readlink(descriptor.path)).startswith("socket:"):
+                        inodes.add(link)
+    if not inodes:  # the system takes milliseconds to list all
+        return set()
     return {found for inode, found in _of_system(pid) if f"socket:[{inode}]" in inodes}
 
 

@@ -32,7 +32,13 @@ EXTRA = [
     "s3fs",
     "pandas",
 ]
-WITHOUT_DEPENDENCIES = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
+INSTALL = ["install", "--no-deps", "--no-build-isolation", "--no-compile", "--quiet", "--disable-pip-version-check"]
+DEMO = """
+import bertdata, bertdata.pipelines.make_pairs as pipeline
+from bertdata.__main__ import main
+print(bertdata.__file__, pipeline.__file__, sep="\\n")
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -119,16 +125,12 @@ def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_pa
     theirs = [path for path in sys.path if path.endswith("site-packages")]
     (site / "dependencies.pth").write_text("\n".join(theirs))  # plain .pth: the editable hook of this checkout is not run
     what = [str(wheel)] if how == "wheel" else ["--editable", str(checkout)]
-    subprocess.run([python, "-m", "pip", "install", *WITHOUT_DEPENDENCIES, *what], check=True, cwd=tmp_path)
-    code = "import bertdata, bertdata.pipelines.make_pairs as p; print(bertdata.__file__); print(p.__file__)"
-    shown = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path).stdout.splitlines()
-    home = site if how == "wheel" else checkout
-    assert all(Path(line).is_relative_to(home) for line in shown), shown
+    subprocess.run([python, "-m", "pip", *INSTALL, *what], check=True, cwd=tmp_path)
     (tmp_path / "absent").mkdir()
     for name in EXTRA:
         (tmp_path / "absent" / f"{name}.py").write_text("raise ImportError('not in the core')")
     demo = subprocess.run(
-        [environment / "bin" / "bertdata", "demo", "--n", "1"],
+        [python, "-c", DEMO, "demo", "--n", "1"],
         capture_output=True,
         text=True,
         check=False,
@@ -136,6 +138,8 @@ def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_pa
         env={**os.environ, "PYTHONPATH": str(tmp_path / "absent")},
     )
     assert demo.returncode == 0, demo.stderr
+    home, shown = site if how == "wheel" else checkout, demo.stdout.splitlines()[:2]
+    assert all(Path(line).is_relative_to(home) for line in shown), shown
     assert "masked (epoch 0)" in demo.stdout
     assert (tmp_path / "demo" / "pairs" / "manifest.json").is_file()
     command = [environment / "bin" / "bertdata", *write_guide(tmp_path), "--workers", "1"]

@@ -33,8 +33,9 @@ from ..tokens import train, vocab
 from ..tokens.encoder import count_parts, parts_to_words
 from .documents import DocumentReader
 
-__all__ = ["CountWords", "Train"]
+__all__ = ["STAGE", "CountWords", "Train"]
 
+STAGE = "train vocabulary"  # what `Train` is called in reports of progress and of time
 _LANGUAGES = 1000  # that are told apart in a task; text of further ones counts as of none
 _NAMED = 5  # languages that are named for why accents are kept
 _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])

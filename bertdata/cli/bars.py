@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["answer", "begin", "drawn", "is_watched", "of_bytes", "of_steps"]
 
 _EVERY = 30.0  # seconds between two lines where there is no terminal
+_LABEL = 12  # columns for the name of a step, at the least
 _LEAST = 34  # columns for the facts beside a bar, which is left out where there are fewer
 _writes = True  # whether the command that runs leaves something to go on from: it says so in `begin`
 _last: dict[str, Progress] = {}  # the last progress of each step, for the answer to a signal
@@ -82,7 +83,7 @@ def of_steps(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None] | Non
         with _bars(steps) as show:
             yield show
     else:
-        yield _Lines().show
+        yield _Lines(steps).show
 
 
 def _remember(progress: Progress) -> None:
@@ -94,9 +95,10 @@ def _bars(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, TextColumn
 
     words, facts = TextColumn("{task.description}", markup=False), TextColumn("{task.fields[facts]}", markup=False)
+    width = max([_LABEL, *(len(step.label) for step in steps)])
     with drawn(words, BarColumn(bar_width=16), facts) as bars:
         numbers = {
-            step.label: bars.add_task(f"{step.label:12}", total=1.0, facts="" if number else "starting")
+            step.label: bars.add_task(f"{step.label:{width}}", total=1.0, facts="" if number else "starting")
             for number, step in enumerate(steps)
         }
 
@@ -105,21 +107,24 @@ def _bars(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None]]:
             name = progress.step if progress.total else ""  # what has no tasks that are known before has one bar
             if name not in numbers:
                 numbers[name] = bars.add_task("", total=None, facts="")
-            facts = _fitting(_facts(progress), max(bars.console.width - 12 - 16 - 3, _LEAST))
-            bars.update(numbers[name], description=f"{progress.step:12.12}", completed=progress.share, facts=facts)
+            facts = _fitting(_facts(progress), max(bars.console.width - width - 16 - 3, _LEAST))
+            bars.update(numbers[name], description=f"{progress.step:{width}.{width}}", completed=progress.share, facts=facts)
 
         yield show
 
 
 def _facts(progress: Progress) -> list[tuple[int, str]]:
     """Say how far a step is, fact by fact, each with its rank: those of the highest ranks are left out first."""
-    facts = [(0, f"{progress.share:.1%}")] if progress.total else [(0, count(progress.done, "task"))]
+    if progress.total == 1 and not progress.total_bytes:
+        facts = [(0, "done" if progress.done else "at work")]  # nothing tells how far it is
+    else:
+        facts = [(0, f"{progress.share:.1%}")] if progress.total else [(0, count(progress.done, "task"))]
     if progress.total and progress.total_bytes:
         facts += [
             (6, f"{size(progress.bytes)} of {size(progress.total_bytes)}"),
             (2, f"{size(round(progress.bytes_per_second))}/s"),
         ]
-    elif progress.total:
+    elif progress.total > 1:
         facts.append((6, f"{progress.done:,} of {count(progress.total, 'task')}"))
     if progress.documents:
         facts.append((3, count(progress.documents, "document")))
@@ -148,15 +153,17 @@ def _fitting(facts: list[tuple[int, str]], width: int) -> str:
 class _Lines:
     """A line now and then; of JSON also when a step begins and when it ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Sequence[Step]) -> None:
         self._due = time.monotonic() + _EVERY
         self._seen: set[tuple[str, bool]] = set()
+        self._order, self._at = [step.label for step in steps], 0
 
     def show(self, progress: Progress) -> None:
         _remember(progress)
+        is_due = self._is_next(progress.step) and time.monotonic() >= self._due
         if output.is_json():
             border = (progress.step, progress.done == progress.total > 0)
-            if border not in self._seen or time.monotonic() >= self._due:
+            if is_due or border not in self._seen:
                 self._seen.add(border)
                 output.event(
                     "progress",
@@ -166,9 +173,16 @@ class _Lines:
                     seconds_left=_rounded(progress.seconds_left),
                 )
                 self._due = time.monotonic() + _EVERY
-        elif time.monotonic() >= self._due:
+        elif is_due:
             output.echo(f"  {progress.step}: {_fitting(_facts(progress), 1000)}", err=True)
             self._due = time.monotonic() + _EVERY
+
+    def _is_next(self, step: str) -> bool:
+        """Tell whether a step is the last one that a line told of, or comes after it; what is not planned comes last."""
+        at = self._order.index(step) if step in self._order else len(self._order)
+        if at >= self._at:
+            self._at = at
+        return at == self._at
 
 
 def _rounded(seconds: float | None) -> float | None:

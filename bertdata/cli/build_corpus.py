@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from ..report.card import reading_line
 from ..report.words import count, size
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, foretell, take_options
+from .run import build, common_options, conclude, echo, foretell, say_kept, take_options
 
 __all__ = ["command"]
 
@@ -108,7 +109,8 @@ def command(
     files = {"templates": tables(templates), "exclude": excluded(exclude)}
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
-    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config)
+    known: dict[str, Any] = {"overwrite": options.overwrite, "tell": partial(say_kept, output, err=not options.dry_run)}
+    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, **known)
     echo(planned.summary, err=True)
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..commands.run import PlannedRun
     from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "say_kept", "speech_options", "take_options"]
 
 _GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/explanation/scale.md
 
@@ -166,7 +166,7 @@ def foretell(planned: PlannedRun, options: Options) -> None:
     """Say what a run would do and take: what of it is done, and, from a little of its work, time, memory, disk and requests."""
     from ..commands.estimate import free_space
 
-    done = [is_done(d, {**i, "given": planned.given}) for d, i in zip(planned.directories, planned.identities, strict=True)]
+    done = [is_done(directory, identity) for directory, identity in zip(planned.directories, planned.identities, strict=True)]
     for directory, whole in zip(planned.directories, done, strict=True):
         if whole and not options.overwrite:
             echo(f"  {directory} is complete already: nothing to do")
@@ -190,11 +190,24 @@ def foretell(planned: PlannedRun, options: Options) -> None:
 
 
 def _say_kept(planned: PlannedRun, *, err: bool = False) -> None:
-    """Say what an unfinished run of the same settings has done."""
+    """Say what an unfinished run of the same settings has done, of each output of which that is not said yet."""
     for directory, identity in zip(planned.directories, planned.identities, strict=False):
-        if any((steps := unfinished(directory, identity)).values()):
-            steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
-            echo(f"  {directory}: an earlier run did {steps_done}, which are kept", err=err)
+        if directory not in _said():
+            say_kept(directory, unfinished(directory, identity), err=err)
+
+
+def say_kept(directory: Path, steps: Mapping[str, int], *, err: bool = False) -> None:
+    """Say how many tasks of each step an unfinished run has done, if any."""
+    if any(steps.values()):
+        _said().add(directory)
+        steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
+        echo(f"  {directory}: an earlier run did {steps_done}, which are kept", err=err)
+
+
+def _said() -> set[Path]:
+    """Return the outputs of which this command has said what an earlier run did."""
+    said: set[Path] = click.get_current_context().meta.setdefault("bertdata.kept", set())
+    return said
 
 
 def _whereabouts(directory: Path) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,9 +17,11 @@ from ..config.inputs import INPUTS
 from ..credentials import conceal
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
+from ..dataset.run import finished, unfinished
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import digest, to_path
+from ..io.files import digest, is_local, to_path
 from ..io.functions import load, name_of, source_digest
+from ..io.stamp import stamp
 from ..records import Document
 from ..report.words import count, size
 from ..sources.inputs import find
@@ -82,7 +86,7 @@ def build_corpus(
         ('documents', 3, ['books'])
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
-    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config)
+    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     return run(planned, options)[0]
 
@@ -94,8 +98,14 @@ def plan_corpus(
     read: Readers = (),
     filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
+    overwrite: bool = False,
+    tell: Callable[[dict[str, int]], object] = lambda kept: None,
 ) -> PlannedRun:
-    """Cut the input, the paths of each kind in `INPUTS`, into tasks, and return what `build_corpus` would do; write nothing."""
+    """Cut the input, the paths of each kind in `INPUTS`, into tasks, and return what `build_corpus` would do; write nothing.
+
+    Nothing is read of files that have not changed since they were made into what `output` holds, unless with `overwrite`.
+    `tell` gets, before the input is read, how many tasks of each step an unfinished run of the same command has done.
+    """
     directory = to_path(str(output))
     readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in readers]}
@@ -104,37 +114,64 @@ def plan_corpus(
     for name, paths in readers:
         given[name] = (*given.get(name, ()), *paths)
     known = given_digest("build-corpus", {kind: [*map(conceal, paths)] for kind, paths in given.items()}, settings.identity())
+    identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
+    identity["versions"] = versions(packages(settings))
     try:
-        cut = plan(settings, files := _files(given))
+        files = _files(given)
+        identity["seen"] = _seen(files)
+        if identity["seen"] and not overwrite and (record := finished(directory, identity)):
+            return _nothing_to_do(directory, record, partial(_chain, partial(plan, settings, files), settings, directory))
+        tell(unfinished(directory, {"given": known}))
+        cut = plan(settings, files)
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
-    entries = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
-    identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity(), "inputs": entries}
-    identity["versions"] = versions(packages(settings))
-
-    def chain(roots: list[Path | None]) -> Any:
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.build_corpus import BuildCorpus
-        else:
-            from bertdata.pipelines.build_corpus import BuildCorpus
-
-        return BuildCorpus(cut, settings, roots[0] or directory)
-
+    identity["inputs"] = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
     paths = tuple(path for entries in files.values() for _, path in entries)
-    total = sum(entry["bytes"] for entry in cut.inputs)
-    files_read = f"{count(len(cut.inputs), 'file')}, {size(total)}"
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
         reads=paths,
         tasks=len(cut.tasks),
-        steps=(Step("Extract", "extract", len(cut.tasks), total),),
-        chain=chain,
+        steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
+        chain=partial(_chain, lambda: cut, settings, directory),
         estimate=partial(_estimate, cut, settings, directory, paths),
-        summary=f"build-corpus: {files_read}, in {count(len(cut.tasks), 'task')} -> {directory}",
+        summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')} -> {directory}",
         inputs=tuple(cut.inputs),
         given=known,
     )
+
+
+def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:
+    """Return a digest of the files of each kind, another one after each change of a file; nothing where one is in a store."""
+    found = [(kind, name, path) for kind in sorted(files) for name, path in files[kind]]
+    if not all(is_local(path) for _, _, path in found):
+        return ""
+    stamps = [(kind, name, *stamp(path)) for kind, name, path in found]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()
+
+
+def _nothing_to_do(directory: Path, record: dict[str, Any], chain: Callable[[list[Path | None]], Any]) -> PlannedRun:
+    """Return a run that finds its corpus complete, by the record that this has of itself."""
+    return PlannedRun(
+        directories=(directory,),
+        identities=({name: value for name, value in record.items() if name != "given"},),
+        chain=chain,
+        summary=f"build-corpus: {_amount(record['inputs'])} -> {directory}",
+        given=record["given"],
+    )
+
+
+def _amount(inputs: Sequence[Mapping[str, Any]]) -> str:
+    return f"{count(len(inputs), 'file')}, {size(sum(entry['bytes'] for entry in inputs))}"
+
+
+def _chain(cut: Callable[[], CorpusPlan], config: CorpusConfig, directory: Path, roots: list[Path | None]) -> Any:
+    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+        from pipelines.build_corpus import BuildCorpus
+    else:
+        from bertdata.pipelines.build_corpus import BuildCorpus
+
+    return BuildCorpus(cut(), config, roots[0] or directory)
 
 
 def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[str, ...], workers: int | None) -> Estimate:

@@ -147,7 +147,7 @@ class _Clock:
 def of_corpus(plan: CorpusPlan, config: CorpusConfig) -> Sample:
     """Return what extracts the first documents of some tasks."""
     from ..build.corpus import documents
-    from ..build.corpus.extract import Ledger
+    from ..build.corpus.ledger import Ledger
     from ..build.corpus.sources import Counts, is_check, source
     from ..build.listing import Listing
     from ..dataset import shards

@@ -127,6 +127,8 @@ class _Watch:
         workers = len({line.worker for line in lines if not line.done})
         last = self._last.get(step.name)
         before, documents, rejects = (last.bytes, last.documents, last.rejects) if last else (0, 0, 0)
+        if done == step.total > 0 and not workers:
+            read = step.bytes  # also where a task needed less of its input
         read = max(read, before)  # where a worker is lost its tasks begin anew: what is shown waits for them
         begun, first = self._begun.setdefault(step.name, (time.monotonic(), before))
         seconds = time.monotonic() - begun

@@ -46,8 +46,9 @@ class RunOptions:
     once the new one is whole.  wait: False submits the job to an engine that continues by itself, and returns.  beam_args:
     options for Beam, such as ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse
     what, by samples of the input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a
-    thread of its own.  warn: is called with what a user should know and no error says.  own_process: this process does
-    nothing else, so Beam is imported without the packages that a local run does not use, in half the time.
+    thread of its own.  warn: is called with what a user should know and no error says, also from other threads.
+    own_process: this process does nothing else, so Beam is imported without the packages that a local run does not use, in
+    half the time.
     """
 
     workers: int | None = None
@@ -141,7 +142,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
     how_run |= {"verbose": options.verbose, "warn": options.warn}
     if not local:
         with _silenced(options.verbose):
-            if pipelines().check(options.beam_args, workers, options.wait):
+            if _check_engine(pipelines(), planned, options, workers):
                 pipelines().run(planned.chain([*planned.directories]), **how_run)
                 return []
     if options.check_space:
@@ -175,14 +176,27 @@ def _unfinished(root: Path) -> Path | None:
     return None
 
 
-def _check_space(planned: PlannedRun, options: RunOptions) -> None:
-    """Raise StorageError for outputs that do not fit on their disk; samples are read only where that is in doubt."""
+def _check_engine(engine: Any, planned: PlannedRun, options: RunOptions, workers: int | None) -> bool:
+    """Check the options of an engine, and that it is there if there is work for it; tell whether the job is only looked at."""
+    looks = bool(engine.check(options.beam_args, workers, options.wait))
+    if not looks and _to_do(planned, options.overwrite):
+        engine.reach(options.beam_args)
+    return looks
+
+
+def _to_do(planned: PlannedRun, overwrite: bool, concerned: Callable[[Path], bool] = lambda _: True) -> list[Path]:
+    """Return those of the outputs concerned that are not complete, or are to be made again."""
     with storage_errors("cannot read the output"):
-        todo = [
+        return [
             directory
             for directory, identity in zip(planned.directories, planned.identities, strict=True)
-            if is_local(directory) and (options.overwrite or not is_done(directory, {**identity, "given": planned.given}))
+            if concerned(directory) and (overwrite or not is_done(directory, identity))
         ]
+
+
+def _check_space(planned: PlannedRun, options: RunOptions) -> None:
+    """Raise StorageError for outputs that do not fit on their disk; samples are read only where that is in doubt."""
+    todo = _to_do(planned, options.overwrite, is_local)
     if not todo or planned.estimate is None:
         return
     from .estimate import free_space

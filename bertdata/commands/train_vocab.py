@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..build.documents import read, refuse_to_replace
 from ..build.sampling import Sample
+from ..build.vocab import STAGE
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest import versions
@@ -96,7 +97,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         identities=(identity,),
         reads=(corpus,),
         tasks=tasks,
-        steps=(Step("Count words", "count", tasks, read_bytes),),
+        steps=(Step("Count words", "count", tasks, read_bytes), Step(STAGE.capitalize(), STAGE, 1)),
         given=given,
         chain=chain,
         estimate=estimated,

@@ -6,7 +6,7 @@ from typing import Any
 
 __all__ = ["differences", "first_few"]
 
-_FREE = {"given", "shuffle"}  # in the record of a run: the arguments as they were written, and what no byte depends on
+_FREE = {"given", "seen", "shuffle"}  # in the record of a run: arguments and inputs as they were found, what no byte depends on
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:

@@ -36,6 +36,7 @@ __all__ = [
     "STATE",
     "check_begun",
     "claimed",
+    "finished",
     "count_done",
     "is_complete",
     "is_done",
@@ -116,15 +117,27 @@ def _refuse_links(directory: Path) -> None:
 
 def is_done(directory: Path, part: dict[str, Any]) -> bool:
     """Tell whether the directory holds a finished data set whose identity has this part."""
+    return finished(directory, {name: value for name, value in part.items() if name not in ("seen", "shuffle")}) is not None
+
+
+def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the record of the finished data set that a directory holds; None where it holds none whose record has this part."""
     known = read_json(directory / STATE / "run.json")
-    part = {name: value for name, value in part.items() if name != "shuffle"}
-    return is_complete(directory) and isinstance(known, dict) and {**known, **part} == known
+    return known if isinstance(known, dict) and {**known, **part} == known and is_complete(directory) else None
 
 
 def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield where unfinished runs of this identity build, and their records; of a store the run, if it is finished too."""
+    """Yield where unfinished runs of this identity build, and their records; of a store the run, if it is finished too.
+
+    What the identity does not name is not compared; ``given``, which is no part of what is built, is where it names that.
+    """
     roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
-    yield from ((root, known) for root, known in roots.items() if isinstance(known, dict) and not differences(known, identity))
+    for root, known in roots.items():
+        if not isinstance(known, dict):
+            continue
+        part = {**known, **identity}
+        if not differences(known, part) and part.get("given") == known.get("given"):
+            yield root, known
 
 
 def recorded(directory: Path, identity: dict[str, Any], name: str) -> Any:

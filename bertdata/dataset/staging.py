@@ -87,7 +87,7 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
 
 def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
-    named = {name: value for name, value in identity.items() if name != "shuffle"}  # no byte depends on that
+    named = {name: value for name, value in identity.items() if name not in ("seen", "shuffle")}  # no byte depends on them
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 

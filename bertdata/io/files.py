@@ -20,11 +20,11 @@ import shutil
 import stat
 import sys
 import tempfile
-import urllib.request
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
+from urllib.parse import unquote
 
 from ..credentials import conceal
 from ..errors import UsageError
@@ -81,7 +81,7 @@ def to_path(name: str | Path) -> Path:
     scheme, _, rest = name.partition("://")
     scheme = scheme.lower()
     if scheme == "file":
-        return Path(urllib.request.url2pathname(rest.removeprefix("localhost")))
+        return Path(unquote(rest.removeprefix("localhost")))
     if scheme == "hf" and not _HUB.match(rest):
         raise UsageError(f"{name} is no name of a data set: write hf://datasets/OWNER/NAME")
     try:

@@ -90,7 +90,7 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # it would be compiled for each number of parts
+@torch._disable_dynamo  # or it would be compiled for each number of parts; torch.compiler.disable imports the compiler, a second
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, starts: Tensor, dropout: float) -> Tensor:
     """Attention of each part by itself; there is no mask, so it takes no more than the parts alone would."""
     sizes = starts.diff().tolist()

@@ -25,10 +25,10 @@ from bertdata.io.lock import Job
 
 from ..steps import Step
 from ..transforms import Chain
-from . import jobs, one_process, processes, sockets
+from . import dask_cluster, jobs, one_process, processes, sockets
 from .on_beam import on_beam
 
-__all__ = ["check", "run"]
+__all__ = ["check", "reach", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 _INTERRUPT = re.compile(r"^(?:RuntimeError: )?KeyboardInterrupt\b", re.MULTILINE)  # what Beam makes of one inside a step
@@ -51,7 +51,8 @@ def run(
     """Run a chain of steps, of so many tasks, to its end; `beam_args` go to Beam unchanged.
 
     A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
-    it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone.
+    it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone,
+    and a line for each worker that Dask loses.
     Raise the BertDataError that a step raised, on whatever engine, BertDataError for a failure of the engine, or, where this
     process is interrupted, KeyboardInterrupt.
     """
@@ -73,7 +74,7 @@ def run(
             if jobs.is_elsewhere(runner, options):
                 jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)
             else:
-                (pipeline.run() if runner is None else _submit(pipeline)).wait_until_finish()
+                _await(runner, pipeline.run() if runner is None else _submit(pipeline), warn)
         except KeyboardInterrupt as stopped:
             interrupt = stopped.args
         except Exception as error:
@@ -116,6 +117,19 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
     return looks
 
 
+def reach(beam_args: Sequence[str]) -> None:
+    """Raise TransferError for an engine that cannot be reached; one that is started by the run, or as a service, is not tried."""
+    options, runner = _read(beam_args, None)
+    jobs.reach(runner, options)
+    try:
+        with _as_usage():
+            dask_cluster.reach(runner, options)
+    except BertDataError:
+        raise
+    except Exception as error:
+        raise _ours(error) from error
+
+
 @contextlib.contextmanager
 def _as_usage() -> Iterator[None]:
     """Turn what Beam says of a wrong option, by an error or by leaving with a page of usage, into a UsageError."""
@@ -155,6 +169,12 @@ def _submit(pipeline: beam.Pipeline) -> Any:
         return pipeline.run()
     except (ValueError, NotImplementedError) as error:
         raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
+
+
+def _await(runner: Any, result: Any, warn: Callable[[str], object]) -> None:
+    """Wait for the end of a job that ends with this process."""
+    with dask_cluster.losses_told(result.client, warn) if dask_cluster.is_dask(runner) else contextlib.nullcontext():
+        result.wait_until_finish()
 
 
 @contextlib.contextmanager

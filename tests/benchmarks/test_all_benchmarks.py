@@ -6,7 +6,6 @@ import doctest
 import json
 import os
 import runpy
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,17 +14,25 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import REPOSITORY
+from forking import trainers
 
 BENCHMARKS = REPOSITORY / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 import all as runner  # noqa: E402
 import bars  # noqa: E402
 from inputs import Inputs  # noqa: E402
+from measured_forks import fork_commands  # noqa: E402
 from ratios import FILE, Ratio, ratio  # noqa: E402
 
 # They search, estimate, or have a bound of their own; scale_model is a part of ten_terabytes.
 NO_RATIO = {"enwiki", "fuzz", "kills", "memory", "scale_model", "tasks", "ten_terabytes"}
-PROCESSES = {"end_to_end", "near_copies", "store"}  # these measure commands, or change their environment
+COMMANDS = {"end_to_end", "near_copies", "training"}  # these run commands
+APART = """
+import os, runpy, sys
+del sys.argv[0]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 THREADS = {"loader", "training"}  # these set how many torch has
 ELSEWHERE = {"scale", "step"}  # test_benchmark_scale.py and test_step_benchmark.py run these, and read their ratios
 
@@ -57,7 +64,7 @@ def threads() -> Iterator[None]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name in {*PROCESSES, "training"} else ())
+        pytest.param(name, marks=pytest.mark.slow if name in {*COMMANDS, "store"} else ())
         for name in sorted(set(runner.benchmarks()) - ELSEWHERE)
     ],
 )
@@ -67,13 +74,14 @@ def test_it_runs_on_tiny_input(
     """So little input may miss what is asked for: exit code 1; a peer that is not installed has no row."""
     if name in THREADS:
         request.getfixturevalue("threads")
-    monkeypatch.setenv(FILE, str(tmp_path / "ratios"))
+    fork_commands(monkeypatch)
     for line in runner.benchmarks()[name]["tiny"]:
         words = runner.command(name, line, inputs)
-        if name in PROCESSES:
-            done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
-            assert done.returncode in (0, 1), done.stderr
+        if name == "store":  # it changes its environment
+            process = trainers().start(words, Path.cwd(), {**os.environ, FILE: str(tmp_path / "ratios")}, APART)
+            assert process.wait(100) in (0, 1), process.communicate()
             continue
+        monkeypatch.setenv(FILE, str(tmp_path / "ratios"))
         monkeypatch.setattr(sys, "argv", words)
         try:
             runpy.run_path(words[0], run_name="__main__")

@@ -52,7 +52,8 @@ def test_what_holds_too_much_is_named(
 
 @pytest.mark.slow
 def test_a_small_run_of_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = memory.main(["--base-mb", "0.2", "--sizes", "1", "--only", "pairs nsp packed", "--work", str(tmp_path)])
+    words = ["--base-mb", "0.2", "--sizes", "1", "--only", "pairs nsp packed", "--workers", "1", "--work", str(tmp_path)]
+    code = memory.main(words)
     said = capsys.readouterr().out
     assert code == 0, said
     held = {name: int(peak) for name, peak in re.findall(r"^\| ([a-z ]+) \| (\d+) \|", said, re.MULTILINE)}

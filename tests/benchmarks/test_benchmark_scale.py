@@ -17,6 +17,7 @@ import measured  # noqa: E402
 import scale  # noqa: E402
 from grow import Dump, pages, read_dump, wiki, write_dump  # noqa: E402
 from measured import Run  # noqa: E402
+from measured_forks import fork_commands  # noqa: E402
 from ratios import FILE  # noqa: E402
 
 MB = 1_000_000
@@ -137,6 +138,7 @@ def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Pat
 @pytest.mark.slow
 def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample, by the real commands, at one and two workers: the same bytes, and figures of each process."""
+    fork_commands(monkeypatch)
     picture = tmp_path / "scale.svg"
     monkeypatch.setenv(FILE, str(tmp_path / "ratios"))
     code = scale.main(

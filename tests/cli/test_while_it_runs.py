@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -137,6 +138,66 @@ def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.Cap
     assert "is kept: Extract: 3 of 9 tasks (33.3%, 1,234 documents): continue with the same command" in answer.text
 
 
+def test_lines_come_in_the_order_of_the_steps(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """What is told again of a step when all is over stands in no line behind a later one; one task without bytes has no share."""
+    now = [0.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    output.speak(quiet=False, log_json=False)
+    steps = [progress.Step("Count words", "count", 3, 900), progress.Step("Train vocabulary", "train vocabulary", 1)]
+    training = Progress("Train vocabulary", 0, 1, seconds=38.0, workers=1)
+    with bars.of_steps(steps) as show:
+        assert show is not None
+        for now[0], told in (
+            (31.0, Progress("Count words", 2, 3, 600, 900, seconds=31.0)),
+            (62.0, training),
+            (93.0, Progress("Count words", 3, 3, 900, 900, seconds=31.0)),
+            (94.0, training._replace(done=1, seconds=70.0, workers=0)),
+        ):
+            show(told)
+    assert capsys.readouterr().err.splitlines() == [
+        "  Count words: 66.7%  600 B of 900 B  0 B/s  elapsed 0:00:31",
+        "  Train vocabulary: at work  elapsed 0:00:38  1 worker at work",
+        "  Train vocabulary: done  elapsed 0:01:10",
+    ]
+
+
+def test_training_a_vocabulary_is_a_stage_of_its_own(build: Build, sample_corpus: Path, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    config = bertdata.VocabConfig(size=300)
+    made = bertdata.train_vocab(sample_corpus, output=tmp_path / "vocab", config=config, workers=1, progress=seen.append)
+    told = json.loads((made.path / ".bertdata" / "timings.json").read_text())
+    assert [stage["name"] for stage in told["stages"]] == ["count", "train vocabulary"]
+    assert [step.step for step in seen[-2:]] == ["Count words", "Train vocabulary"] and seen[-1].share == 1.0
+
+
+def test_what_has_not_changed_is_not_read_again(build: Build, text: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """Neither a dump's header nor where it can be cut; a change of a byte that keeps size and time is seen all the same."""
+    from bertdata.commands import build_corpus as planning
+
+    source, made = tmp_path / "text.jsonl", tmp_path / "corpus"
+    source.write_bytes(text.read_bytes())
+    arguments = ["build-corpus", "--text", str(source), "--output", str(made), "--workers", "1"]
+    build("build-corpus", made, "--text", source)
+    cut: list[Any] = []
+    whole = planning.plan
+    monkeypatch.setattr(planning, "plan", lambda *given: cut.append(given) or whole(*given))
+    for more in ([], ["--dry-run"]):
+        assert "complete already: nothing to do" in CliRunner().invoke(cli, [*arguments, *more]).output
+    again = bertdata.build_corpus(text=source, output=made, workers=1)
+    assert (cut, again.new) == ([], False)
+    about = source.stat()
+    with source.open("r+b") as file:
+        file.write(b" ")
+    os.utime(source, ns=(about.st_atime_ns, about.st_mtime_ns))
+    CliRunner().invoke(cli, arguments)
+    assert len(cut) == 1
+    source.write_bytes(text.read_bytes() + b"\n")
+    changed = CliRunner().invoke(cli, arguments)
+    assert len(cut) == 2 and "of other settings; what differs: inputs.text.jsonl" in str(changed.exception)
+    build("build-corpus", made, "--text", source, "--overwrite")
+    assert len(cut) == 3 and bertdata.build_corpus(text=source, output=made, workers=1, overwrite=True).new
+
+
 def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
     arguments = ["build-corpus", "--text", str(text), "--output", str(tmp_path / "corpus"), "--dry-run"]
     shown = CliRunner().invoke(cli, arguments).output
@@ -172,7 +233,8 @@ def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path,
     kept = "an earlier run did extract 2 tasks, which are kept"
     assert kept in CliRunner().invoke(cli, arguments).output
     monkeypatch.undo()
-    assert kept in CliRunner().invoke(cli, [*arguments[:-1], "--workers", "1"]).stderr, "the run itself says it as well"
+    said = CliRunner().invoke(cli, [*arguments[:-1], "--workers", "1"]).stderr.splitlines()
+    assert kept in said[0] and sum(kept in line for line in said) == 1, "the run says it as well, before it reads its input"
 
 
 @pytest.mark.slow

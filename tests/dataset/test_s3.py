@@ -11,14 +11,14 @@ import logging
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND, SAMPLE, Build, Run, digests
+from conftest import SAMPLE, SECONDS, Build, Run, digests
+from forking import Started, forks
 from s3_server import environment, reach
 
 from bertdata.build.corpus.extract import Extract
@@ -35,6 +35,7 @@ moto = pytest.importorskip("moto.server")
 boto3 = pytest.importorskip("boto3")
 
 BUCKET = "bucket"
+SOON = "from bertdata.io import lock; lock._PATIENCE = 3; from bertdata.__main__ import main; main()"  # seconds, and not 20
 AWAY = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}  # no store is there
 
 
@@ -130,7 +131,7 @@ def test_what_is_done_is_done_where_the_store_cannot_be_reached(
     assert digests(tmp_path / "out") == before
 
 
-def _wait(until: Callable[[], Any], process: subprocess.Popen[bytes]) -> None:
+def _wait(until: Callable[[], Any], process: Started) -> None:
     end = time.monotonic() + 100
     while not until():
         assert process.poll() is None and time.monotonic() < end
@@ -139,17 +140,12 @@ def _wait(until: Callable[[], Any], process: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
-    run: Run, build: Build, server: dict[str, str], bucket: Bucket, text: Path, tmp_path: Path
+    build: Build, server: dict[str, str], bucket: Bucket, text: Path, tmp_path: Path
 ) -> None:
     bucket.put("in/text.jsonl", text.read_bytes())
-    options = ["--task-bytes", 65536, "--workers", 2, "--output", f"s3://{BUCKET}/killed"]
+    options = ["--task-bytes", "65536", "--workers", "2", "--output", f"s3://{BUCKET}/killed"]
     arguments = ["build-corpus", "--text", f"s3://{BUCKET}/in/text.jsonl", *options]
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        env={**os.environ, **server},
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = forks().start(arguments, tmp_path, {**os.environ, **server})
     try:
         _wait(lambda: sum(name.startswith("tasks/") for name in bucket.state("killed/")) >= 2, process)
     finally:
@@ -158,7 +154,8 @@ def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
         process.wait()
     state = bucket.state("killed/")
     assert "lock" in state and "manifest.json" not in bucket.digests("killed/")
-    run(*arguments, **server)  # waits until the lock is seen to be a dead one's
+    done = forks().run(arguments, tmp_path, {**os.environ, **server}, SECONDS, SOON)
+    assert done.returncode == 0 and "waiting 20 seconds to see whether that run is alive" in done.stderr, done.stderr
     build("build-corpus", tmp_path / "local", "--text", text, "--task-bytes", 65536)
     assert bucket.digests("killed/") == digests(tmp_path / "local")
     assert bucket.state("killed/") == ["run.json", "run.sha256"]

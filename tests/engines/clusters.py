@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,15 +183,7 @@ def hosts(count: int) -> Iterator[list[Host]]:
     net = "10.77"
     addresses = [f"{net}.1.1", *(f"{net}.{number}.2" for number in range(1, count))]
     with contextlib.ExitStack() as stack:
-        made = []
-        for address in addresses:
-            up = ["unshare", "--net", "--uts", "sh", "-c", 'hostname "$0" && ip link set lo up && echo up && exec "$@"', address]
-            asleep = subprocess.Popen([*up, *TIED, "sleep", "infinity"], stdout=subprocess.PIPE, start_new_session=True)
-            stack.callback(end, asleep)
-            assert asleep.stdout is not None
-            assert asleep.stdout.readline() == b"up\n"
-            stack.callback(asleep.stdout.close)
-            made.append(Host(address, ["nsenter", "--target", str(asleep.pid), "--net", "--uts"]))
+        made = [_machine(stack, address, address) for address in addresses]
         for number, host in enumerate(made[1:], 1):
             _ip(made[0], f"link add v{number} type veth peer name v0 netns {host.before[2]}")
             for at, cable, address in ((made[0], f"v{number}", f"{net}.{number}.1"), (host, "v0", f"{net}.{number}.2")):
@@ -199,6 +191,56 @@ def hosts(count: int) -> Iterator[list[Host]]:
                 _ip(at, f"link set {cable} up")
             _ip(host, f"route add default via {net}.{number}.1")
         yield made
+
+
+@contextlib.contextmanager
+def networks(root: Path, members: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Host]]:
+    """Make hosts by name, each on so many networks, where it finds the others by name; no packet leaves a network.
+
+    A network is a bridge in a namespace of its own, without an address.  A host's `address` is that on its first network.
+    """
+    known = sorted({network for joined in members.values() for network in joined})
+    addresses = {
+        (name, network): f"10.78.{known.index(network)}.{number}"
+        for number, (name, joined) in enumerate(members.items(), 2)
+        for network in joined
+    }
+    with contextlib.ExitStack() as stack:
+        switch = _machine(stack, "switch", "")
+        for number in range(len(known)):
+            _ip(switch, f"link add name bridge{number} type bridge")
+            _ip(switch, f"link set bridge{number} up")
+        made = {}
+        for at, (name, joined) in enumerate(members.items()):
+            host = _machine(stack, name, addresses[name, joined[0]])
+            for network in joined:
+                number = known.index(network)
+                _ip(switch, f"link add name port{at}-{number} type veth peer name v{number} netns {host.before[2]}")
+                _ip(switch, f"link set port{at}-{number} master bridge{number} up")
+                _ip(host, f"addr add {addresses[name, network]}/24 dev v{number}")
+                _ip(host, f"link set v{number} up")
+            seen = {
+                other: addresses[other, network]
+                for network in reversed(joined)
+                for other in members
+                if (other, network) in addresses
+            }
+            file = root / f"hosts-{name}"
+            file.write_text("".join(f"{address} {other}\n" for other, address in {"localhost": "127.0.0.1", **seen}.items()))
+            named = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(file)]
+            made[name] = Host(host.address, [*host.before, *named])
+        yield made
+
+
+def _machine(stack: contextlib.ExitStack, name: str, address: str) -> Host:
+    """Make a network namespace with a host name, which is there until the stack is closed."""
+    up = ["unshare", "--net", "--uts", "sh", "-c", 'hostname "$0" && ip link set lo up && echo up && exec "$@"', name]
+    asleep = subprocess.Popen([*up, *TIED, "sleep", "infinity"], stdout=subprocess.PIPE, start_new_session=True)
+    stack.callback(end, asleep)
+    assert asleep.stdout is not None
+    assert asleep.stdout.readline() == b"up\n"
+    stack.callback(asleep.stdout.close)
+    return Host(address, ["nsenter", "--target", str(asleep.pid), "--net", "--uts"])
 
 
 def _ip(at: Host, words: str) -> None:

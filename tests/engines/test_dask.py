@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -47,7 +48,8 @@ def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, monkeypatch: 
     """The scheduler is started as docs/how-to/engines.md says: its queue may lose sight of tasks when a worker dies."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION", "inf")
     output = job.root / f"killed/{name}"
-    with dask_cluster(tmp_path) as cluster, job.start(name, str(output), cluster) as driver:
+    more = ["--log-json"] if name == "vocab" else []
+    with dask_cluster(tmp_path) as cluster, job.start(name, str(output), cluster, *more) as driver:
         wait_until(lambda: written_by(records(output, STEPS[name])), driver)
         first = written_by(records(output, STEPS[name])).pop()
         victim, other = cluster.workers if first == 0o666 & ~UMASKS[0] else cluster.workers[::-1]
@@ -58,6 +60,12 @@ def test_a_killed_worker_costs_only_time(job: Job, tmp_path: Path, monkeypatch: 
         _, said = driver.communicate(timeout=SECONDS)
         assert driver.returncode == 0, said
         assert other.poll() is None
+    assert len(re.findall(r"worker tcp://127\.0\.0\.1:\d+ was lost; its tasks are done again", said)) == 1, said
+    if more:
+        events = [json.loads(line) for line in said.splitlines()]
+        assert [event["event"] for event in events if "was lost" in event.get("text", "")] == ["message"]
+        steps = [event["step"] for event in events if event["event"] == "progress"]
+        assert list(dict.fromkeys(steps)) == ["Count words", "Train vocabulary"], steps
     job.same(name, f"killed/{name}")
 
 
@@ -151,6 +159,7 @@ def test_a_worker_that_does_not_see_the_output_is_told(job: Job, tmp_path: Path,
 def test_wrong_options_are_told(job: Job, options: list[str], code: int, says: str) -> None:
     said = job.run("corpus", f"wrong-{says[-5:]}", Cluster(options, [], []), code=code)
     assert says in said and len(said.splitlines()) < 10
+    assert not (job.root / f"wrong-{says[-5:]}").exists(), "it is refused before anything is written"
 
 
 def test_workers_and_a_runner_are_refused_together(job: Job, cluster: Cluster) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...config import CorpusConfig
@@ -13,17 +12,17 @@ from ...io.files import digest, to_path
 from ...io.progress import current
 from ...io.stamp import read_unchanged
 from ...io.storage import storage_errors
-from ...records import Document, Drop, FileRange, Reject, Task, unpack
+from ...records import FileRange, Task, unpack
 from ...sources.dumps import checksums, multistream
 from ...tally import Tally
-from ..amounts import Amounts
 from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
 from . import documents, trial
-from .sources import CHECKSUM, INDEX, Counts, Record, source
+from .ledger import Ledger
+from .sources import CHECKSUM, INDEX, Counts, source
 
-__all__ = ["EXAMPLES", "Extract", "Ledger", "most_frequent"]
+__all__ = ["EXAMPLES", "Extract", "most_frequent"]
 
 EXAMPLES = 50  # of dropped templates that are shown with a line in which one stands
 _NAMES = 1000  # of dropped templates that a task reports: enough for the sums of the most frequent to be right
@@ -90,50 +89,6 @@ def _templates(counts: Counts, task: int) -> dict[str, Any]:
 
 def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:
     return [{**part._asdict(), "sha256": digest(part.path, part.start, part.end)} for part in parts]
-
-
-@dataclass
-class Ledger:
-    """Count a task's records, as documents go into batches, rejects and drops into their lists."""
-
-    tally: Tally
-    rejects: Listing
-    drops: Listing
-    most: int = 0
-    facts: Facts | None = None
-    text_bytes: int = 0
-    lost: int = 0
-    amounts: Amounts = field(default_factory=Amounts)
-    counts: Counts = field(default_factory=Counts.none)
-
-    def batches(self, records: Iterable[Record]) -> Iterator[Any]:
-        """Yield record batches of documents; at least one, which may be empty."""
-        batch, work = shards.DocumentBatch(), current()
-        for record in records:
-            self.tally.entered += 1
-            work.add(documents=isinstance(record, Document), rejects=isinstance(record, Reject))
-            if isinstance(record, Document):
-                self.tally.left += 1
-                before = batch.bytes
-                batch.add(record)
-                if self.facts is not None:
-                    self.facts.add(record, batch.bytes - before)
-                if batch.is_full:
-                    self.text_bytes += batch.bytes
-                    yield self.amounts.add(batch.take())
-            elif isinstance(record, Drop):
-                self.tally.dropped[record.reason] += 1
-                if record.id:
-                    self.drops.append({"id": record.id, "reason": record.reason, "detail": record.detail})
-            else:
-                self.tally.rejected[record.reason] += 1
-                self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
-                self.lost += record.lost
-            if self.tally.left == self.most > 0:
-                break
-        if batch.rows or not self.text_bytes:
-            self.text_bytes += batch.bytes
-            yield self.amounts.add(batch.take())
 
 
 def most_frequent(counts: Counter[str], most: int) -> list[list[str | int]]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...errors import VerificationError
 from ...io.files import digest, is_local, open_file, replacing
@@ -37,6 +36,8 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
     rows = count = 0
     with replacing(root / name) as file:
         if format == "parquet":
+            import pyarrow.parquet as pq  # only where it is asked for: it takes a moment of each start
+
             writer = pq.ParquetWriter(file, schema, compression="zstd")
         else:
             writer = (pa.ipc.new_stream if format == "arrow-stream" else pa.ipc.new_file)(file, schema)
@@ -74,6 +75,8 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
     try:
         with _source(path, _AHEAD if format == "arrow-file" or start else _RANGE) as source:
             if format == "parquet":
+                import pyarrow.parquet as pq
+
                 file = pq.ParquetFile(source)
                 for group in range(start, file.num_row_groups if end is None else end):
                     yield from map(_sound, file.read_row_group(group).combine_chunks().to_batches())

@@ -9,8 +9,6 @@ from ...records import FileRange, Reject
 from .. import TABLES
 from ..compressed import Stream
 from ..ranges import split_lines
-from . import arrow, parquet
-from .batches import is_text
 from .columns import Columns, Row
 from .json_lines import read_json_lines
 
@@ -34,6 +32,8 @@ def split_table(path: str, size: int, target: int, columns: Columns) -> list[tup
     if not name.endswith((".parquet", ".arrow")):
         Stream(path).read(1)  # what it takes to unpack it is at hand, or this says so
         return [(0, size)]
+    from . import arrow, parquet  # with Arrow's functions on columns these take .1 s of a start
+
     read_schema, cut = (parquet.read_schema, parquet.cut) if name.endswith(".parquet") else (arrow.read_schema, arrow.cut)
     try:
         kinds = {field.name: field.type for field in read_schema(path)}
@@ -47,13 +47,19 @@ def read_table(part: FileRange, source: str, columns: Columns, max_bytes: int) -
     """Read the rows of a part of a table; `source` begins their ids."""
     name = part.name.lower()
     if name.endswith(".parquet"):
-        return parquet.read_parquet(part, source, columns, max_bytes)
+        from .parquet import read_parquet
+
+        return read_parquet(part, source, columns, max_bytes)
     if name.endswith(".arrow"):
-        return arrow.read_arrow(part, source, columns, max_bytes)
+        from .arrow import read_arrow
+
+        return read_arrow(part, source, columns, max_bytes)
     return read_json_lines(part, source, columns, max_bytes)
 
 
 def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
+    from .batches import is_text
+
     asked = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
     if columns.title == Columns().title:
         del asked["`title_column`"]  # a table need not have titles, unless they are asked for

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from forking import forks
 from small import STILL, differ, load, pairs, small, weights
 from tiny import PIECES
 
@@ -345,13 +345,14 @@ def test_tensorboard(data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_torch_is_named_where_it_is_missing(data: Path, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(f'batch_size = 8\nphases = [{{ shards = "{data}", steps = 1 }}]')
-    code = (
-        "import sys; sys.modules['torch'] = None\nfrom bertdata.cli import main; sys.argv[1:] = ['train', *sys.argv[1:]]; main()"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "run.toml")]
-    planned = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True)
-    assert "100 rows" in planned.stdout
-    failed = subprocess.run([*command, "--output", str(tmp_path / "run")], capture_output=True, text=True, check=False)
-    assert failed.returncode == 2
-    assert "pip install 'bertdata[train]'" in failed.stderr
+    code = "import sys; assert 'torch' not in sys.modules; sys.modules['torch'] = None\nfrom bertdata.cli import main; main()"
+
+    def run(*options: object) -> tuple[int, bytes, bytes]:
+        process = forks().start(["train", str(tmp_path / "run.toml"), *map(str, options)], tmp_path, dict(os.environ), code)
+        return process.wait(60), *process.communicate()
+
+    planned, told, _ = run("--dry-run")
+    assert planned == 0 and b"100 rows" in told
+    failed, _, said = run("--output", tmp_path / "run")
+    assert failed == 2 and b"pip install 'bertdata[train]'" in said
     assert not (tmp_path / "run").exists()
