@@ -28,7 +28,7 @@ _LONGEST = 1 << 20  # bytes of a command's arguments
 _TAKEN_APART = {"builtins", "sys", "__main__", "bertdata"}  # at the end of any command
 _left: set[str] = set()  # the other modules, in a process that runs a command
 _BLOCK = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {}); "
-_UNREAD = ("AWS_", "HF_")  # of variables that nothing reads which the process imports
+_UNREAD = ("AWS_", "HF_", "_BERTDATA_", "COMP_")  # of variables that nothing reads which the process imports
 _CHANGED = {  # by pytest, tests, polars, bertdata.tokens and torch; read, if at all, when what it tells is needed
     "PYTEST_CURRENT_TEST",
     "NO_PROXY",
@@ -255,7 +255,7 @@ if __name__ == "__main__":
         from bertdata.commands import build_corpus, export, make_pairs, train_vocab  # noqa: F401
 
     if sys.argv[2:]:
-        import torch._dynamo  # noqa: F401 - as the first step of an optimizer does
+        import torch._dynamo  # noqa: F401 - as DistributedDataParallel does
 
         from bertdata.training.trainer import train  # noqa: F401
 

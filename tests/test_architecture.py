@@ -64,7 +64,7 @@ def with_torch(path: Path) -> bool:
     return not TORCH.isdisjoint({path, *path.parents})
 
 
-def imports(path: Path) -> set[str]:
+def imports(path: Path, tree: ast.AST) -> set[str]:
     """List the modules a file imports, by absolute name, also inside functions."""
     module = (
         ["bertdata", *path.relative_to(PACKAGE).parts]
@@ -72,7 +72,7 @@ def imports(path: Path) -> set[str]:
         else ["bertdata", "pipelines", *path.relative_to(PIPELINES).parts]
     )
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -91,14 +91,56 @@ def ours(module: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[1] in known else ""
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_imports_run_one_way(path: Path) -> None:
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in SOURCES}), ids=lambda path: path.relative_to(REPOSITORY).as_posix()
+)
+def test_files_keep_the_rules(folder: Path) -> None:
+    """Each is read and parsed once for all of them."""
+    for path in (path for path in SOURCES if path.parent == folder):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        imported = imports(path, tree)
+        imports_run_one_way(path, imported)
+        what_is_heavy_has_its_place(path, imported)
+        style(path, text, tree)
+
+
+def imports_run_one_way(path: Path, imported: set[str]) -> None:
     part = part_of(path)
     assert part in MAY_IMPORT, f"{path} is in no part of the layout: add it to this table and to docs/explanation/architecture.md"
     if path == PACKAGE / "__init__.py":
         return  # the front door names what every part offers, and loads it when it is asked for
-    used = {name for name in map(ours, imports(path)) if name is not None}
+    used = {name for name in map(ours, imported) if name is not None}
     assert used <= MAY_IMPORT[part] | {part}, f"{path} imports {used - MAY_IMPORT[part] - {part}}"
+
+
+def what_is_heavy_has_its_place(path: Path, imported: set[str]) -> None:
+    roots = {module.split(".")[0] for module in imported}
+    assert part_of(path) == "pipelines" or "apache_beam" not in roots
+    assert part_of(path) == "cli" or "click" not in roots
+    assert with_torch(path) or not roots & {"torch", "safetensors"}
+    assert path == AUTO or not roots & {"transformers", "datasets"}
+    assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
+
+
+def style(path: Path, text: str, tree: ast.Module) -> None:
+    docstring = ast.get_docstring(tree)
+    assert docstring, "a file's first line is a sentence a user understands"
+    assert docstring.splitlines()[0].rstrip().endswith((".", ":", ",")) or len(docstring.splitlines()[0]) > 80
+    assert len(text.splitlines()) <= 300, "one file, one idea"
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            public = isinstance(node, ast.ClassDef) or node in tree.body
+            assert ast.get_docstring(node) or not public, f"{path.name}: {node.name} has no docstring"
+        if isinstance(node, ast.FunctionDef):
+            told = ast.get_docstring(node) or ""
+            lines = (node.end_lineno or 0) - node.lineno + 1 - (told.count("\n") if "Args:" in told else 0)
+            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" else 48
+            assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            names.add(node.func.id)
+    assert not names & {"eval", "exec"}
 
 
 def test_the_documented_table_is_the_one_that_is_held() -> None:
@@ -106,16 +148,6 @@ def test_the_documented_table_is_the_one_that_is_held() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)*) ?\|$", page, re.MULTILINE)
     documented = {part: set(re.findall(r"\w+", imported)) for part, imported in rows}
     assert documented == {part: imported - GROUND for part, imported in MAY_IMPORT.items() if part not in GROUND}
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_who_imports_what_is_heavy(path: Path) -> None:
-    roots = {module.split(".")[0] for module in imports(path)}
-    assert part_of(path) == "pipelines" or "apache_beam" not in roots
-    assert part_of(path) == "cli" or "click" not in roots
-    assert with_torch(path) or not roots & {"torch", "safetensors"}
-    assert path == AUTO or not roots & {"transformers", "datasets"}
-    assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
 
 
 def test_the_trainer_is_small() -> None:
@@ -129,27 +161,6 @@ def test_the_package_loads_what_is_asked_for() -> None:
     code += "print(heavy or 'light', 'numpy' in sys.modules, 'torch' in sys.modules, 'Shards' in dir(bertdata))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["light", "True", "False", "True"]
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_style(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    docstring = ast.get_docstring(tree)
-    assert docstring, "a file's first line is a sentence a user understands"
-    assert docstring.splitlines()[0].rstrip().endswith((".", ":", ",")) or len(docstring.splitlines()[0]) > 80
-    assert len(text.splitlines()) <= 300, "one file, one idea"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            public = isinstance(node, ast.ClassDef) or node in tree.body
-            assert ast.get_docstring(node) or not public, f"{path.name}: {node.name} has no docstring"
-        if isinstance(node, ast.FunctionDef):
-            told = ast.get_docstring(node) or ""
-            lines = (node.end_lineno or 0) - node.lineno + 1 - (told.count("\n") if "Args:" in told else 0)
-            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" else 48
-            assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
-    names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    assert not names & {"eval", "exec"}
 
 
 def test_help_is_light_and_fast() -> None:

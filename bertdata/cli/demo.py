@@ -21,28 +21,28 @@ __all__ = ["command"]
 
 _RECIPE = """\
 # A very small BERT on very little text.  examples/bert-base.toml has the paper's recipe.
-batch_size = 32
+batch_size = 16
 workers = 0
 log_every = 100
-evaluate_every = 200
-save_every = 2000
+evaluate_every = 250
+save_every = 1000
 keep = 1
 
 [model]
 num_hidden_layers = 2
-hidden_size = 128
+hidden_size = 64
 num_attention_heads = 2
-intermediate_size = 512
+intermediate_size = 256
 hidden_dropout_prob = 0.0
 attention_probs_dropout_prob = 0.0
 
 [optimizer]
-learning_rate = 5e-4
+learning_rate = 1e-3
 warmup_steps = 100
 
 [[phases]]
 shards = {pairs}
-steps = 2000
+steps = 1000
 """
 
 
@@ -58,7 +58,7 @@ _HOW: dict[str, Any] = {"workers": 1, "overwrite": True}
     help="Directory for corpus, vocab and pairs; what an earlier demo left there is replaced.",
 )
 @click.option("--n", "count", type=click.IntRange(min=1), default=4, show_default=True, help="Number of pairs shown.")
-@click.option("--train", is_flag=True, help="Train a very small BERT on it as well: minutes; pip install 'bertdata[train]'.")
+@click.option("--train", is_flag=True, help="Train a very small BERT on it as well: a minute; pip install 'bertdata[train]'.")
 @click.pass_context
 def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     """Build a corpus, a vocabulary and pairs from the sample, and show pairs.

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._compile import _disable_dynamo
 from torch.nn import functional
 
 __all__ = [
@@ -75,7 +76,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
     if isinstance(allowed, Parts):
         if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout:
             return _varlen(query, key, value, allowed)
-        return _one_by_one(query, key, value, allowed.starts, dropout)  # type: ignore[no-any-return]
+        return _one_by_one(query, key, value, allowed.starts, dropout)
     if dropout:
         raise ValueError("attention by blocks has no dropout: use attention_probs_dropout_prob 0")
     compiled = query.is_cuda and not torch.compiler.is_compiling()
@@ -90,7 +91,7 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
 
 
-@torch._disable_dynamo  # or it would be compiled for each number of parts; torch.compiler.disable imports the compiler, a second
+@_disable_dynamo  # or it would be compiled for each number of parts; torch.compiler.disable imports the compiler, a second
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, starts: Tensor, dropout: float) -> Tensor:
     """Attention of each part by itself; there is no mask, so it takes no more than the parts alone would."""
     sizes = starts.diff().tolist()

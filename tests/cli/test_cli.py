@@ -12,7 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import COMMAND, SAMPLE, Run, digests
+from conftest import COMMAND, SAMPLE, SECONDS, Run, digests
+from forking import forks
 
 from bertdata.cli import cli
 from bertdata.io.terminal import clean
@@ -122,21 +123,35 @@ def test_dry_run_writes_nothing(run: Run, sample_corpus: Path, sample_vocab: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+EACH = """
+import json, numpy, os, pyarrow, sys
+from bertdata.cli import main
+for words in json.loads(sys.argv[1]):
+    if not os.fork():
+        sys.argv[1:] = words
+        try:
+            main()
+        finally:
+            print("\\nended:", sys.exc_info()[1].code or 0, "apache_beam" in sys.modules, file=sys.stderr)
+    os.wait()
+"""
+
+
 def test_what_comes_before_a_run_does_not_wait_for_beam(sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     """Plans, and errors that a look at the directories tells, come without the second that it takes to import Beam."""
-    code = "import sys\nfrom bertdata.cli import main\ntry: main()\nfinally: print('apache_beam' in sys.modules)"
     corpora, own = [sample_corpus, "--output"], tmp_path / "own"
     own.mkdir()
     (own / "thesis.txt").write_text("mine")
-    for arguments, ended in (
+    cases = (
         (["build-corpus", "--wikipedia", SAMPLE, "--output", tmp_path, "--dry-run"], 0),
         (["train-vocab", *corpora, tmp_path, "--dry-run"], 0),
         (["make-pairs", "--vocab", sample_vocab, *corpora, tmp_path, "--dry-run"], 0),
         (["build-corpus", "--wikipedia", SAMPLE, "--output", sample_corpus], 5),
         (["make-pairs", "--vocab", sample_vocab, *corpora, own], 5),
-    ):
-        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
-        assert (done.returncode, done.stdout.split()[-1]) == (ended, "False"), done.stderr
+    )
+    told = json.dumps([[*map(str, arguments)] for arguments, _ in cases])
+    done = subprocess.run([sys.executable, "-c", EACH, told], capture_output=True, text=True, check=True)
+    assert re.findall(r"\nended: (\d+) (\w+)", done.stderr) == [(str(ended), "False") for _, ended in cases], done.stderr
 
 
 def test_config_file_gives_options_and_the_command_line_wins(
@@ -249,12 +264,12 @@ def test_few_file_descriptors_are_enough(text: Path, tmp_path: Path) -> None:
 def test_a_full_disk_ends_with_exit_code_4_and_is_resumed(run: Run, text: Path, tmp_path: Path) -> None:
     """RLIMIT_FSIZE stands for a disk without space: a write fails in the middle of a shard."""
     arguments = ["build-corpus", "--text", str(text), "--output", str(tmp_path / "out")]
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 10, 20 << 10))"
+    code = f"{limited}; from bertdata.__main__ import main; main()"
     for workers in ("1", "2"):
-        command = " ".join([*COMMAND, *arguments, "--task-bytes", "65536", "--workers", workers])
-        done = subprocess.run(["bash", "-c", f"ulimit -f 20; {command}"], capture_output=True, text=True, check=False)
-        assert done.returncode == 4, done.stderr
-        assert "cannot write" in done.stderr
-        assert "same command" in done.stderr
+        done = forks().start([*arguments, "--task-bytes", "65536", "--workers", workers], tmp_path, {**os.environ}, code)
+        said = done.communicate(SECONDS)[1].decode()
+        assert done.returncode == 4 and "cannot write" in said and "same command" in said, said
     run(*arguments, "--task-bytes", 65536, "--workers", 1)
     run(*arguments[:-1], tmp_path / "whole", "--task-bytes", 65536, "--workers", 1)
     assert digests(tmp_path / "out") == digests(tmp_path / "whole")

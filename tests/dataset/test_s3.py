@@ -135,7 +135,7 @@ def _wait(until: Callable[[], Any], process: Started) -> None:
     end = time.monotonic() + 100
     while not until():
         assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.02)
+        time.sleep(0.1)  # each look costs the server as much as a request of the run
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -17,7 +15,7 @@ import pytest
 from bertdata.pipelines import transforms
 from bertdata.pipelines.transforms import Gather, Perform
 from conftest import REPOSITORY, Build, Run, build_of, command_line, digests, leftovers
-from forking import forks
+from forking import forks, start
 from test_output import AT_REST, IDENTITY, OTHER, WHOLE, _begin, _content, _finish, _state
 from tiny import write_pairs
 
@@ -204,13 +202,11 @@ def test_a_commit_that_fails_is_done_again(directory: Path) -> None:
 def test_two_commands_at_once(parts: Path, text: Path, tmp_path: Path) -> None:
     """One of them builds; the others are told so, or find it done."""
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
-    words = [sys.executable, "-m", "bertdata", "build-corpus", *map(str, arguments), "--output", str(output), "--workers", "1"]
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    processes = [subprocess.Popen(words, **quiet) for _ in range(3)]  # type: ignore[call-overload]
+    processes = [start("build-corpus", *arguments, "--output", output, "--workers", 1) for _ in range(3)]
     said = [process.communicate(timeout=120) for process in processes]
     codes = [process.returncode for process in processes]
     assert 0 in codes and {*codes} <= {0, 5}, said
-    assert all("is being written by process" in err for code, (_, err) in zip(codes, said, strict=True) if code)
+    assert all(b"is being written by process" in err for code, (_, err) in zip(codes, said, strict=True) if code)
     assert digests(output) == digests(parts / "build-corpus") and leftovers(output) == []
 
 

@@ -16,7 +16,7 @@ from forking import trainers
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
-SMALL = ("--hidden", 64, "--learning-rate", 0.003, "--batch-size", 32)
+SMALL = ("--hidden", 64, "--learning-rate", 0.003, "--batch-size", 16)
 Run = Callable[..., str]
 Make = Callable[..., Path]
 
@@ -109,7 +109,7 @@ def test_transformers_trainer_with_datasets_alone(
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     output = tmp_path / "bert"
-    printed = example("examples/hf_trainer.py", make("--masking", masking), "--steps", 30, *SMALL, "--output", output)
+    printed = example("examples/hf_trainer.py", make("--masking", masking), "--steps", 40, *SMALL, "--output", output)
     assert _falls(_losses(printed))
     model, told = transformers.BertForPreTraining.from_pretrained(output, output_loading_info=True)
     assert not told["missing_keys"]

@@ -14,9 +14,10 @@ import importlib
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import product
+from itertools import compress, product
 from typing import Any
 
 __all__ = ["hard_strings", "parse", "pieces", "prefixes"]
@@ -94,7 +95,9 @@ _SETS = frozenset(["LITERAL", "NOT_LITERAL", "ANY", "IN"])
 
 def _characters(tree: Tree) -> list[str]:
     """Return one character for each way in which the pattern's sets tell characters apart, the most common ways first."""
-    sets = [(operation, value) for operation, value in _walk(tree) if operation in _SETS]
+    sets = Counter(
+        (operation, tuple(value) if isinstance(value, list) else value) for operation, value in _walk(tree) if operation in _SETS
+    )
     candidates = dict.fromkeys(_COMMON)
     for operation, value in sets:
         if operation in ("LITERAL", "NOT_LITERAL"):
@@ -105,8 +108,8 @@ def _characters(tree: Tree) -> list[str]:
     found: dict[tuple[bool, ...], str] = {}
     for char in candidates:
         if unicodedata.category(char) != "Cs":
-            found.setdefault(tuple(_has(operation, value, char) for operation, value in sets), char)
-    by_use = sorted(found.items(), key=lambda item: -sum(item[0]))
+            found.setdefault(tuple(_fits(operation, value, char) for operation, value in sets), char)
+    by_use = sorted(found.items(), key=lambda item: -sum(compress(sets.values(), item[0])))
     return [char for _, char in by_use[:_MOST_CHARACTERS]]
 
 

@@ -1,7 +1,7 @@
 """Functions that take foreign text take linear time, whatever the text is.
 
-Four times the text may take ten times as long: quadratic time would be sixteen times.  What takes less than a few hundredths of
-a second for the long text is not looked at again; and the long text is tried only where the time of the short one can be neither
+Four times the text may take ten times as long: quadratic time would be sixteen times.  What takes less than a hundredth of a
+second for the long text is not looked at again; and the long text is tried only where the time of the short one can be neither
 told from noise nor from more than linear growth.
 """
 
@@ -37,8 +37,8 @@ from bertdata.tokens.encoder import Encoder, count_words
 from bertdata.tokens.segment import Segmenter
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
-SIZE, TIMES = 12_000, 4  # characters of the short text; the long one has so many times as many
-SHORT = 0.02  # seconds for the long text that are not looked into: 400 nanoseconds a character
+SIZE, TIMES = 6_000, 4  # characters of the short text; the long one has so many times as many
+SHORT = 0.01  # seconds for the long text that are not looked into: 400 nanoseconds a character
 GROWTH = 10.0  # of time from the short text to the long one, at which half of the time of the short one is not linear
 STRAIGHT = 6.0  # growth from a quarter of the short text to the short one; of what reaches GROWTH then, it is 6.4
 TABLE = load_templates("en")

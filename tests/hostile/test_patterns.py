@@ -187,9 +187,11 @@ def is_superlinear(pattern: re.Pattern[Any], method: str, parts: tuple[str, str,
     strings = [made(pattern, parts, size) for size in (LEAST, SMALL)]
     if (least := seconds(pattern, method, strings[0])) < QUICK * SMALL * (LEAST / SMALL) ** 2:
         return False
+    if least == math.inf:
+        return True
     if (first := seconds(pattern, method, strings[1])) < QUICK * SMALL:
         return False
-    if math.inf in (least, first):
+    if first == math.inf:
         return True
     if first < STRAIGHT * min(least, seconds(pattern, method, strings[0])):
         return False

@@ -34,8 +34,19 @@ def begun(body: str, answer: str = "", before: str = "") -> subprocess.Popen[str
     code, pipe = before + IN_C.format(answer=answer, body=body), subprocess.PIPE
     process = subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True)
     assert process.stdout is not None and process.stdout.readline() == "begun\n"
-    time.sleep(0.3)
+    wait_until_it_waits(process.pid)
     return process
+
+
+def wait_until_it_waits(pid: int) -> None:
+    """Wait until the main thread of a process sleeps in a call of the system, and stays there."""
+    status, seen = Path(f"/proc/{pid}/task/{pid}/status"), [""]
+    if not status.exists():  # no Linux
+        time.sleep(0.3)
+        return
+    while "\nState:\tS" not in seen[-1] or len(seen) < 4 or len({*seen[-3:]}) > 1:  # its switches are counted there
+        time.sleep(0.02)
+        seen.append(status.read_text())
 
 
 def end(process: subprocess.Popen[str]) -> tuple[float, str]:

@@ -50,6 +50,7 @@ def note(directory: Path, slow: dict[int, float]) -> Any:
     return work
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.slow
 def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     """One number takes as long as all others together: its worker gets no other after it, and each is done once."""
@@ -61,6 +62,7 @@ def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     assert by_process[done[0]] <= 10, "the first hand is a quarter"
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "workers"), [(0, 2), (1, 2), (2, 3)])
 def test_fewer_numbers_than_workers(tmp_path: Path, count: int, workers: int) -> None:
@@ -88,6 +90,7 @@ def test_a_death_ends_the_run_though_another_worker_goes_on(tmp_path: Path) -> N
     assert not busy.exists() or "\nState:\tZ" in (busy / "status").read_text(), "the other worker is gone as well"
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.slow
 def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None:
     def work(group: tuple[int, Iterable[int]]) -> None:

@@ -218,17 +218,15 @@ def _wordy(count: int, width: int = 128) -> np.ndarray:
     return ids
 
 
-def _words_of(row: np.ndarray) -> list[list[int]]:
-    """The positions of each word, by the rule said plainly: ``##`` goes on, unless a special token stands before it."""
-    words: list[list[int]] = []
-    for position, piece in enumerate(row):
-        if piece < FIRST:
-            continue
-        if FIRST + 500 <= piece < FIRST + 800 and row[position - 1] >= FIRST:
-            words[-1].append(position)
-        else:
-            words.append([position])
-    return words
+def _words_of(rows: np.ndarray) -> np.ndarray:
+    """The number of each piece's word, by the rule said plainly: ``##`` goes on, unless a special token stands before it.
+
+    Words are numbered over all rows, from 1; what is no word has number 0.
+    """
+    word = rows >= FIRST
+    before = np.pad(word, ((0, 0), (1, 0)))[:, :-1]
+    goes_on = (rows >= FIRST + 500) & (rows < FIRST + 800) & before
+    return np.where(word, np.cumsum(word & ~goes_on).reshape(rows.shape), 0)
 
 
 @pytest.fixture(scope="module")
@@ -248,15 +246,13 @@ def _selected(positions: np.ndarray, labels: np.ndarray, width: int) -> np.ndarr
 def test_words_go_whole_and_make_up_the_share(wordy: np.ndarray, most: int) -> None:
     _masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="word", most=most)
     chosen = _selected(positions, labels, 128)
-    lengths = np.zeros((2, 9))
-    for row, picked in zip(wordy[:3000], chosen, strict=False):
-        for word in _words_of(row):
-            assert picked[word].all() or not picked[word].any()
-            lengths[int(picked[word[0]]), min(8, len(word))] += 1
+    words = _words_of(wordy).ravel()
+    lengths, picked = np.bincount(words)[1:], np.bincount(words, chosen.ravel())[1:]
+    assert ((picked == 0) | (picked == lengths)).all()
     assert not chosen[wordy < FIRST].any() and chosen.sum(1).min() >= 1 and chosen.sum(1).max() <= most
     if most > 20:  # with little room long words are left out: what the docstring of `predictions_per_row` is for
         assert chosen.sum() / (wordy >= FIRST).sum() == pytest.approx(0.15, abs=0.002)
-        shares = (lengths[1] / np.maximum(1, lengths.sum(0)))[1:5]
+        shares = [(picked[lengths == length] > 0).mean() for length in (1, 2, 3, 4)]
         assert shares == pytest.approx([0.15] * 4, abs=0.015)
 
 
@@ -265,12 +261,10 @@ def test_a_word_is_replaced_as_one_unless_asked_otherwise(wordy: np.ndarray) -> 
     for per_piece in (False, True):
         masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="word", per_piece=per_piece, most=27)
         chosen = _selected(positions, labels, 128)
-        mixed = 0
-        for row, new, picked in zip(wordy[:2000], masked, chosen, strict=False):
-            for word in _words_of(row):
-                if len(word) > 1 and picked[word[0]]:
-                    mixed += 0 < (new[word] == MASK).sum() < len(word)
-        assert (mixed > 100) == per_piece
+        words = _words_of(wordy)[chosen]
+        lengths, shown = np.bincount(words), np.bincount(words, masked[chosen] == MASK)
+        mixed = int(((shown > 0) & (shown < lengths)).sum())
+        assert mixed > 400 if per_piece else mixed == 0
         new, old = masked[chosen], wordy[chosen]
         shares = [(new == MASK).mean(), ((new != MASK) & (new != old)).mean(), (new == old).mean()]
         assert shares == pytest.approx([0.8, 0.1, 0.1], abs=0.006)
@@ -294,12 +288,12 @@ def test_spans_are_runs_of_words(wordy: np.ndarray) -> None:
     chosen = _selected(positions, labels, 128)
     assert (chosen.sum(1) == np.rint(0.15 * (wordy >= FIRST).sum(1))).all()
     assert not chosen[wordy < FIRST].any()
-    split = 0
-    for row, picked in zip(wordy[:2000], chosen, strict=False):
-        for word in _words_of(row):
-            assert picked[word[0]] or not picked[word].any()
-            split += bool(picked[word].any() and not picked[word].all())
-    assert split <= 2000  # the last span of a row alone
+    number = _words_of(wordy).ravel()
+    firsts = np.unique(number, return_index=True)[1][1:]
+    lengths, picked = np.bincount(number)[1:], np.bincount(number, chosen.ravel())[1:]
+    assert not picked[~chosen.ravel()[firsts]].any()
+    split = int(((picked > 0) & (picked < lengths)).sum())
+    assert split <= len(wordy)  # the last span of a row alone
     runs = np.diff(np.pad(chosen, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     words = (VOCABULARY.continues[wordy] == 0) & chosen
     assert words.sum() / (runs == 1).sum() == pytest.approx(

@@ -6,6 +6,7 @@ In these buckets every token is another number (its position), so a pair tells e
 from __future__ import annotations
 
 import doctest
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ class Text(NamedTuple):
 
     bucket: Bucket
     continues: np.ndarray
+    edges: list[int]  # where sentences begin, and where the last ends
+    documents: list[int]  # the first sentence of each, and how many there are
 
 
 def _text(documents: Sequence[Sequence[Sequence[int]]], ids: Sequence[str] = ()) -> Text:
@@ -43,7 +46,8 @@ def _text(documents: Sequence[Sequence[Sequence[int]]], ids: Sequence[str] = ())
     tokens = np.arange(FIRST, len(continues), dtype=np.uint32)
     names = ids or [f"w:{i}" for i in range(len(documents))]
     flags = np.array(continues)
-    return Text(Bucket(tokens, flags[FIRST:], np.array(sentences, np.int64), np.array(starts, np.int64), names), flags)
+    bucket = Bucket(tokens, flags[FIRST:], np.array(sentences, np.int64), np.array(starts, np.int64), names)
+    return Text(bucket, flags, sentences, starts)
 
 
 def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
@@ -80,15 +84,14 @@ def _rows(built: Pairs) -> list[Row]:
 
 
 def _document_of(text: Text, token: int) -> int:
-    sentence = int(np.searchsorted(text.bucket.sentences, token, side="right")) - 1
-    return int(np.searchsorted(text.bucket.documents, sentence, side="right")) - 1
+    return bisect_right(text.documents, bisect_right(text.edges, token) - 1) - 1
 
 
 def _check(text: Text, built: Pairs, length: int, copies: int = 1, objective: str = "nsp") -> list[Row]:
     """Check all laws that hold for any bucket."""
-    rows = _rows(built)
+    rows, edges = _rows(built), set(text.edges)
     for row in rows:
-        _check_row(text, row, length, objective)
+        _check_row(text, row, length, objective, edges)
     count, chosen = len(rows), sum(row.label for row in rows)
     assert abs(2 * chosen - count) <= (2 if count % 2 == 0 or copies > 1 else 1) * copies
     used = Counter(t for row in rows for t in (*row.a, *row.b))
@@ -105,8 +108,7 @@ def _check(text: Text, built: Pairs, length: int, copies: int = 1, objective: st
     return rows
 
 
-def _check_row(text: Text, row: Row, length: int, objective: str) -> None:
-    sentence_starts = set(text.bucket.sentences.tolist())
+def _check_row(text: Text, row: Row, length: int, objective: str, sentence_starts: set[int]) -> None:
     assert len(row.ids) <= length
     assert row.a and row.b
     assert row.ids == [CLS, *(t + FIRST for t in row.a), SEP, *(t + FIRST for t in row.b), SEP]

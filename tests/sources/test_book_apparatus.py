@@ -178,4 +178,4 @@ def test_a_verse_of_a_play_is_a_line_a_paragraph() -> None:
 )
 @pytest.mark.slow
 def test_hostile_books_take_little_time(piece: str) -> None:
-    assert cpu_seconds(lambda: (clean(piece * 20_000), clean(piece.replace("\n\n", "\n") * 20_000)), 8) < 8
+    assert cpu_seconds(lambda: (clean(piece * 5_000), clean(piece.replace("\n\n", "\n") * 5_000)), 1) < 1

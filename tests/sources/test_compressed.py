@@ -292,7 +292,9 @@ print(total, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 10
 def _packer(kind: str) -> Any:
     if kind == "zst":
         return pytest.importorskip("zstandard").ZstdCompressor().compressobj()
-    return {"bz2": bz2.BZ2Compressor, "gz": partial(zlib.compressobj, wbits=31), "xz": lzma.LZMACompressor}[kind]()
+    return {"bz2": bz2.BZ2Compressor, "gz": partial(zlib.compressobj, wbits=31), "xz": partial(lzma.LZMACompressor, preset=0)}[
+        kind
+    ]()
 
 
 def _pack(kind: str, data: bytes) -> bytes:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, SAMPLE, Build, Run, read_rows
+from conftest import SAMPLE, Build, Run, read_rows
+from forking import start
 from loopback import Answer, Server, serving
 
 from bertdata.errors import NoInputError, TransferError, UsageError, VerificationError
@@ -184,7 +184,7 @@ def test_a_signal_leaves_parts_that_the_next_run_goes_on_with(server: Server, ru
     path = "/zhwiki/20261101/zhwiki-20261101-pages-articles-multistream1.xml-p1p9.bz2"
     server.script[path] = [Answer(slow=0.3)]
     options = ["download", "wikipedia", "--base-url", server.url, "--output", str(tmp_path), "--language", "zh"]
-    process = subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True)
+    process = start(*options)
     part = tmp_path / ".download" / (path.rpartition("/")[2] + ".part")
     deadline = time.monotonic() + 30
     while not (part.is_file() and part.stat().st_size > 50_000) and time.monotonic() < deadline:
@@ -192,7 +192,7 @@ def test_a_signal_leaves_parts_that_the_next_run_goes_on_with(server: Server, ru
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "same command" in said
+    assert b"same command" in said
     assert 50_000 < part.stat().st_size < len(body)
     server.asked.clear()
     run(*options)

@@ -257,7 +257,8 @@ def test_a_row_without_the_id_that_was_asked_for_is_refused(tmp_path: Path) -> N
 def test_a_page_of_many_books_is_read(tmp_path: Path, dictionary: bool) -> None:
     """As pyarrow writes them: a row group of long texts is one page, of many times the bytes that a text may have."""
     words = random.Random(1)
-    books = [" ".join(words.choices(SENTENCES[0].split() + ["tea", "of", "lamp"], k=150_000)) for _ in range(12)]
+    kinds = SENTENCES[0].split() + ["tea", "of", "lamp"]
+    books = [" ".join(words.choices(kinds, k=15_000) * 10) for _ in range(12)]  # which repeat beyond what snappy looks at
     data = pa.table({"text": [f"{n} {book}" for n in range(4) for book in books]})
     path = tmp_path / "a.parquet"
     pq.write_table(data, path, use_dictionary=dictionary, compression="snappy")

@@ -353,15 +353,15 @@ def all_units() -> list[Unit]:
     return [unit for unit in found if unit is not None]
 
 
-@pytest.mark.parametrize("unit", all_units(), ids=lambda unit: unit.code)
-def test_every_default_is_a_unit_of_the_same_kind(unit: Unit) -> None:
-    assert unit.name and unit.plural and unit.scale > 0 and "{" not in unit.name + unit.plural + unit.symbol
-    for value in (0.5, 1e9):
-        for code in default_outputs(unit, value):
+def test_every_default_is_a_unit_of_the_same_kind() -> None:
+    for unit in all_units():
+        assert unit.name and unit.plural and unit.scale > 0, unit
+        assert "{" not in unit.name + unit.plural + unit.symbol, unit
+        for code in (*default_outputs(unit, 0.5), *default_outputs(unit, 1e9)):
             pieces = table("composites").get(code, [])
             output = find_unit(str(pieces[-1]) if pieces else code)
-            assert output is not None, code
-            assert output.dimension == unit.dimension
+            assert output is not None, (unit, code)
+            assert output.dimension == unit.dimension, (unit, code)
 
 
 def test_every_code_in_the_file_is_known_and_given_once() -> None:
@@ -434,7 +434,7 @@ VALUES = """
     st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES.split()) | st.text(max_size=8), max_size=5),
     st.booleans(),
 )
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @pytest.mark.slow
 def test_no_call_raises(arguments: list[str], options: dict[str, str], abbreviate: bool) -> None:
     text = convert(arguments, options, abbreviate=abbreviate)

@@ -16,7 +16,7 @@ from forking import forks
 from small import STILL, differ, load, pairs, small, weights
 from tiny import PIECES
 
-from bertdata.config.train import Phase
+from bertdata.config.train import Phase, TrainConfig
 from bertdata.errors import BertDataError, OutputExistsError, ResumeError, UsageError, VerificationError
 from bertdata.report.metrics import Record, read_metrics
 from bertdata.training.trainer import train
@@ -103,13 +103,19 @@ def test_it_learns(data: Path, tmp_path: Path) -> None:
     assert losses[2] < losses[0] - 0.5
 
 
-@pytest.mark.parametrize("stop", [1, 7, 10, 19])
-@pytest.mark.slow
-def test_resume_is_to_the_bit(data: Path, tmp_path: Path, stop: int) -> None:
-    """With dropout, across an epoch and from one phase to another; the metrics are equal too."""
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainConfig, Path]:
+    """A run of two phases that was not stopped, and its configuration."""
     phases = (Phase(shards=(str(data),), steps=16), Phase(shards=(str(data),), steps=8, widths=(64,), accumulation=2))
     config = small(data, phases=phases, evaluate_every=6)
-    whole = train(config, tmp_path / "whole")
+    return config, train(config, tmp_path_factory.mktemp("whole")).checkpoint
+
+
+@pytest.mark.parametrize("stop", [1, 7, 10, 19])
+@pytest.mark.slow
+def test_resume_is_to_the_bit(whole: tuple[TrainConfig, Path], tmp_path: Path, stop: int) -> None:
+    """With dropout, across an epoch and from one phase to another; the metrics are equal too."""
+    config, through = whole
     first = train(config, tmp_path / "parts", stop=After(stop))
     assert (first.step, first.complete) == (stop, False)
     assert first.checkpoint.is_dir()
@@ -118,9 +124,9 @@ def test_resume_is_to_the_bit(data: Path, tmp_path: Path, stop: int) -> None:
     workers = dataclasses.replace(config, workers=1 if stop == 7 else 0)
     second = train(workers, tmp_path / "parts")
     assert second.complete
-    assert differ(whole.checkpoint, second.checkpoint) == 0
-    assert metrics(tmp_path / "whole") == metrics(tmp_path / "parts")
-    states = [json.loads((path / "state.json").read_text()) for path in (whole.checkpoint, second.checkpoint)]
+    assert differ(through, second.checkpoint) == 0
+    assert metrics(through.parent) == metrics(tmp_path / "parts")
+    states = [json.loads((path / "state.json").read_text()) for path in (through, second.checkpoint)]
     assert states[0] == states[1]
 
 
