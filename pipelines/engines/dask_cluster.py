@@ -29,8 +29,9 @@ def is_dask(runner: Any) -> bool:
 def reach(runner: Any, options: PipelineOptions) -> None:
     """Connect to the scheduler that the options of a DaskRunner name, and leave it; raise OSError where it does not answer.
 
-    Raise TransferError at once where the connection is refused or there is no such host, which Dask tries again until its time
-    is over, and ValueError for an address that is none.  Without one the runner starts a cluster on this machine.
+    Raise TransferError at once where the connection is refused or there is no such host: Dask itself tries again until its time
+    is over, which is done here where ``--dask_connection_timeout`` gives one.  Raise ValueError for an address that is none.
+    Without one the runner starts a cluster on this machine.
     """
     if not is_dask(runner):
         return
@@ -44,8 +45,9 @@ def reach(runner: Any, options: PipelineOptions) -> None:
         trying = asyncio.ensure_future(
             dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
         )
-        await asyncio.wait([trying], timeout=_SOON)
-        if not trying.done() and (wrong := _refusal(*dask.comm.get_address_host_port(given.address))):
+        await asyncio.wait([trying], timeout=None if seconds else _SOON)
+        is_late = not trying.done() or isinstance(trying.exception(), OSError)
+        if is_late and (wrong := _refusal(*dask.comm.get_address_host_port(given.address))):
             trying.cancel()
             raise TransferError(
                 f"the engine cannot be reached: {given.address}: {wrong}: correct --dask_client_address after --, or start the "

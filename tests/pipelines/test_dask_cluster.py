@@ -54,9 +54,13 @@ def test_a_refused_port_and_a_host_that_is_none_are_told_at_once(monkeypatch: py
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         refused = f"tcp://127.0.0.1:{unused.getsockname()[1]}"  # nobody listens there
-        for address, why in ((refused, "Connection refused"), ("tcp://host.invalid:8786", "")):
+        for address, why, *more in (
+            (refused, "Connection refused"),
+            ("tcp://host.invalid:8786", ""),
+            (refused, "Connection refused", "--dask_connection_timeout=1"),  # which is waited for
+        ):
             with pytest.raises(TransferError) as told:
-                engine.reach(["--runner=DaskRunner", f"--dask_client_address={address}", "--dask_connection_timeout=60"])
+                engine.reach(["--runner=DaskRunner", f"--dask_client_address={address}", *more])
             assert f"{address}: {why}" in str(told.value) and "same command" not in str(told.value)
             assert "correct --dask_client_address after --, or start the scheduler" in str(told.value)
 
