@@ -86,8 +86,7 @@ class Command(click.Command):
                 message = f"{message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
             raise click.NoSuchOption(error.option_name, message, near, ctx=error.ctx) from None
         except click.MissingParameter as error:
-            error.message = self._what_to_give(error.param)
-            raise
+            raise click.MissingParameter(self._what_to_give(error.param), error.ctx, error.param) from None
 
     def _what_to_give(self, param: click.Parameter | None) -> str:
         """Say of a parameter that is missing what it is, what makes it, and how the command looks with it."""
