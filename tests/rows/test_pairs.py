@@ -505,6 +505,11 @@ def test_one_document_says_why_it_cannot() -> None:
     assert caught.value.exit_code == 3
 
 
+def test_where_there_is_one_bucket_the_message_begins_with_the_document() -> None:
+    with pytest.raises(EmptyResultError, match="^w:0 holds most of the text.*NotNext needs several documents"):
+        build(_plain([[10] * 100]).bucket, PairsConfig(max_seq_length=32), SpecialIds(CLS, SEP))
+
+
 def test_two_documents() -> None:
     text = _plain([[10] * 100, [8] * 120])
     rows = _check(text, _build(text), 32)
