@@ -22,8 +22,11 @@ LOOSE = CorpusConfig(filters=FilterConfig(min_letters=0), choice=ChoiceConfig(de
 OWNER = "as its owner states"
 
 
-def write(path: Path, *licences: str | None, column: str = "licence") -> Path:
-    rows = [{"text": f"The kettle number {n} sings.", **({column: name} if name else {})} for n, name in enumerate(licences)]
+def write(path: Path, *licences: str | None, column: str = "licence", more: int = 0) -> Path:
+    rows = [
+        {"text": f"The kettle number {n} sings.", "other": "x" * more, **({column: name} if name else {})}
+        for n, name in enumerate(licences)
+    ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path
 
@@ -61,7 +64,7 @@ def test_a_corpus_says_no_more_than_its_rows(tmp_path: Path) -> None:
 
 def test_a_file_in_parts_and_a_table_of_books(tmp_path: Path) -> None:
     """However the file is cut, with the same manifest entry."""
-    path = write(tmp_path / "a.jsonl", *["CC0"] * 1000, *[None] * 1000, *["MIT"] * 1000)
+    path = write(tmp_path / "a.jsonl", *["CC0"] * 40, *[None] * 40, *["MIT"] * 40, more=2000)
     small = CorpusConfig(filters=FilterConfig(min_letters=0), choice=ChoiceConfig(dedup="none"), task_bytes=1 << 16)
     licences, _ = built(path, tmp_path / "parts", config=small)
     assert read_manifest(tmp_path / "parts")["inputs"][0]["pieces"] > 2
