@@ -239,8 +239,10 @@ def tidy(directory: Path) -> None:
 
 def count_done(directory: Path, step: str) -> int:
     """Count the finished tasks of a step."""
+    records = directory / STATE / "tasks" / step
     try:
-        return sum(not path.name.startswith(".") for path in (directory / STATE / "tasks" / step).iterdir())
+        names = os.listdir(records) if isinstance(records, Path) else (path.name for path in records.iterdir())
+        return sum(not name.startswith(".") for name in names)
     except (FileNotFoundError, NotADirectoryError):
         return 0
 
