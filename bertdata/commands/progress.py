@@ -11,9 +11,13 @@ from typing import NamedTuple
 
 from ..dataset.run import STATE, count_done
 from ..io.files import is_local
-from ..io.progress import ProgressReader, TaskProgress
+from ..io.progress import Finished, ProgressReader, TaskProgress
 
 __all__ = ["Progress", "Step", "watched"]
+
+_REST = (
+    20  # times as long as a look took is waited before the next: to count the records of 100,000 tasks takes a tenth of a second
+)
 
 
 class Progress(NamedTuple):
@@ -69,9 +73,11 @@ def watched(
     def tell() -> None:
         pause, longest = (0.05, 0.5) if is_local(root) else (5.0, 5.0)
         while not finished.wait(pause):
-            pause = min(2 * pause, longest)  # what a run of a second has counted is gone with its end
+            began = time.monotonic()
             for step in watch.look():
                 progress(step)
+            # What a run of a second has counted is gone with its end; to count a hundred thousand tasks takes a while.
+            pause = max(min(2 * pause, longest), _REST * (time.monotonic() - began))
 
     watcher = threading.Thread(target=tell, name="progress", daemon=True)
     watcher.start()
@@ -96,35 +102,36 @@ class _Watch:
             self._bytes_before(step)
 
     def _bytes_before(self, step: Step) -> None:
-        done = sum(line.bytes for (name, _), line in self._reader.done.items() if name == step.name)
-        self._last[step.name] = Progress(step.label, 0, step.total, done, step.bytes)
+        self._last[step.name] = Progress(step.label, 0, step.total, self._finished(step.name).bytes, step.bytes)
+
+    def _finished(self, name: str) -> Finished:
+        return self._reader.finished.get(name) or Finished()
 
     def look(self) -> Iterator[Progress]:
         """Yield how far each step is that has begun and is not finished, and what else is at work."""
-        running = self._reader.look()
-        by_step: dict[str, list[TaskProgress]] = {}
-        for line in [*self._reader.done.values(), *running]:
-            by_step.setdefault(line.step, []).append(line)
+        running: dict[str, list[TaskProgress]] = {}
+        for line in self._reader.look():
+            running.setdefault(line.step, []).append(line)
         for step in self._steps:
             # The records are gone once the run is committed; before that they are what counts.
             counted = sum(count_done(root, step.name) for root in self._roots)
-            done = max(counted, sum(line.done for line in by_step.get(step.name, ())))
-            if (done or step.name in by_step) and not self._is_over(step):
-                self._last[step.name] = self._progress(step, done, by_step.get(step.name, []))
+            done = max(counted, self._finished(step.name).tasks)
+            if (done or step.name in running) and not self._is_over(step):
+                self._last[step.name] = self._progress(step, done, running.get(step.name, []))
                 yield self._last[step.name]
         if all(map(self._is_over, self._steps)):  # what then is at work has no tasks that are known before
-            for name in dict.fromkeys(line.step for line in running):
-                lines = by_step[name]
-                yield self._progress(Step(name.capitalize(), name, 0), sum(line.done for line in lines), lines)
+            for name, lines in running.items():
+                yield self._progress(Step(name.capitalize(), name, 0), self._finished(name).tasks, lines)
 
     def _is_over(self, step: Step) -> bool:
         last = self._last[step.name]
         return last.done == last.total and not last.workers
 
-    def _progress(self, step: Step, done: int, lines: list[TaskProgress]) -> Progress:
-        known = sum(line.bytes for line in lines)
+    def _progress(self, step: Step, done: int, running: list[TaskProgress]) -> Progress:
+        finished = self._finished(step.name)
+        known = finished.bytes + sum(line.bytes for line in running)
         read = min(known, step.bytes) if known else step.bytes * done // max(1, step.total)
-        workers = len({line.worker for line in lines if not line.done})
+        workers = len({line.worker for line in running})
         last = self._last.get(step.name)
         before, documents, rejects = (last.bytes, last.documents, last.rejects) if last else (0, 0, 0)
         if done == step.total > 0 and not workers:
@@ -134,8 +141,8 @@ class _Watch:
         seconds = time.monotonic() - begun
         rate = (read - first) / seconds if seconds > 0 else 0.0
         left = (step.bytes - read) / rate if rate > 0 and seconds > 1 else None
-        documents = max(documents, sum(line.documents for line in lines))
-        rejects = max(rejects, sum(line.rejects for line in lines))
+        documents = max(documents, finished.documents + sum(line.documents for line in running))
+        rejects = max(rejects, finished.rejects + sum(line.rejects for line in running))
         return Progress(step.label, done, step.total, read, step.bytes, documents, rejects, seconds, rate, left, workers)
 
     def ended(self) -> Iterator[Progress]:
@@ -143,4 +150,6 @@ class _Watch:
         list(self.look())
         for step in self._steps:
             last = self._last[step.name]
-            yield last._replace(done=step.total, bytes=step.bytes, seconds_left=0.0, workers=0)
+            begun, first = self._begun.get(step.name, (0.0, step.bytes))
+            rate = (step.bytes - first) / last.seconds if last.seconds > 0 else 0.0  # as of the last look, some time before
+            yield last._replace(done=step.total, bytes=step.bytes, bytes_per_second=rate, seconds_left=0.0, workers=0)

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import StorageError
 from ..io.files import read_json, write_json
-from ..io.progress import ProgressReader, TaskProgress, current
+from ..io.progress import TaskProgress, current, lines
 from .staging import STATE, TIMINGS
 
 _TICK = 0.01  # seconds
@@ -31,10 +31,9 @@ __all__ = ["read", "summary", "write"]
 def write(root: Path) -> None:
     """Write what the run that builds here took so far; it is no error where that cannot be written."""
     current().tell()
-    reader = ProgressReader(root / STATE, all=True)
-    if lines := [*reader.look(), *reader.done.values()]:
+    if found := lines(root / STATE):
         with contextlib.suppress(StorageError, OSError):
-            write_json(root / STATE / TIMINGS, summary(lines))
+            write_json(root / STATE / TIMINGS, summary(found))
 
 
 def read(directory: Path) -> dict[str, Any]:
@@ -43,7 +42,7 @@ def read(directory: Path) -> dict[str, Any]:
     return timings if isinstance(timings, dict) else {}
 
 
-def summary(lines: Iterable[TaskProgress]) -> dict[str, Any]:
+def summary(found: Iterable[TaskProgress]) -> dict[str, Any]:
     """Add up what tasks took, stage by stage in order of their beginnings.
 
     >>> line = TaskProgress("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10, worker="a")
@@ -51,7 +50,7 @@ def summary(lines: Iterable[TaskProgress]) -> dict[str, Any]:
     >>> timings["stages"], timings["workers"], timings["started"]
     ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
     """
-    ordered = sorted(lines, key=lambda line: line.began)
+    ordered = sorted(found, key=lambda line: line.began)
     stages: dict[str, list[TaskProgress]] = {}
     for line in ordered:
         stages.setdefault(line.step, []).append(line)

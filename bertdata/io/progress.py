@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 from ..records import FileRange
 
-__all__ = ["FOLDER", "ProgressReader", "TaskProgress", "Work", "current", "peak_memory", "working"]
+__all__ = ["FOLDER", "Finished", "ProgressReader", "TaskProgress", "Work", "current", "lines", "peak_memory", "working"]
 
 FOLDER = "progress"  # in the state of a run; it goes with the records of tasks
 _LINE = 256  # bytes
 _EVERY = 0.5  # seconds between two lines of a task
+_TASKS = 1 << 27  # of a run; a line of a higher number is none
 _here = threading.local()
 
 
@@ -123,11 +124,14 @@ def _file(state: Path, depth: int) -> tuple[Path | None, int]:
     path = state / FOLDER / f"{os.uname().nodename}-{os.getpid()}-{threading.get_ident():x}-{depth}"
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        lines = path.read_bytes() if path.exists() else b""
+        end = path.stat().st_size // _LINE * _LINE if path.exists() else 0
+        if not end:
+            return path, 0
+        with open(path, "rb") as file:
+            file.seek(end - _LINE)
+            last = _parse(file.read(_LINE))
     except OSError:
         return None, 0
-    end = len(lines) // _LINE * _LINE
-    last = _parse(lines[end - _LINE : end])
     return path, end if last is None or last.done else end - _LINE
 
 
@@ -137,6 +141,8 @@ def _parse(data: bytes) -> TaskProgress | None:
         step, task, done, *rest = json.loads(data)
         size, documents, rejects = map(int, rest[:3])
         began, wall, cpu = map(float, rest[3:6])
+        if not 0 <= int(task) < _TASKS:
+            return None
         return TaskProgress(str(step), int(task), bool(done), size, documents, rejects, began, wall, cpu, int(rest[6]))
     except (ValueError, TypeError, IndexError):
         return None
@@ -169,35 +175,75 @@ def working(state: Path | None, step: str, task: int) -> Iterator[Work]:
             _here.work = outer
 
 
-class ProgressReader:
-    """Read what the workers of a run say: `done` holds the lines of finished tasks, by step and number."""
+class Finished:
+    """What the finished tasks of a step add up to, each counted once: a bit tells of each whether it is."""
 
-    def __init__(self, state: Path, *, all: bool = False) -> None:
-        """Begin with what is there; with `all` the lines of tasks that were at work before count as well."""
+    def __init__(self) -> None:
+        self.tasks = self.bytes = self.documents = self.rejects = 0
+        self._bits = bytearray()
+
+    def __contains__(self, task: int) -> bool:
+        at, bit = divmod(task, 8)
+        return at < len(self._bits) and bool(self._bits[at] >> bit & 1)
+
+    def add(self, line: TaskProgress) -> None:
+        """Count a task, but one that was done twice only once."""
+        if line.task in self:
+            return
+        at, bit = divmod(line.task, 8)
+        self._bits.extend(bytes(max(0, at + 1 - len(self._bits))))
+        self._bits[at] |= 1 << bit
+        self.tasks += 1
+        self.bytes, self.documents, self.rejects = (
+            self.bytes + line.bytes,
+            self.documents + line.documents,
+            self.rejects + line.rejects,
+        )
+
+
+class ProgressReader:
+    """Read what the workers of a run say, each line once: `finished` tells of each step what its finished tasks add up to."""
+
+    def __init__(self, state: Path) -> None:
+        """Begin with what is there; lines of tasks that were at work before are of workers that were killed, and do not count."""
         self._folder = state / FOLDER
-        self.done: dict[tuple[str, int], TaskProgress] = {}
+        self.finished: dict[str, Finished] = {}
         self._ends: dict[str, int] = {}
-        known = dict(self._last())
-        self._old = {} if all else known  # of workers that were killed before
+        self._old = dict(self._last())
 
     def look(self) -> list[TaskProgress]:
         """Read what is new; return the lines of the tasks that are at work."""
         last = dict(self._last())
         running = {(line.step, line.task): line for name, line in last.items() if not line.done and line != self._old.get(name)}
-        return [line for key, line in running.items() if key not in self.done]
+        return [line for (step, task), line in running.items() if task not in self.finished.get(step, ())]
 
     def _last(self) -> Iterator[tuple[str, TaskProgress]]:
-        """Yield the new lines of each file, the last one last, and take note of those of finished tasks."""
-        names: list[str] = []
-        if isinstance(self._folder, Path):  # not in a store
-            with contextlib.suppress(OSError):
-                names = sorted(os.listdir(self._folder))
-        for name in names:
-            with contextlib.suppress(OSError), open(self._folder / name, "rb") as file:
-                file.seek(self._ends.get(name, 0))
-                while line := _parse(file.read(_LINE)):
-                    line = line._replace(worker=name.rsplit("-", 2)[0])
-                    if line.done:
-                        self.done[line.step, line.task] = line
-                        self._ends[name] = file.tell()
-                    yield name, line
+        """Yield the new lines of each file, the last one last, and count those of finished tasks."""
+        for name, line in _lines(self._folder, self._ends):
+            if line.done:
+                self.finished.setdefault(line.step, Finished()).add(line)
+            yield name, line
+
+
+def lines(state: Path) -> list[TaskProgress]:
+    """Return the line of each task that a run has begun; of one that was begun more than once, that of its end, or the last."""
+    last: dict[tuple[str, int], TaskProgress] = {}
+    for _, line in _lines(state / FOLDER, {}):
+        if line.done or not ((known := last.get((line.step, line.task))) and known.done):
+            last[line.step, line.task] = line
+    return list(last.values())
+
+
+def _lines(folder: Path, ends: dict[str, int]) -> Iterator[tuple[str, TaskProgress]]:
+    """Yield the lines of each file behind its end, with the file's name; ends are moved behind lines of finished tasks."""
+    names: list[str] = []
+    if isinstance(folder, Path):  # not in a store
+        with contextlib.suppress(OSError):
+            names = sorted(os.listdir(folder))
+    for name in names:
+        with contextlib.suppress(OSError), open(folder / name, "rb") as file:
+            file.seek(ends.get(name, 0))
+            while line := _parse(file.read(_LINE)):
+                if line.done:
+                    ends[name] = file.tell()
+                yield name, line._replace(worker=name.rsplit("-", 2)[0])

@@ -40,7 +40,7 @@ def test_bytes_of_a_part_count_once_whoever_reads_them(state: Path, tmp_path: Pa
         digest(path)
         digest(path)
         assert work.bytes == 150_000
-    (line,) = progress.ProgressReader(state, all=True).done.values()
+    (line,) = progress.lines(state)
     assert (line.step, line.task, line.bytes) == ("extract", 3, 150_000)
 
 
@@ -66,9 +66,10 @@ def test_a_task_at_work_is_seen_and_one_that_is_done_stays(state: Path) -> None:
         work.tell()
         (line,) = reader.look()
         assert (line.task, line.bytes, line.documents, line.rejects, line.done) == (1, 7, 2, 1, False)
-        assert list(reader.done) == [("extract", 0)]
+        assert (reader.finished["extract"].tasks, reader.finished["extract"].bytes) == (1, 0)
     assert reader.look() == []
-    assert list(reader.done) == [("extract", 0), ("extract", 1)]
+    assert (reader.finished["extract"].tasks, reader.finished["extract"].bytes) == (2, 7)
+    assert 1 in reader.finished["extract"] and 2 not in reader.finished["extract"]
     (file,) = (state / progress.FOLDER).iterdir()
     assert file.stat().st_size == 512, "two tasks, two lines"
 
@@ -100,10 +101,10 @@ def test_tasks_in_threads_of_one_process_have_lines_of_their_own(state: Path) ->
         thread.start()
     for thread in threads:
         thread.join()
-    done = progress.ProgressReader(state, all=True).done
-    assert {key: line.bytes for key, line in done.items()} == {("extract", 1): 1, ("extract", 2): 2}
-    assert timings.summary(done.values())["workers"] == 1, "a worker is a process"
-    of_two = [line._replace(worker=f"host-{number}") for number, line in enumerate(done.values())]
+    done = progress.lines(state)
+    assert {(line.step, line.task): line.bytes for line in done} == {("extract", 1): 1, ("extract", 2): 2}
+    assert timings.summary(done)["workers"] == 1, "a worker is a process"
+    of_two = [line._replace(worker=f"host-{number}") for number, line in enumerate(done)]
     assert timings.summary(of_two)["workers"] == 2
 
 
@@ -125,12 +126,35 @@ def test_it_does_no_harm_where_it_cannot_be_written(tmp_path: Path, hindered: st
     assert hindered != "a link" or (tmp_path / "mine").read_text() == "mine"
 
 
+def test_a_task_that_is_done_twice_counts_once_and_its_worker_reads_one_line(state: Path) -> None:
+    for number in [*range(40), 7, 39]:
+        with progress.working(state, "extract", number) as work:
+            work.add(bytes=10, documents=1)
+    reader = progress.ProgressReader(state)
+    finished = reader.finished["extract"]
+    assert (finished.tasks, finished.bytes, finished.documents) == (40, 400, 40)
+    assert len(progress.lines(state)) == 40
+    (file,) = (state / progress.FOLDER).iterdir()
+    before = Path("/proc/self/io").read_text() if Path("/proc/self/io").exists() else ""
+    with file.open("r+b") as lines:
+        lines.truncate(1 << 30)  # 4 million lines, all but the last of them holes
+        lines.seek((1 << 30) - 256)
+        lines.write(json.dumps(["extract", 41, 1, 0, 0, 0, 1.0, 1.0, 1.0, 10]).encode().ljust(255) + b"\n")
+    with progress.working(state, "extract", 42):
+        pass
+    assert file.stat().st_size == (1 << 30) + 256
+    if before:
+        read = [int(text.split()[1]) for text in (before, Path("/proc/self/io").read_text())]
+        assert read[1] - read[0] < 1 << 20
+
+
 def test_damaged_lines_are_left_out(state: Path) -> None:
     (state / progress.FOLDER).mkdir()
-    for number, data in enumerate((b"", b"x" * 256, b"[1]".ljust(256), b'{"a": 1}'.ljust(255) + b"\n", os.urandom(600))):
+    huge = json.dumps(["extract", 1 << 60, 1, 0, 0, 0, 1.0, 1.0, 1.0, 10]).encode().ljust(256)
+    for number, data in enumerate((b"", b"x" * 256, b"[1]".ljust(256), b'{"a": 1}'.ljust(255) + b"\n", os.urandom(600), huge)):
         (state / progress.FOLDER / f"w{number}").write_bytes(data)
-    reader = progress.ProgressReader(state, all=True)
-    assert (reader.look(), reader.done) == ([], {})
+    reader = progress.ProgressReader(state)
+    assert (reader.look(), reader.finished, progress.lines(state)) == ([], {}, [])
 
 
 def test_a_pause_between_two_attempts_is_no_time_of_a_stage() -> None:
@@ -146,8 +170,8 @@ def test_nothing_is_written_in_a_store_nor_looked_for_there() -> None:
     with progress.working(state, "extract", 0) as work:
         work.add(bytes=3)
     assert work.bytes == 3
-    reader = progress.ProgressReader(state, all=True)
-    assert (reader.look(), reader.done) == ([], {})
+    reader = progress.ProgressReader(state)
+    assert (reader.look(), reader.finished, progress.lines(state)) == ([], {}, [])
     assert not (state / progress.FOLDER).exists()
 
 

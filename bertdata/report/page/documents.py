@@ -55,7 +55,7 @@ def _has_spaces(code: str) -> bool:
 def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of a corpus."""
     manifest = subject.manifest
-    note = "Reasons are those of docs/reference/reasons.md."
+    note = "Reasons are explained in the documentation of bertdata, in docs/reference/reasons.md of its repository."
     if any("namespace" in stage["dropped"] for stage in manifest["counts"]):
         note += " Namespace: pages of a wiki that are no articles, such as templates, categories and talk."
     picture = flow(stages_of("", manifest["counts"]))

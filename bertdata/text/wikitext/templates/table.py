@@ -209,7 +209,9 @@ def _add(table: Templates, file: str, text: str) -> Templates:
     """Return the table with a file's templates above those it had."""
     read = _read(file, text)
     bodies = {name: body for name, body in table.bodies.items() if name not in read.footnotes}
-    bodies.update((name, _parse(file, name, text)) for name, text in read.templates.items())
+    parsed: dict[str, Body] = {}
+    for name, text in read.templates.items():  # the names of a template have one text
+        bodies[name] = parsed[text] = parsed.get(text) or _parse(file, name, text)
     starred = sorted((name for name in bodies if "*" in name), key=lambda name: (-len(name), name))
     added = Templates(
         footnotes=(table.footnotes | read.footnotes) - read.templates.keys(),
