@@ -66,6 +66,15 @@ def test_what_is_heavy_is_an_extra() -> None:
     assert {re.split(r"[^\w-]", line)[0] for line in asked} == CORE
 
 
+def test_an_extra_is_added_to_what_is_installed() -> None:
+    """Messages say ``pip install 'bertdata[train]'``: where bertdata is installed, pip asks no index for it."""
+    pytest.importorskip("pip")
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-deps", "--disable-pip-version-check"]
+    done = subprocess.run([*command, "bertdata[train,zstd]"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "already satisfied: bertdata[train,zstd]" in done.stdout and "Would install" not in done.stdout
+
+
 @pytest.mark.slow
 def test_the_core_takes_as_much_as_readme_says() -> None:
     """By the files of what is installed: a tenth more or less by versions; pyarrow and Beam are half of it."""

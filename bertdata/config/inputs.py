@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ARCHIVES", "INPUTS", "PLAIN", "TABLES", "Input"]
+__all__ = ["ARCHIVES", "INPUTS", "ONE_OF", "PLAIN", "TABLES", "WIKI_LICENCE", "Input"]
 
 _PACKED = (".bz2", ".gz", ".xz", ".zst")
 TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow")  # a text a row
 ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED))  # a book a member
 PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; the last three are of the splits of a data set, as BabyLM names them
+ONE_OF = "one of: "  # begins the licences of documents that a manifest does not tell apart; "; " stands between them
+WIKI_LICENCE = "CC BY-SA, as the wiki states"  # by which a data card knows text of wikis, also where it came by way of a table
 
 
 class Input(NamedTuple):

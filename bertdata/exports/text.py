@@ -1,9 +1,12 @@
 """Write a corpus' text, one document a row, as JSON lines or Parquet, for tools that have a tokenizer of their own.
 
-    {"id": "enwiki:12", "source": "wikipedia", "language": "en", "title": "Tea", "url": "", "text": "One. Two.\\n\\nThree."}
+    {"id": "enwiki:12", "source": "wikipedia", "language": "en", "title": "Tea", "url": "", "licence": "CC0", "text": "One. …"}
+
+`licence` is what the corpus says of inputs of the document's source.  It does not say which document is of which input: where a
+source has several licences, it is ``one of: …``.
 
 Sentences of a paragraph have a space between them, where the first does not end in a full stop of Chinese or Japanese; paragraphs
-have an empty line.
+have an empty line: ``One. Two.\\n\\nThree.``
 """
 
 from __future__ import annotations
@@ -14,14 +17,15 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from ..config.inputs import ONE_OF
 from ..dataset import shards
 from ..records import PARAGRAPH, UNSPACED, Document
 from .base import Format, Shard, write_file
 
-__all__ = ["JSON_LINES", "PARQUET", "text_of"]
+__all__ = ["JSON_LINES", "PARQUET", "licences_of", "text_of"]
 
 _FIELDS = ("id", "source", "language", "title", "url")
-_SCHEMA = pa.schema([(name, pa.string()) for name in (*_FIELDS, "text")])
+_SCHEMA = pa.schema([(name, pa.string()) for name in (*_FIELDS, "licence", "text")])
 
 
 def text_of(document: Document) -> str:
@@ -38,14 +42,39 @@ def _join(sentences: list[str]) -> str:
     return "".join([*spaced, *sentences[-1:]])
 
 
+def licences_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return for each source of a corpus the licence of its documents, as far as its manifest tells them apart.
+
+    >>> licences_of({"inputs": [{"source": "text", "licence": licence} for licence in ("CC0", "CC BY", "CC0")]})
+    {'text': 'one of: CC BY; CC0'}
+    """
+    told: dict[str, set[str]] = {}
+    for entry in manifest["inputs"]:
+        told.setdefault(entry["source"], set()).add(entry["licence"])
+    return {source: _one_of(licences) for source, licences in told.items()}
+
+
+def _one_of(licences: set[str]) -> str:
+    if len(licences) == 1:
+        return next(iter(licences))
+    names = {name for licence in licences for name in licence.removeprefix(ONE_OF).split("; ")}
+    return ONE_OF + "; ".join(sorted(names))
+
+
 def _rows(shard: Shard) -> Iterator[list[dict[str, str]]]:
     """Yield the rows of each record batch."""
+    licences = licences_of(shard.manifest)
     for batch in shard.batches:
         documents = (Document(**row) for row in batch.to_pylist())
-        rows = [{**{name: getattr(document, name) for name in _FIELDS}, "text": text_of(document)} for document in documents]
+        rows = [_row(document, licences) for document in documents]
         shard.tally.entered += len(rows)
         shard.tally.left += len(rows)
         yield rows
+
+
+def _row(document: Document, licences: dict[str, str]) -> dict[str, str]:
+    fields: dict[str, str] = {name: getattr(document, name) for name in _FIELDS}
+    return {**fields, "licence": licences.get(document.source, ""), "text": text_of(document)}
 
 
 def _json_lines(shard: Shard) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from ..config.inputs import WIKI_LICENCE
 from .words import cell, count
 
 __all__ = ["citation", "licence_lines", "origins"]
@@ -20,6 +21,8 @@ _WIKI = (
     "notes and headings were removed, templates and formulas written out, and paragraphs cut into sentences."
 )
 
+_AFTER = "  Text that came by way of a table may have been changed before as well: who changed it knows how, and is to say so."
+
 
 def licence_lines(manifest: dict[str, Any]) -> Iterator[str]:
     """Yield the lines on the licence of each source, with what it asks for."""
@@ -31,14 +34,15 @@ def licence_lines(manifest: dict[str, Any]) -> Iterator[str]:
     yield from (f"| {cell(source)} | {cell(licence)} | {number:,} |" for (source, licence), number in licences.items())
     if further := manifest.get("corpus", {}).get("further_inputs", 0):
         yield from ("", f"These are of {len(inputs):,} inputs; {further:,} more are in the manifest of the corpus.")
-    if "wikipedia" in (source for source, _ in licences):
+    if any(WIKI_LICENCE in licence for _, licence in licences):
         dumps = _dumps(inputs)
         more = f" and {len(dumps) - _NAMED} more" if len(dumps) > _NAMED else ""
         named = f"Dumps: {', '.join(dumps[:_NAMED])}{more}.  " if dumps else ""
         where = "Each document's `url` leads to its page, whose history names its authors."
         if manifest["kind"] == "pairs":
             where = "The corpus has the address of each page, whose history names its authors."
-        yield from ("", _WIKI.format(named=named, where=where))
+        others = any(WIKI_LICENCE in licence and source != "wikipedia" for source, licence in licences)
+        yield from ("", _WIKI.format(named=named, where=where) + (_AFTER if others else ""))
     if "books" in (source for source, _ in licences):
         yield from (
             "",

@@ -96,12 +96,14 @@ def read_text(
     marks: Counter[str] | None = None,
     encoding: str = "",
     max_bytes: int,
+    licences: dict[str, Counter[str]] | None = None,
 ) -> Iterator[Text | Reject]:
     """Read parts of text files and tables; what is broken comes out as a Reject, and a disk or store that fails as its error.
 
     A part of a file is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
     With `documents` "lines" a document ends before a line ``= = = Title = = =``, which begins the next, after `lines` lines, or
     before it would have more than `max_bytes` bytes: no document is too large then, but a line may be.  Blank lines do not count.
+    `licences` counts what the rows of tables tell of theirs, by file.
     With `marks`, a counter, what `drop_marks` drops is left out of plain files, and counted.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table`.
     """
@@ -110,8 +112,8 @@ def read_text(
         if part.end == 0:
             yield Reject(f"text:{part.name}", "empty", f"{part.name}: 0 bytes")
         elif is_table(part.name):
-            rows = read_table(part, "text", columns or Columns(), max_bytes)
-            yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
+            rows = read_table(part, "text", columns or Columns(), max_bytes, licences)
+            yield from (row if isinstance(row, Reject) else _document(*row[:5]) for row in rows)
         elif documents == "blank-lines":
             yield from _between_blank_lines(part, form, max_bytes)
         elif documents == "lines":

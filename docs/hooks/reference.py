@@ -18,7 +18,7 @@ from bertdata.cli import cli
 from bertdata.config import ExportConfig
 from bertdata.config.base import Config, options_of
 
-__all__ = ["PARTS", "commands", "configurations", "exit_codes", "tables", "walk"]
+__all__ = ["PARTS", "WRITTEN", "commands", "configurations", "exit_codes", "tables", "walk"]
 
 _SIGNALS = (("129", "SIGHUP"), ("130", "Ctrl-C (SIGINT)"), ("143", "SIGTERM"))
 _CODES = {  # what the classes of one exit code have in common
@@ -155,7 +155,11 @@ def _first(kind: type) -> str:
 def tables() -> str:
     """The commands that a configuration file may have a table for."""
     names = importlib.import_module("bertdata.cli.config_file")._COMMANDS
-    return ", ".join(f"`[{name}]`" for name in names) + "\n"
+    return "Tables: " + ", ".join(f"`[{name}]`" for name in names) + ".\n"
 
 
-PARTS = {"commands": commands, "configurations": configurations, "exit codes": exit_codes, "tables": tables}  # marker -> text
+PARTS = {"commands": commands, "configurations": configurations}  # marker -> text
+WRITTEN = {
+    "exit-codes.md": exit_codes,
+    "configuration.md": tables,
+}  # page of the reference -> a text that is short, and stands in it

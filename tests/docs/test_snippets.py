@@ -68,6 +68,16 @@ def test_snippets_of_toml(path: Path) -> None:
             assert parse_toml(path.name, block.text)
 
 
+@pytest.mark.parametrize("path", [*PAGES, *sorted(REPOSITORY.glob("examples/*[bd]"))], ids=lambda path: path.name)
+def test_nothing_is_installed_by_a_strangers_name(path: Path) -> None:
+    """`bertdata` on PyPI is of others, and pip runs their code: until a release pages install from the clone; two warn of it."""
+    text = path.read_text(encoding="utf-8")
+    named = re.findall(r"\b(?:pip|uv|pipx)\b[^\n`]* (?:install|add|download)[^\n`]*?[ '\"]bertdata\b(?![./\w])[^\n`]*", text)
+    warned = {"README.md": ["pip install bertdata"], "README.zh-CN.md": ["pip install bertdata"]}
+    assert named == warned.get(path.relative_to(REPOSITORY).as_posix(), [])
+    assert not re.search(r"^ *bertdata *(?:\[|[=~<>!]=)", text, re.M), "a line of requirements"
+
+
 def test_a_fault_is_found() -> None:
     assert problem("bertdata make-pair corpus") == "no such command"
     assert "--ouput" in problem("bertdata make-pairs corpus --vocab vocab --ouput pairs")

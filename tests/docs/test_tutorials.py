@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -9,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import SAMPLE, read_manifest
+from conftest import SAMPLE, read_manifest, read_rows
 from pages import DOCS, blocks, commands
 
 from bertdata.cli import cli
 from bertdata.dataset.shards import Shards
 
 ELSEWHERE = ("download", "doctor")  # what needs a network; these have tests of their own
+CONVERTED = "corpus-simplified"
 WITH_WORKERS = ("build-corpus", "train-vocab", "make-pairs", "export")
 
 
@@ -35,11 +37,24 @@ def follow(name: str, place: Path, *, less: dict[str, str]) -> list[str]:
         words = shlex.split(line)[1:]
         if words[0] not in ELSEWHERE:
             if words[0] == "build-corpus" and "--text" in words:
-                shutil.copytree(place / "text" / "data", place / "converted")  # as if OpenCC had been there
+                row = {"title": "歷史", "text": "歷史學家每天喝茶，也讀書。", "language": "zh", "licence": "CC0"}
+                (place / "text" / "data" / "added.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+                run_python(path, "opencc")
             ran = CliRunner().invoke(cli, [*words, *(["--workers", "1"] if words[0] in WITH_WORKERS else [])])
             assert ran.exit_code == 0, f"{line}\n{ran.output}\n{ran.exception}"
             done.append(words[0])
+            if words[:2] == ["inspect", "pairs-static"]:
+                shown = "".join(path.read_text(encoding="utf-8").partition("  masked:")[2].partition("```")[0].split())
+                assert shown in "".join(ran.output.split()), ran.output
     return done
+
+
+def run_python(path: Path, word: str) -> dict[str, object]:
+    """Run the one snippet of Python of a page that has this word; return its names."""
+    (snippet,) = (block.text for block in blocks(path) if block.language == "python" and word in block.text)
+    scope: dict[str, object] = {}
+    exec(compile(snippet, path.name, "exec"), scope)  # noqa: S102
+    return scope
 
 
 @pytest.mark.slow
@@ -61,12 +76,16 @@ def test_english_wikipedia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_chinese_wikipedia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("jieba")
+    pytest.importorskip("opencc")
     monkeypatch.chdir(tmp_path)
     done = follow("chinese-wikipedia.md", tmp_path, less={})
     assert done == ["build-corpus", "export", "build-corpus", "train-vocab", "make-pairs", "make-pairs", "inspect"]
     assert set(read_manifest(tmp_path / "corpus")["sources"]["wikipedia"]["languages"]) == {"zh"}
     assert "continues_word" in Shards("pairs")[0] and "masked_lm_labels" in Shards("pairs-static")[0]
-    (snippet,) = (block.text for block in blocks(DOCS / "tutorials" / "chinese-wikipedia.md") if block.language == "python")
-    scope: dict[str, object] = {}
-    exec(compile(snippet, "chinese-wikipedia.md", "exec"), scope)  # noqa: S102
-    assert "batch" in scope
+    assert "batch" in run_python(DOCS / "tutorials" / "chinese-wikipedia.md", "MaskConfig")
+    (added,) = (row for row in read_rows(Path(CONVERTED)) if row["title"].endswith("史"))
+    assert (added["title"], added["sentences"]) == ("历史", ["历史学家每天喝茶，也读书。"])
+    assert len(read_rows(Path(CONVERTED))) == len(read_rows(Path("corpus"))) + 1
+    card = (tmp_path / CONVERTED / "README.md").read_text(encoding="utf-8")
+    assert "| text | CC0 | 1 |" in card and "| text | CC BY-SA, as the wiki states | 1 |" in card
+    assert "is by the contributors of their pages" in card and "may have been changed before as well" in card

@@ -36,7 +36,8 @@ def test_every_document_is_there_in_order(sample_corpus: Path, tmp_path: Path, t
     documents, rows = read_rows(sample_corpus), read(tmp_path / "out")
     assert [row["id"] for row in rows] == [document["id"] for document in documents]
     for row, document in zip(rows, documents, strict=True):
-        assert {**document, **row, "text": ""} == {**document, "text": ""}
+        licence = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states"}[document["source"]]
+        assert {**document, **row, "text": ""} == {**document, "licence": licence, "text": ""}
         assert "".join(row["text"].split()) == "".join("".join(document["sentences"]).split())
         assert len(row["text"].split("\n\n")) == max(1, len(document["paragraph_starts"]))
     assert made.rows == len(rows) and len(made.shards) == len(read_manifest(sample_corpus)["shards"])

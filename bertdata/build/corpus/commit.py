@@ -19,6 +19,7 @@ from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
 from ...report.page import write_beside
+from ...sources import licences
 from ...tally import Tally
 from ..selection import facts
 from ..selection.rewrite import put_in_place
@@ -69,7 +70,7 @@ class CorpusCommit:
         contents = manifest.make(
             "documents",
             config=self.config.identity(),
-            inputs=_with_digests(inputs, entries),
+            inputs=_with_licences(_with_digests(inputs, entries), entries),
             sources=_sources(added),
             shards=[file for file in files if file["name"].startswith("data/")],
             tallies=counted,
@@ -220,3 +221,12 @@ def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any
         if digests:
             entry["sha256"] = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     return entries
+
+
+def _with_licences(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Name the licences that a file's documents tell of themselves; where they tell none it keeps that of its kind."""
+    told = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for report in reports:
+        for name, counts in report.get("licences", {}).items():
+            told[report["kind"], name].update(counts)
+    return [{**entry, "licence": licences.named(told[entry["source"], entry["name"]], entry["licence"])} for entry in entries]

@@ -77,6 +77,7 @@ class Extract:
             "formulas": dict(sorted(ledger.counts.formulas.items())),
             "marks": dict(sorted(ledger.counts.marks.items())),
             "apparatus": dict(sorted(ledger.counts.apparatus.items())),
+            "licences": {name: dict(sorted(counts.items())) for name, counts in ledger.counts.licences.items()},
         }
 
 

@@ -42,6 +42,8 @@ def of(report: dict[str, Any]) -> dict[str, Any] | None:
 def kept(report: dict[str, Any]) -> dict[str, Any]:
     """Return what the commit has to know of each task: its files, what it has read, what it has checked."""
     entry = {key: report[key] for key in _KEPT if key in report}
+    if report.get("licences"):
+        entry["licences"] = report["licences"]
     if report["kind"] == "wikipedia":
         entry |= {"pages": missing.pages_in(report["tally"]), "lost": report["lost"]}
     return entry

@@ -55,7 +55,7 @@ def _has_spaces(code: str) -> bool:
 def sections(subject: Subject) -> Iterator[Section]:
     """Yield the sections of a corpus."""
     manifest = subject.manifest
-    note = "Reasons are those of docs/reference/reasons.md."
+    note = "Reasons are explained in the documentation of bertdata, in docs/reference/reasons.md of its repository."
     if any("namespace" in stage["dropped"] for stage in manifest["counts"]):
         note += " Namespace: pages of a wiki that are no articles, such as templates, categories and talk."
     picture = flow(stages_of("", manifest["counts"]))
@@ -154,7 +154,8 @@ def _lost(subject: Subject) -> Html:
     formulas = manifest["formulas"]
     if total_formulas := sum(formulas["found"].values()):
         written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
-        sentence = f"{total_formulas:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
+        sentence = f"{total_formulas:,} formulas were found, {written:,} written, "
+        sentence += f"{left_out:,} left out with tables and other parts that are not prose; "
         sentence += f"{formulas['dropped_sentences']:,} sentences went with the others."
         parts += [tag("h3", "Formulas"), tag("p", sentence)]
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):

@@ -18,7 +18,7 @@ from ...records import Drop, FileRange, Reject
 from ..encodings import decode_or_reject
 from ..lines import count_lines, unify_newlines
 from ..ranges import split_lines
-from ..tables import Columns, is_table, read_table, split_table
+from ..tables import Columns, Row, is_table, read_table, split_table
 from . import archive
 from .account import KEPT, READ, size
 from .clean import Reading, clean_parts
@@ -63,15 +63,20 @@ def read_books(
     sentences: int = 1000,
     reading: Reading | None = None,
     max_bytes: int,
+    licences: dict[str, Counter[str]] | None = None,
 ) -> Iterator[Book | Drop | Reject]:
     """Read the books of parts that `split` made; what holds none comes out as a Reject, a disk or store that fails as its error.
 
     A book, or what is unpacked of it, may have `max_bytes` bytes; a file of lines is cut every so many `sentences`.
+    `licences` counts what the rows of tables tell of theirs, by file.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, those of `read_epub`, `read_archive`,
     `read_sentences` and `read_table`.
     """
     for part in parts:
-        yield from _read(part, columns or Columns(), sentences, reading or Reading(), max_bytes)
+        if part.end and is_table(part.name):
+            yield from _of_table(read_table(part, "books", columns or Columns(), max_bytes, licences), reading or Reading())
+        else:
+            yield from _read(part, sentences, reading or Reading(), max_bytes)
 
 
 def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "drop") -> list[str]:
@@ -89,15 +94,17 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
     raise UsageError(f"{path} is {book.reason}: {book.where}: give a book as .txt or .epub")
 
 
-def _read(part: FileRange, columns: Columns, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
+def _of_table(rows: Iterator[Row | Reject], reading: Reading) -> Iterator[Book | Reject]:
+    for row in rows:
+        if isinstance(row, Reject):
+            yield row
+        else:
+            yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
+
+
+def _read(part: FileRange, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
     if part.end == 0:
         yield Reject(_id(part.name), "empty", f"{part.name}: 0 bytes")
-    elif is_table(part.name):
-        for row in read_table(part, "books", columns, max_bytes):
-            if isinstance(row, Reject):
-                yield row
-            else:
-                yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
     elif archive.is_archive(part.name):
         for member in archive.read_archive(part, _FILES, max_bytes):
             if isinstance(member, archive.Member):

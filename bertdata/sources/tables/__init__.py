@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ...errors import UsageError, did_you_mean
 from ...records import FileRange, Reject
-from .. import TABLES
+from .. import TABLES, licences
 from ..compressed import Stream
 from ..ranges import split_lines
 from .columns import Columns, Row
@@ -43,8 +44,17 @@ def split_table(path: str, size: int, target: int, columns: Columns) -> list[tup
     return cut(path, size, target)
 
 
-def read_table(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a part of a table; `source` begins their ids."""
+def read_table(
+    part: FileRange, source: str, columns: Columns, max_bytes: int, told: dict[str, Counter[str]] | None = None
+) -> Iterator[Row | Reject]:
+    """Read the rows of a part of a table; `source` begins their ids, and `told` counts the licences that they tell, by file."""
+    for row in _read(part, source, columns, max_bytes):
+        if told is not None and isinstance(row, Row):
+            licences.count(told, part.name, row.licence)
+        yield row
+
+
+def _read(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
     name = part.name.lower()
     if name.endswith(".parquet"):
         from .parquet import read_parquet

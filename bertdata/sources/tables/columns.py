@@ -12,6 +12,7 @@ from .limits import PARAGRAPHS
 __all__ = ["Columns", "RowAddress", "Row", "make_row"]
 
 _NAMED, _NAME = 12, 40  # columns that a reject names, and characters of a name
+_LICENCES = ("licence", "license")  # columns that tell a row's licence, the first that has words
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no encoding can write
 
 
@@ -25,7 +26,7 @@ class Columns(NamedTuple):
     @property
     def used(self) -> list[str]:
         """The columns that are looked at, where they are there."""
-        return [name for name in (self.text, self.title, self.id, "language", "url") if name]
+        return [name for name in (self.text, self.title, self.id, "language", "url", *_LICENCES) if name]
 
 
 class RowAddress(NamedTuple):
@@ -54,13 +55,14 @@ class Row(NamedTuple):
     language: str
     url: str
     text: str
+    licence: str = ""
 
 
 def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
     """Take a row's columns; reasons: ``no-text``, ``no-id``, ``empty``, ``too-large``, ``bad-utf-8``.
 
     >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, RowAddress("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
-    Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.')
+    Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.', licence='')
     """
     value = values.get(columns.text)
     if isinstance(value, list) and len(value) > PARAGRAPHS:
@@ -79,11 +81,12 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
         return address.reject("no-id", f"nothing in the column {columns.id!r} that could be an id")
     id = f"{address.source}:{address.name}:{name}" if named else address.id
     title, language, url = (_text(values.get(key)) for key in (columns.title, "language", "url"))
-    if any(map(_SURROGATE.search, (id, value, title, language, url))):
+    licence = next(filter(None, (_text(values.get(key)) for key in _LICENCES)), "")
+    if any(map(_SURROGATE.search, (id, value, title, language, url, licence))):
         return address.reject("bad-utf-8", "a surrogate (half a character) is no text")
     if len(value) > max_bytes or len(value.encode()) > max_bytes:
         return address.reject("too-large", f"a text of more than {max_bytes} bytes")
-    return Row(id, title, language, hide_in_url(url), value)
+    return Row(id, title, language, hide_in_url(url), value, licence)
 
 
 def _text(value: object) -> str:

@@ -13,7 +13,7 @@ from ..lists import json_line
 
 __all__ = ["json_lines", "parquet"]
 
-_FIELDS = ("id", "source", "language", "title", "url", "text")
+_FIELDS = ("id", "source", "language", "title", "url", "licence", "text")
 _NEEDED = ("id", "source", "language", "text")
 _LONGEST = (1 << 31) + (1 << 16)  # bytes of a line: a document's text has less than 2 GB
 

@@ -26,18 +26,19 @@ _MOST_SENTENCES = 500_000  # of a document; a book has ten thousand
 class Counts(NamedTuple):
     """What a task left out of its documents: calls of templates without words, an example of each, and formulas, marks
     of transcripts and subtitles (see `bertdata.sources.text.drop_marks`), and what stands beside the text of books (see
-    `bertdata.sources.books.account`)."""
+    `bertdata.sources.books.account`); and the licences that documents tell, by file (see `bertdata.sources.licences`)."""
 
     templates: Counter[str]
     examples: dict[str, str]
     formulas: Counter[str]
     marks: Counter[str]
     apparatus: Counter[str]
+    licences: dict[str, Counter[str]]
 
     @classmethod
     def none(cls) -> Counts:
         """Return counts of nothing."""
-        return cls(Counter(), {}, Counter(), Counter(), Counter())
+        return cls(Counter(), {}, Counter(), Counter(), Counter(), {})
 
 
 class Check(NamedTuple):

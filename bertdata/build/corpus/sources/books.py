@@ -27,7 +27,12 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
     reading = books.Reading(config.verse, config.encoding, config.footnotes, counts.apparatus)
     records = books.read_books(
-        parts, columns=columns(config), sentences=config.book_sentences, reading=reading, max_bytes=config.max_page_bytes
+        parts,
+        columns=columns(config),
+        sentences=config.book_sentences,
+        reading=reading,
+        max_bytes=config.max_page_bytes,
+        licences=counts.licences,
     )
     for book in records:
         if isinstance(book, Drop | Reject):

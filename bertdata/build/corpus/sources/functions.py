@@ -4,7 +4,7 @@
         yield {"id": "1", "title": "A letter", "text": "Dear all.\\n\\nThe kettle sings.", "language": "en"}
 
 A document has one of `text` (paragraphs with blank lines between them), `paragraphs` or `sentences` (lists of strings), and may
-have `id`, `title`, `url` and `language`.
+have `id`, `title`, `url`, `language` and `licence`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from typing import Any
 from ....config import CorpusConfig
 from ....errors import BertDataError
 from ....io.functions import load
-from ....records import FileRange, Reject
+from ....records import Document, FileRange, Reject
+from ....sources import licences
 from .base import Counts, Record, Source, document
 
 __all__ = ["reader"]
 
 _BLANK = re.compile(r"\n[^\S\n]*\n\s*")  # between paragraphs
-_FIELDS = {"id", "title", "url", "language", "text", "paragraphs", "sentences"}
+_STRINGS = ("id", "title", "url", "language", "licence")
+_FIELDS = {*_STRINGS, "text", "paragraphs", "sentences"}
 
 
 @cache
 def reader(name: str) -> Source:
     """Return the source that calls a reader function; `name` is ``module:function``."""
 
-    def read(parts: list[FileRange], config: CorpusConfig, _: Counts) -> Iterator[Record]:
+    def read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
         function = load(name, "read", dict(config.functions).get(name, ""))
         for part in parts:
-            yield from _read(function(part.path), name, part, config)
+            yield from _read(function(part.path), name, part, config, counts)
 
     return Source(
         name=name,
@@ -45,12 +47,15 @@ def reader(name: str) -> Source:
     )
 
 
-def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig) -> Iterator[Record]:
+def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig, counts: Counts) -> Iterator[Record]:
     """Yield the documents of one file; what is no document is a reject, and so is the rest of a file whose reader raises."""
     number = -1
     try:
         for number, item in enumerate(documents):
-            yield _record(item, f"{name}:{part.name}:{number}", name, part, config)
+            record = _record(item, f"{name}:{part.name}:{number}", name, part, config)
+            if isinstance(record, Document):
+                licences.count(counts.licences, part.name, item.get("licence") or "")
+            yield record
     except (BertDataError, GeneratorExit):
         raise
     except Exception as error:  # whatever it raises: the file is named, and the rest of the input is read
@@ -86,5 +91,5 @@ def _problem(item: Any) -> str:
     values = [item["text"]] if given[0] == "text" else item[given[0]]
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         return "text is no string" if given[0] == "text" else f"{given[0]} is no list of strings"
-    wrong = [key for key in ("id", "title", "url", "language") if not isinstance(item.get(key, ""), str | None)]
+    wrong = [key for key in _STRINGS if not isinstance(item.get(key, ""), str | None)]
     return f"{wrong[0]} is no string" if wrong else ""

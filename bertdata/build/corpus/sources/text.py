@@ -31,6 +31,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         marks=counts.marks if config.text_marks == "drop" else None,
         encoding=config.encoding,
         max_bytes=config.max_page_bytes,
+        licences=counts.licences,
     )
     for item in items:
         if isinstance(item, Reject):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
+from ....config.inputs import WIKI_LICENCE
 from ....errors import UsageError
 from ....io.files import to_path
 from ....io.storage import storage_errors
@@ -107,7 +108,7 @@ def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
 SOURCE = Source(
     name="wikipedia",
     stage="wikipedia pages",
-    licence="CC BY-SA, as the wiki states",
+    licence=WIKI_LICENCE,
     suffixes=SUFFIXES["wikipedia"],
     ranges=_ranges,
     read=_read,
