@@ -19,14 +19,15 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     """
     if path == "inputs" and isinstance(known, list) and isinstance(now, list):
         return _of_inputs(*({entry["name"]: entry for entry in entries} for entries in (known, now)))
-    if _has_parts(known) or _has_parts(now):
+    if _has_parts(known) and _has_parts(now):
         old, new = _parts(known), _parts(now)
         names = sorted({*old, *new} - (set() if path else _FREE))
-        plain = [f"{path}: {_plain(known)!r} then, {_plain(now)!r} now"] if _plain(known) != _plain(now) else []
-        return plain + [
-            d for name in names for d in differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)
-        ]
-    return [] if known == now else [f"{path}: {known!r} then, {now!r} now"]
+        return [d for name in names for d in differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)]
+    if known == now:
+        return []
+    if _has_parts(known) or _has_parts(now):
+        return [f"{path}: {_in_words(known)} then, {_in_words(now)} now"]
+    return [f"{path}: {known!r} then, {now!r} now"]
 
 
 def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -63,14 +64,12 @@ def _has_parts(value: Any) -> bool:
 
 
 def _parts(value: Any) -> dict[str, Any]:
-    if not _has_parts(value):
-        return {}
     return value if isinstance(value, dict) else {str(index): entry for index, entry in enumerate(value)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value that has no parts; None for one that has, whose parts are told."""
-    return None if _has_parts(value) or value == [] else value
+def _in_words(value: Any) -> str:
+    """Return a value that is, or is compared with, one that has parts."""
+    return "one" if _has_parts(value) else "none" if value is None else repr(value)
 
 
 def first_few(changes: list[str]) -> str:
