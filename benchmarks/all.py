@@ -140,12 +140,14 @@ def better(row: Row) -> Bar:
 
 
 def number(value: float) -> str:
-    """Write a figure in three digits, of a share in four.
+    """Write a figure in three digits, of a share in four, of a small one in two.
 
-    >>> number(16384.4), number(39.07), number(4.0), number(0.99971)
-    ('16,384', '39.1', '4', '0.9997')
+    >>> number(16384.4), number(39.07), number(4.0), number(0.99971), number(0.009934)
+    ('16,384', '39.1', '4', '0.9997', '0.0099')
     """
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.4g}"
+    if value >= 1:
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:.4g}" if value >= 0.1 else f"{value:.2g}"
 
 
 def shown(rows: Sequence[Row]) -> list[Row]:

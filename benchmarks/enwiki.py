@@ -4,8 +4,9 @@
 
 The pages are grown as those of benchmarks/grow.py, with new words and templates (benchmarks/new_words.py), to 1, 2, 4, … times
 the first size, as long as the minutes last.  A line through processor seconds by MB of XML gives the estimate for the whole dump;
-its error is the standard error of that line there, and the distance to a power of the size that fits as well.  Minutes are of
-as many cores as `--cores` says, as if they did not hinder each other.
+its error is the standard error of that line there, and the distance to a power of the size that fits as well.  train-vocab is
+foretold at the size of its sample, beyond which it reads no more.  Minutes are of as many cores as `--cores` says, as if they did
+not hinder each other.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from new_words import renewed
 
 # Of pages-articles-multistream, about: dumps.wikimedia.org lists 25 GB, and bzip2 packs wikitext four times
 XML, ARTICLES = 100e9, 7_000_000
+SAMPLED = 5e9  # bytes of XML, a fifth of them text, that train-vocab reads at most: four times its sample of 256 MiB
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 
 
@@ -94,7 +96,7 @@ def report(sizes: list[int], runs: list[dict[str, Run]], cores: int, at: float =
     said.append("|---" * (len(sizes) + 3) + "|")
     for name in COMMANDS:
         taken = [each[name].cpu for each in runs]
-        found = estimate(sizes, taken, at)
+        found = estimate(sizes, taken, min(at, SAMPLED) if name == "train-vocab" else at)
         hours = f"{found.seconds / 3600:.2f} ± {found.error / 3600:.2f} CPU hours | {found.seconds / 60 / cores:,.0f} min"
         said.append(f"| {name} | " + " | ".join(f"{seconds:.1f} s" for seconds in taken) + f" | {hours} |")
     return "\n".join(said)

@@ -7,7 +7,8 @@ A directory of make-pairs, or JSONL with the same columns (``input_ids``, ``toke
 corpus that they were made from, each segment is found again in it.  `--control` measures beside each directory the pairs that
 BERT's own algorithm makes of that corpus.  Exit code 1 where a directory of bertdata's does not hold what it promises.
 
-AUC is how often a NotNext pair scores above an IsNext pair: .500 where a fact tells nothing.
+AUC is how often a NotNext pair scores above an IsNext pair: .500 where a fact tells nothing, 0 and 1 where it tells all.  The
+table of all benchmarks has how far from .500 it is; less than its standard error is chance, and is told as that error.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ WITHIN = {  # what a directory of bertdata's promises: name -> least and most
 
 
 TOLD = (  # figures of the table of all benchmarks: name, what it means, unit, whether less is better
-    ("AUC of all, fitted", "labels told by lengths and places alone", "AUC", True),
+    ("AUC of all, from .500", "labels told by lengths and places alone", "AUC's distance from 0.5", True),
     ("junction kept, of IsNext", "IsNext pairs in which B does follow A", "share", False),
 )
 
@@ -194,6 +195,7 @@ def measure(rows: Rows, vocabulary: vocab.Vocabulary, text: Text | None) -> dict
     for name, fact in facts.items():
         figures[f"AUC {name}"] = auc(fact, rows.labels)
     figures["AUC of all, fitted"] = fitted(np.stack(list(facts.values()), 1), rows.labels)
+    figures["AUC of all, from .500"] = distance(figures["AUC of all, fitted"], rows.labels)
     return figures
 
 
@@ -254,6 +256,17 @@ def auc(score: npt.NDArray[Any], label: Ints) -> float:
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[position]
     n, m = int((label == 1).sum()), int((label == 0).sum())
     return float((ranks[label == 1].sum() - n * (n + 1) / 2) / (n * m))
+
+
+def distance(area: float, label: Ints) -> float:
+    """Return how far an AUC is from chance; its standard error under chance (Mann and Whitney 1947) where it is nearer.
+
+    >>> round(distance(0.25, np.array([0, 1] * 600)), 4), round(distance(0.5, np.array([0, 1] * 600)), 4)
+    (0.25, 0.0167)
+    """
+    ones = int((label == 1).sum())
+    zeros = len(label) - ones
+    return max(abs(area - 0.5), float(np.sqrt((ones + zeros + 1) / (12 * ones * zeros))))
 
 
 def fitted(facts: Ints, label: Ints, folds: int = 5) -> float:

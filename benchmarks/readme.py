@@ -42,6 +42,7 @@ CHINESE = {
     "MB/s": "MB/秒",
     "ms": "毫秒",
     "share": "占比",
+    "AUC's distance from 0.5": "AUC 与 0.5 的差",
     "Hugging Face's collator": "Hugging Face 的 collator",
     "Hugging Face's loader": "Hugging Face 的 loader",
     "BERT's own algorithm": "BERT 原始算法",

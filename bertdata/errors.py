@@ -34,7 +34,10 @@ __all__ = [
     "UsageError",
     "VerificationError",
     "did_you_mean",
+    "nearest",
 ]
+
+_MOST, _AS_NEAR = 3, 0.1  # words that a suggestion has, and by how much of the letters they may be less like than the first
 
 
 class BertDataError(Exception):
@@ -98,15 +101,27 @@ class VerificationError(BertDataError):
     exit_code = 6
 
 
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """Return what of the known words is like one, in whatever case: what begins so, or those about as near as the nearest.
+
+    >>> nearest("--varient", ["--variant", "--overwrite", "--quiet"]), nearest("--max", ["--max-words", "--mix", "--max-bytes"])
+    (['--variant'], ['--max-words', '--max-bytes'])
+    """
+    from difflib import SequenceMatcher, get_close_matches
+
+    asked = word.lower().lstrip("-")
+    names = {name.lower().lstrip("-"): name for name in known}
+    begun = [name for name in names if len(asked) > 1 and name.startswith(asked)]
+    shares = {name: SequenceMatcher(None, asked, name).ratio() for name in get_close_matches(asked, names, _MOST)}
+    near = [name for name, share in shares.items() if share >= max(shares.values()) - _AS_NEAR]
+    return [names[name] for name in (begun or near)[:_MOST]]
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error that refuses a word: with those that are like it, in whatever case, or with nothing.
 
     >>> did_you_mean("build", ["build-corpus", "train-vocab"]), did_you_mean("x", ["y"])
     (": did you mean 'build-corpus'?", '')
     """
-    from difflib import get_close_matches
-
-    names = {name.lower(): name for name in known}
-    begun = [name for name in names if len(word) > 1 and name.startswith(word.lower())]
-    similar = [names[name] for name in begun or get_close_matches(word.lower(), names, 3)]
-    return f": did you mean {' or '.join(map(repr, similar[:3]))}?" if similar else ""
+    similar = nearest(word, known)
+    return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""

@@ -19,8 +19,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import torch
-from torch import Tensor, nn
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path, help="a directory that build-corpus wrote, of Arrow streams")
+    parser.add_argument("--language", default="en")
+    parser.add_argument("--words", type=int, default=2000, help="frequent words that are told apart")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--learning-rate", type=float, default=3e-3)
+    parser.add_argument("--hidden", type=int, default=128)
+    return parser.parse_args()
+
+
+try:
+    import torch
+    from torch import Tensor, nn
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train]'") from None
 
 CHARACTERS = 50  # of a word, its two marks included
 SENTENCE, SENTENCE_END, WORD, WORD_END, FILL = 257, 258, 259, 260, 261  # bytes are 1 to 256
@@ -93,15 +112,7 @@ def losses(model: Model, chosen: list[list[str]], vocabulary: dict[str, int]) ->
 
 def main() -> None:
     """Train for some steps, and print the perplexities of sentences held out."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="a directory that build-corpus wrote, of Arrow streams")
-    parser.add_argument("--language", default="en")
-    parser.add_argument("--words", type=int, default=2000, help="frequent words that are told apart")
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--learning-rate", type=float, default=3e-3)
-    parser.add_argument("--hidden", type=int, default=128)
-    options = parser.parse_args()
+    options = parse()
     draw = random.Random(0)
     torch.manual_seed(0)
     found = [words for words in sentences(options.corpus, options.language) if words]

@@ -15,8 +15,22 @@ import itertools
 import random
 from typing import Any
 
-import torch
-import transformers
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkpoint", help="directory with config.json, model.safetensors and a tokenizer")
+    parser.add_argument("--rate", type=float, default=5e-5, help="learning rate of fine-tuning; small models want more")
+    parser.add_argument("--epochs", type=int, default=3)
+    return parser.parse_args()
+
+
+try:
+    import torch
+    import transformers
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
 
 LAYERS = 4
 NAMES = ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry", "Ida", "John", "Kate", "Leo"]
@@ -84,11 +98,7 @@ def with_fine_tuning(path: str, tokenizer: Any, train: Sentences, dev: Sentences
 
 def main() -> None:
     """Do both, and print the accuracy of each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint", help="directory with config.json, model.safetensors and a tokenizer")
-    parser.add_argument("--rate", type=float, default=5e-5, help="learning rate of fine-tuning; small models want more")
-    parser.add_argument("--epochs", type=int, default=3)
-    options = parser.parse_args()
+    options = parse()
     transformers.logging.set_verbosity_error()  # the head is new, as it should be
     transformers.utils.logging.disable_progress_bar()
     torch.manual_seed(1)

@@ -23,12 +23,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
+GRID = {"batch": (16, 32), "rate": (5e-5, 3e-5, 2e-5), "epochs": (2, 3, 4)}  # Devlin et al. 2019, section A.3
+KINDS = ("pair", "sentence", "span", "tags")
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkpoint", help="directory with config.json, model.safetensors and a tokenizer")
+    parser.add_argument("--task", choices=KINDS, help="one kind of task; all of them if not given")
+    parser.add_argument("--train", type=Path, help="JSON lines to train on; made up if not given")
+    parser.add_argument("--dev", type=Path, help="JSON lines to choose by")
+    parser.add_argument("--labels", type=int, help="number of classes in --train")
+    parser.add_argument("--examples", type=int, default=600, help="examples to make up, a third of them to choose by")
+    parser.add_argument("--length", type=int, default=128, help="tokens in a row at most")
+    parser.add_argument("--batch", type=int, nargs="+", default=GRID["batch"])
+    parser.add_argument("--rate", type=float, nargs="+", default=GRID["rate"])
+    parser.add_argument("--epochs", type=int, nargs="+", default=GRID["epochs"])
+    args = parser.parse_args()
+    if (args.train is None) != (args.dev is None) or (args.train and not args.task):
+        parser.error("--train, --dev and --task are given together")
+    return args
+
+
+try:
+    import torch
+    import transformers
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
 
 Example = dict[str, Any]
 Features = dict[str, torch.Tensor]
-GRID = {"batch": (16, 32), "rate": (5e-5, 3e-5, 2e-5), "epochs": (2, 3, 4)}  # Devlin et al. 2019, section A.3
 WARMUP, DECAY, CLIP = 0.1, 0.01, 1.0  # share of the steps; Adam's weight decay; gradient norm: as in google-research/bert
 Point = tuple[int, float, int]
 NO_LABEL = -100  # what the loss of `transformers` leaves out
@@ -208,25 +234,6 @@ def run(path: str, task: Task, labels: int | None, data: list[list[dict[str, Any
 def read(path: Path) -> list[Example]:
     """Read JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def parse() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint", help="directory with config.json, model.safetensors and a tokenizer")
-    parser.add_argument("--task", choices=[task.kind for task in TASKS], help="one kind of task; all of them if not given")
-    parser.add_argument("--train", type=Path, help="JSON lines to train on; made up if not given")
-    parser.add_argument("--dev", type=Path, help="JSON lines to choose by")
-    parser.add_argument("--labels", type=int, help="number of classes in --train")
-    parser.add_argument("--examples", type=int, default=600, help="examples to make up, a third of them to choose by")
-    parser.add_argument("--length", type=int, default=128, help="tokens in a row at most")
-    parser.add_argument("--batch", type=int, nargs="+", default=GRID["batch"])
-    parser.add_argument("--rate", type=float, nargs="+", default=GRID["rate"])
-    parser.add_argument("--epochs", type=int, nargs="+", default=GRID["epochs"])
-    args = parser.parse_args()
-    if (args.train is None) != (args.dev is None) or (args.train and not args.task):
-        parser.error("--train, --dev and --task are given together")
-    return args
 
 
 def main() -> int:

@@ -13,14 +13,11 @@ import argparse
 import math
 from pathlib import Path
 
-import torch
-import transformers
-
 import bertdata
 
 
-def main() -> None:
-    """Train for some steps, and print the perplexity of text held out."""
+def parse() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, help="a directory that make-pairs wrote with --objective causal")
     parser.add_argument("--steps", type=int, default=1000)
@@ -28,7 +25,20 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--layers", type=int, default=2)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+try:
+    import torch
+    import transformers
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+
+
+def main() -> None:
+    """Train for some steps, and print the perplexity of text held out."""
+    options = parse()
     torch.manual_seed(0)
     shards = bertdata.Shards(options.rows)
     end = shards.pieces.index("[SEP]")

@@ -12,13 +12,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import datasets
-import torch
-import transformers
 
-
-def main() -> None:
-    """Train, and save a model that `from_pretrained` loads."""
+def parse() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path, help="a directory that make-pairs wrote")
     parser.add_argument("--steps", type=int, default=1000)
@@ -26,7 +22,21 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
     parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+try:
+    import datasets
+    import torch
+    import transformers
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]' datasets accelerate") from None
+
+
+def main() -> None:
+    """Train, and save a model that `from_pretrained` loads."""
+    options = parse()
 
     rows = datasets.load_dataset(str(options.pairs), split="train")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(options.pairs))

@@ -13,12 +13,28 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-from torch.utils.data import DataLoader
-
 import bertdata
 from bertdata.errors import UsageError
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path, help="a directory that make-pairs wrote")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
+    return parser.parse_args()
+
+
+try:
+    import torch
+    import transformers
+    from torch.utils.data import DataLoader
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
 
 Batch = dict[str, torch.Tensor]
 
@@ -109,13 +125,7 @@ def validate(module: Pretraining) -> float:
 
 def main() -> None:
     """Train for some steps, then validate."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", type=Path, help="a directory that make-pairs wrote")
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--learning-rate", type=float, default=1e-4)
-    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
-    options = parser.parse_args()
+    options = parse()
     torch.manual_seed(0)
     module = Pretraining(options.pairs, options.batch_size, options.steps, options.hidden, options.learning_rate)
     fit(module)

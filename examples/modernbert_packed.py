@@ -13,16 +13,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
 import bertdata
-from bertdata.training import attention
-from bertdata.training.masks import Schedule
 
 
-def main() -> None:
-    """Train for some steps, and print the loss of each."""
+def parse() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, nargs="+", help="directories that make-pairs wrote with --objective documents --pack")
     parser.add_argument("--steps", type=int, default=1000)
@@ -31,7 +26,23 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=5e-4)
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+try:
+    import torch
+    import transformers
+
+    from bertdata.training import attention
+    from bertdata.training.masks import Schedule
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+
+
+def main() -> None:
+    """Train for some steps, and print the loss of each."""
+    options = parse()
     shards = bertdata.Shards(options.rows)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)

@@ -14,14 +14,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
 import bertdata
 
 
-def main() -> None:
-    """Train for some steps, beginning where the checkpoint ends."""
+def parse() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path, nargs="+", help="directories that make-pairs wrote")
     parser.add_argument("--steps", type=int, default=1000)
@@ -29,8 +26,21 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
-    parser.add_argument("--checkpoint", type=Path, required=True)
-    options = parser.parse_args()
+    parser.add_argument("--checkpoint", type=Path, required=True, help="file to go on from, and to write at the end")
+    return parser.parse_args()
+
+
+try:
+    import torch
+    import transformers
+except ImportError as lacking:
+    parse()  # --help needs none of them
+    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+
+
+def main() -> None:
+    """Train for some steps, beginning where the checkpoint ends."""
+    options = parse()
     rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if world_size > 1:
         torch.distributed.init_process_group()
@@ -38,13 +48,17 @@ def main() -> None:
     # The data.
     shards = bertdata.Shards(options.pairs)
     model, optimizer, first = restore(options.checkpoint, shards, options.hidden, options.learning_rate)
+    if first >= options.steps:
+        if rank == 0:
+            print(f"{options.checkpoint} has {first} steps: nothing to do; --steps says how many there are to be")
+        return
     batches = bertdata.batches(
         shards,
         options.batch_size,
         rank=rank,
         world_size=world_size,
         start_step=first,
-        steps=max(0, options.steps - first),
+        steps=options.steps - first,
         workers=options.workers,
         dense_labels=True,
     )

@@ -19,9 +19,9 @@ from ..io.progress import current
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
-__all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace"]
+__all__ = ["BATCHES", "SLICE_BYTES", "Corpus", "DocumentReader", "read", "refuse_to_replace"]
 
-_SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
+SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
 _NAMED = 1000  # inputs of a corpus that what is made from it names
 BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
@@ -35,8 +35,8 @@ class DocumentReader(NamedTuple):
     directory: str
     sha256: str
 
-    def columns(self, task: Task, *names: str, whole: bool = True) -> Iterator[list[pa.Array]]:
-        """Read columns of a task's documents in slices of some megabytes of text.
+    def columns(self, task: Task, *names: str, whole: bool = True, most: int = SLICE_BYTES) -> Iterator[list[pa.Array]]:
+        """Read columns of a task's documents in slices of `most` bytes, or one larger document; progress is told slice by slice.
 
         The task that begins a shard checks all of it first, unless not the `whole` corpus is read, and so does each whose shard
         was changed later than the manifest, or while it was read; raise VerificationError for one that is not as it was.
@@ -48,7 +48,7 @@ class DocumentReader(NamedTuple):
             if (whole and part.start == 0) or self._is_later(before):
                 _check(path, digests[part.name])
             batches = shards.read_batches(path, format, part.start, part.end)
-            for cut in _slices(batch.select(names) for batch in batches):
+            for cut in _slices((batch.select(names) for batch in batches), most):
                 yield cut.columns
                 current().add(bytes=text_bytes(cut), documents=cut.num_rows)
             if stamp(path) != before:
@@ -93,12 +93,12 @@ def _check(path: Path, sha256: str) -> None:
         raise VerificationError(f"{path} is not what its manifest says: build the corpus again")
 
 
-def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Cut or join batches to about _SLICE_BYTES, or one larger document: in larger ones fewer words are looked up twice."""
+def _slices(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """Cut or join batches to about `most` bytes, or one larger document: in larger ones fewer words are looked up twice."""
     held: list[pa.RecordBatch] = []
     size = 0
-    for part in (part for batch in batches for part in _cut(batch)):
-        if held and size + part.nbytes > _SLICE_BYTES:
+    for part in (part for batch in batches for part in _cut(batch, most)):
+        if held and size + part.nbytes > most:
             full, held, size = shards.joined(held), [], 0
             yield from full
         held.append(part)
@@ -107,14 +107,14 @@ def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from shards.joined(held)
 
 
-def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     """Halve a batch until no part is too large, or has more than one document."""
-    if batch.nbytes <= _SLICE_BYTES or batch.num_rows < 2:
+    if batch.nbytes <= most or batch.num_rows < 2:
         yield batch
     else:
         half = batch.num_rows // 2
-        yield from _cut(batch.slice(0, half))
-        yield from _cut(batch.slice(half))
+        yield from _cut(batch.slice(0, half), most)
+        yield from _cut(batch.slice(half), most)
 
 
 @functools.lru_cache(maxsize=2)

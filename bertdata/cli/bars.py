@@ -39,7 +39,12 @@ def answer() -> Answer:
     if not _writes:
         return Answer("stopped; nothing was written: the same command begins anew")
     begun = [progress for progress in _last.values() if progress.done and progress.total]
-    return stopped("; ".join(f"{each.step}: {each.done:,} of {count(each.total, 'task')} ({_kept(each)})" for each in begun))
+    return stopped("; ".join(f"{each.step}: {_least(each)} of {count(each.total, 'task')} ({_kept(each)})" for each in begun))
+
+
+def _least(progress: Progress) -> str:
+    """Say how many tasks are done: some more may have been since it was told."""
+    return f"{progress.done:,}" if progress.done == progress.total else f"at least {progress.done:,}"
 
 
 def _kept(progress: Progress) -> str:
@@ -120,10 +125,9 @@ def _facts(progress: Progress) -> list[tuple[int, str]]:
     else:
         facts = [(0, f"{progress.share:.1%}")] if progress.total else [(0, count(progress.done, "task"))]
     if progress.total and progress.total_bytes:
-        facts += [
-            (6, f"{size(progress.bytes)} of {size(progress.total_bytes)}"),
-            (2, f"{size(round(progress.bytes_per_second))}/s"),
-        ]
+        facts.append((6, f"{size(progress.bytes)} of {size(progress.total_bytes)}"))
+        if rate := round(progress.bytes_per_second):  # nothing tells it before the first task that does not tell how far it is
+            facts.append((2, f"{size(rate)}/s"))
     elif progress.total > 1:
         facts.append((6, f"{progress.done:,} of {count(progress.total, 'task')}"))
     if progress.documents:

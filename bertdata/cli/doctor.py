@@ -35,13 +35,25 @@ _EXTRAS = {  # of pyproject.toml: what each makes possible, and the modules that
     "tensorboard": ("curves in TensorBoard", ("tensorboard",)),
     "transformers": ("vocabularies without a tokenizer.json", ("transformers",)),
 }
-_ENGINES = {  # what each takes beside Beam: modules, and a program
-    "local": ((), ""),
-    "Dask": (("dask", "distributed"), ""),
-    "Spark": (("pyspark",), "java"),
-    "Flink": ((), "java"),
-    "Dataflow": (("google.cloud.storage", "apitools"), ""),
+
+
+class _Engine(NamedTuple):
+    """What an engine takes beside Beam: modules, a program, and the start of the name of the jar with its job server."""
+
+    modules: tuple[str, ...] = ()
+    program: str = ""
+    jar: str = ""
+
+
+_ENGINES = {
+    "local": _Engine(),
+    "Dask": _Engine(("dask", "distributed")),
+    "Spark, PySpark": _Engine(("pyspark", "beam_pyspark_runner"), "java"),
+    "Spark, Beam's": _Engine((), "java", "beam-runners-spark-3-job-server"),
+    "Flink": _Engine((), "java", "beam-runners-flink-2.2-job-server"),  # 2.2: what FlinkRunner takes without --flink_version
+    "Dataflow": _Engine(("google.cloud.storage", "apitools")),
 }
+_JARS = "~/.apache_beam/cache/jars"  # where Beam keeps those that it has fetched: utils/subprocess_server.py, JAR_CACHE
 _HOSTS = {  # of downloads: what takes their place
     "dumps.wikimedia.org": "bertdata download wikipedia takes --base-url of a mirror",
     "huggingface.co": "bertdata download hub takes --base-url, or HF_ENDPOINT, of a mirror",
@@ -108,9 +120,19 @@ def _extras() -> Iterator[Finding]:
 
 
 def _engines() -> Iterator[Finding]:
-    for engine, (modules, program) in _ENGINES.items():
-        lost = machine.missing(("apache_beam", *modules)) + ([program] if program and not shutil.which(program) else [])
-        yield Finding(f"engine {engine}", f"needs {', '.join(lost)} (docs/how-to/engines.md)" if lost else "can be used")
+    for name, engine in _ENGINES.items():
+        lost = machine.missing(("apache_beam", *engine.modules))
+        lost += [engine.program] if engine.program and not shutil.which(engine.program) else []
+        found = f"needs {', '.join(lost)} (docs/how-to/engines.md)" if lost else "can be used"
+        yield Finding(f"engine {name}", found if not engine.jar or lost else f"{engine.program} is here; {_jar(engine.jar)}")
+
+
+def _jar(start: str) -> str:
+    """Say whether the job server of an engine is here, as Beam keeps it, or would be fetched when a run begins."""
+    jar = f"{start}-{machine.installed('apache-beam')}.jar"
+    if (Path(_JARS).expanduser() / jar).exists():
+        return f"{jar} is in {_JARS}: can be used"
+    return f"{jar} is not: a run fetches it from Maven Central, unless it is named (docs/how-to/engines.md)"
 
 
 def _hosts() -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -18,6 +17,7 @@ from ..errors import UsageError, did_you_mean
 from ..io.terminal import clean
 from ..pieces import shown
 from ..report.words import describe
+from .folding import Line, print_folded
 from .options import Command
 from .paths import to_path
 from .run import echo
@@ -29,15 +29,12 @@ __all__ = ["command", "show", "show_row"]
 
 _CODES = 12  # languages that are named where another one was asked for
 _RANDOM = r"\(random: [^)]{1,100}\)"
-_WIDE, _CLOSING = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef", "，。、；：？！）》」』】”’"
-# What stands on one line: a word, or one character of Chinese, Japanese or Korean, with the marks that close it.
-_UNIT = re.compile(rf"\s+|(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSING}]*\s*")
 
 
 @click.command("inspect", cls=Command, arrow=True, writes=False)
 @click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
-@click.option("--row", type=int, help="Show this row, rather than some from everywhere.")
+@click.option("--row", type=int, help="Show this row alone.")
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
 @click.option("--title", default="", help="Show documents whose title has these words in it.")
 @click.option("--id", "document", default="", help="Show the document, or the rows of the document, with this id.")
@@ -124,13 +121,14 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
-    """Print a data set's manifest in words, and examples."""
+    """Print a data set's manifest in words, and examples; of a row that is named, that row alone."""
     manifest = read(directory)
     if epoch and manifest["config"].get("masking") == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {directory} have one mask, which they were stored with")
     check_files(directory, manifest)
-    echo(describe(manifest, directory))
-    echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
+    if number is None or manifest["kind"] == "export":
+        echo(describe(manifest, directory))
+        echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
     if manifest["kind"] == "export":
         return  # rows are shown from what they were made of
     from ..report import examples
@@ -149,7 +147,10 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
 
             echo(table(manifest["coverage"], mark))
         return
-    for each in examples.pick(manifest["rows"], count) if number is None else [number]:
+    if number is not None:
+        show_row(directory, number, epoch)
+        return
+    for each in examples.pick(manifest["rows"], count):
         echo()
         show_row(directory, each, epoch)
 
@@ -160,24 +161,14 @@ def _config(config: dict[str, Any]) -> str:
 
 
 def _print(lines: Iterable[tuple[int, str]], mask: str = "") -> None:
-    """Print indented lines, wrapped at the terminal's width as its characters are wide; `mask` stands for masked tokens."""
-    from rich.cells import cell_len
-    from rich.console import Console
+    """Print indented lines, folded at the terminal's width; `mask` stands for masked tokens."""
     from rich.text import Text
 
-    console = Console(highlight=False, markup=False, emoji=False)
-    for indent, line in lines:
+    def coloured(line: str) -> Text:
         text = Text(clean(line))
         text.highlight_words([mask] if mask else [], "bold cyan")
         text.highlight_regex(_RANDOM, "magenta")
         text.highlight_words(["(kept)"], "green")
-        ends: list[int] = []
-        used = 0
-        for unit in _UNIT.finditer(text.plain):
-            if used and indent + used + cell_len(unit[0].rstrip()) > console.width:
-                ends.append(unit.start())
-                used = 0
-            used += cell_len(unit[0])
-        for part in text.divide(ends):
-            part.rstrip()
-            console.print(Text(" " * indent) + part)
+        return text
+
+    print_folded(Line(indent, indent, coloured(line)) for indent, line in lines)

@@ -16,7 +16,7 @@ import click
 from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
 from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
-from ..errors import BertDataError, UsageError, did_you_mean
+from ..errors import BertDataError, UsageError, did_you_mean, nearest
 from ..io.process import arrow_alone
 from . import bars
 from .config_file import from_file
@@ -25,6 +25,10 @@ from .output import echo
 __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_MADE_BY = {  # of what a command reads, by the name of its parameter: the command that makes it
+    "vocab": "made by bertdata train-vocab corpus --output vocab",
+    "corpus": "made by bertdata build-corpus --wikipedia DUMP --output corpus",
+}
 _BRIEF = 48  # characters that stand beside an option in 80 columns
 _ALL = f"{__name__}.all"  # in a context: all options are to be explained
 
@@ -69,14 +73,28 @@ class Command(click.Command):
             raise
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; where an option is none of the command's, say where those of Beam stand."""
+        """Parse; where an option is none of the command's, say which was meant, or where those of Beam stand.
+
+        Where one is missing, say what to give: its help and the first example of the command.
+        """
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if error.possibilities or not any(param.name == "beam_args" for param in self.params):
-                raise
-            message = f"{error.message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
-            raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+            known = [opt for param in self.params if not getattr(param, "hidden", False) for opt in param.opts if opt[:2] == "--"]
+            near, message = nearest(error.option_name, known), error.message
+            if not near and any(param.name == "beam_args" for param in self.params):
+                message = f"{message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
+            raise click.NoSuchOption(error.option_name, message, near, ctx=error.ctx) from None
+        except click.MissingParameter as error:
+            raise click.MissingParameter(self._what_to_give(error.param), error.ctx, error.param) from None
+
+    def _what_to_give(self, param: click.Parameter | None) -> str:
+        """Say of a parameter that is missing what it is, what makes it, and how the command looks with it."""
+        help = (getattr(param, "help", None) or "").rstrip(".")
+        example = next((line.strip() for line in (self.help or "").splitlines() if line.strip().startswith("bertdata ")), "")
+        said = [help, _MADE_BY.get(param.name or "", "") if param else "", f"for example: {example}" if example else ""]
+        told = "; ".join(part for part in said if part)
+        return told[:1].upper() + told[1:]
 
     def in_options(self, message: str) -> str:
         """Write the option in place of each field that is named in a message and is a parameter of this command."""

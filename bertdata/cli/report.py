@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
+from ..errors import UsageError
 from .options import Command
 from .paths import to_path
 from .run import echo
@@ -31,5 +33,8 @@ def command(directories: tuple[Path, ...], output: Path | None) -> None:
     """
     from ..report.page.write import write
 
+    if len(directories) > 1 and output is None:
+        again = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])
+        raise UsageError(f"several directories need a file for their page: {again}")
     path, new = write(*directories, output=output)
     echo(f"{path}" if new else f"{path} is complete already: nothing to do")

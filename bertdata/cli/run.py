@@ -197,11 +197,11 @@ def _say_kept(planned: PlannedRun, *, err: bool = False) -> None:
 
 
 def say_kept(directory: Path, steps: Mapping[str, int], *, err: bool = False) -> None:
-    """Say how many tasks of each step an unfinished run has done, if any."""
+    """Say how many tasks of each step an unfinished run has done, if any: in a line of its own, as planning may take long."""
     if any(steps.values()):
         _said().add(directory)
         steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
-        echo(f"  {directory}: an earlier run did {steps_done}, which are kept", err=err)
+        echo(f"{directory}: an earlier run did {steps_done}, which are kept", err=err)
 
 
 def _said() -> set[Path]:

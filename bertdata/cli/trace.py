@@ -15,18 +15,21 @@ from ..dataset import manifest
 from ..errors import UsageError
 from ..io.terminal import clean
 from ..pieces import shown
+from ..report.differences import Span, differences
 from ..report.masking import MaskRule, of_epoch
 from ..report.trace import Trace
 from ..report.words import count
 from ..tokens.read import read_any
 from ..training.masks import MaskConfig
+from .folding import Line, print_folded
 from .options import Command, config_options
 from .paths import to_path
 from .run import echo
 
 __all__ = ["command"]
 
-_CHANGES, _LINE, _SENTENCES, _ROWS = 6, 160, 12, 4  # of what is shown in a terminal; --html has more
+_CHANGES, _LINE, _SENTENCES, _ROWS = 6, 240, 12, 4  # of what is shown in a terminal; --html has more
+_BESIDE = 30  # characters that are shown on each side of a change
 _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
 
@@ -74,12 +77,7 @@ def command(
         write_trace(traced, html, pairs, rule)
         echo(f"{html}")
         return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    for style, line in _lines(traced):
-        console.print(Text(clean(line), style=style))
+    print_folded(_lines(traced))
     if pairs is not None:
         from .inspect import show_row
 
@@ -120,34 +118,53 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _lines(traced: Trace) -> Iterator[tuple[str, str]]:
-    """Yield (style, line) of all but the rows."""
-    yield "bold", f"{traced.id}  {traced.title}  {traced.language}"
-    yield from (("", line) for line in traced.fate)
+def _lines(traced: Trace) -> Iterator[Line]:
+    """Yield the lines of all but the rows."""
+    yield _line("bold", f"{traced.id}  {traced.title}  {traced.language}")
+    yield from (_line("", line) for line in traced.fate)
     for step in traced.steps:
-        yield "bold", f"{step.name}: {count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
+        summary = f"{count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
+        yield _line("bold", f"{step.name}: {summary}")
         for change in step.changes[:_CHANGES]:
-            for style, sign, text in (("red", "-", change.before), ("green", "+", change.after)):
-                if text:
-                    yield style, f"  {sign} {_short(text)}"
+            spans = differences(change.before, change.after)
+            for sign, kind, whole in (("-", "del", change.before), ("+", "ins", change.after)):
+                if whole:
+                    yield _changed(sign, [span for span in spans if span.kind in ("", kind)])
         if len(step.changes) > _CHANGES:
-            yield "", f"  … {len(step.changes) - _CHANGES} more; --html FILE has them"
+            yield _line("", f"… {len(step.changes) - _CHANGES} more; --html FILE has them", 2)
     if traced.lost:
-        yield "yellow", f"templates without words: {', '.join(f'{name} {times}' for name, times in traced.lost)}"
+        names = ", ".join(f"{name} {times}" for name, times in traced.lost)
+        yield _line("yellow", f"templates that gave no text: {names}")
     number = 0
     for paragraph in traced.paragraphs:
         for index, sentence in enumerate(paragraph):
             if number < _SENTENCES:
-                yield "", f"{'¶ ' if not index else '  '}{number:3d}  {sentence}"
+                yield _line("", f"{'¶ ' if not index else '  '}{number:3d}  {sentence}", 0, 7)
                 if traced.pieces:
-                    yield "dim", f"       {' '.join(shown(piece, traced.mark) for piece in traced.pieces[number])}"
+                    yield _line("dim", " ".join(shown(piece, traced.mark) for piece in traced.pieces[number]), 7, 7)
             number += 1
     if number > _SENTENCES:
-        yield "", f"  … {number - _SENTENCES} more sentences"
+        yield _line("", f"… {number - _SENTENCES} more sentences", 2)
     if traced.rows:
-        yield "bold", f"in {count(len(traced.rows), 'row')}: {', '.join(str(row.number) for row in traced.rows)}"
+        yield _line("bold", f"in {count(len(traced.rows), 'row')}: {', '.join(str(row.number) for row in traced.rows)}")
 
 
-def _short(text: str) -> str:
-    line = " ⏎ ".join(text.split("\n"))
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
+def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> Line:
+    from rich.text import Text
+
+    return Line(indent, max(indent, hanging), Text(clean(line), style=style))
+
+
+def _changed(sign: str, spans: list[Span]) -> Line:
+    """Return a line that a step changed, in colour what it removed or put in, and not more of it than `_LINE` characters."""
+    from rich.text import Text
+
+    text, colour = Text(f"{sign} "), {"del": "red", "ins": "green"}
+    for nth, (kind, words) in enumerate(spans):
+        words = clean(" ⏎ ".join(words.split("\n")))
+        if not kind and len(words) > 2 * _BESIDE:
+            before = words[:_BESIDE] if nth else ""
+            behind = words[-_BESIDE:] if nth < len(spans) - 1 else ""
+            words = f"{before}…{behind}"
+        text.append(words, style=colour.get(kind, ""))
+    return Line(2, 4, text if len(text) <= _LINE else text[:_LINE].append("…"))

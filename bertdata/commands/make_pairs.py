@@ -73,7 +73,7 @@ def make_pairs(
 
     Raises:
         UsageError: `corpus` or `vocab` is none, or is `output` as well.
-        EmptyResultError: No document gives a row.
+        EmptyResultError: No document gives a row, or, of pairs with NotNext, one document holds most of the text.
         OutputExistsError, StorageError: As in `build_corpus`.
 
     Examples:

@@ -150,4 +150,6 @@ class _Watch:
         list(self.look())
         for step in self._steps:
             last = self._last[step.name]
-            yield last._replace(done=step.total, bytes=step.bytes, seconds_left=0.0, workers=0)
+            begun, first = self._begun.get(step.name, (0.0, step.bytes))
+            rate = (step.bytes - first) / last.seconds if last.seconds > 0 else 0.0  # as of the last look, some time before
+            yield last._replace(done=step.total, bytes=step.bytes, bytes_per_second=rate, seconds_left=0.0, workers=0)

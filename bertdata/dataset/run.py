@@ -163,7 +163,7 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
         raise OutputExistsError(f"{directory} holds a finished data set, and nothing that tells how it was made: {_REPLACE}")
     if changes := differences(known, identity):
         raise OutputExistsError(
-            f"{directory} holds a finished data set of other settings; what differs: {first_few(changes)}: {_REPLACE}"
+            f"{directory} holds a finished data set of other settings or inputs; what differs: {first_few(changes)}: {_REPLACE}"
         )
     return True
 
@@ -183,8 +183,8 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
 def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str = "") -> None:
     if changes := differences(known, identity):
         raise ResumeError(
-            f"{root}{detail} is an unfinished run with other settings; what differs: {first_few(changes)}: give the old "
-            "settings, or start again with `overwrite`, which removes it"
+            f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {first_few(changes)}: give "
+            "the old ones, or start again with `overwrite`, which removes it"
         )
 
 

@@ -80,12 +80,14 @@ def describe(manifest: dict[str, Any], directory: Path) -> str:
             lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
     if (templates := manifest.get("dropped_templates", {})).get("calls"):
         names = ", ".join(f"{name} {count:,}" for name, count in templates["most_frequent"][:5])
-        lines.append(f"  templates without words that are known: {templates['calls']:,} calls ({names}, …)")
+        lines.append(f"  templates that no table knows, which gave no text: {count(templates['calls'], 'call')} ({names}, …)")
     formulas = manifest.get("formulas", {})
     if total := sum(formulas.get("found", {}).values()):
         written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
         sentences = count(formulas["dropped_sentences"], "sentence")
-        lines.append(f"  formulas: {total:,} found, {written:,} written, {left_out:,} in what is no prose; {sentences} dropped")
+        lines.append(
+            f"  formulas: {total:,} found, {written:,} written, {left_out:,} left out with what is not prose; {sentences} dropped"
+        )
     for kind, folder in (("rejects", "rejects"), ("drops", "dropped")):
         if files := manifest.get(kind):
             more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""

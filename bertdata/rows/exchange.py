@@ -58,16 +58,16 @@ def match(bucket: Bucket, chunks: Chunks) -> Ints:
     return np.array(matches, np.int64).reshape(-1, 2)
 
 
-def choose(bucket: Bucket, chunks: Chunks, matches: Ints, name: str) -> tuple[npt.NDArray[np.int8], Ints]:
-    """Choose the matches that exchange, so that half of the chunks do.
+def choose(bucket: Bucket, chunks: Chunks, matches: Ints, name: str, surplus: int = 0) -> tuple[npt.NDArray[np.int8], Ints]:
+    """Choose the matches that exchange, so that half of the chunks do, counted with those of the copies before.
 
-    Return labels [N], 1 for chunks that exchange, and for each chunk the one whose B it gets [N], itself where it does not.
-    Raise EmptyResultError where there are too few matches.  Where half is an odd number, one match takes a third chunk in, if a
-    third document has one; else one chunk more or less than half exchanges.
+    `surplus`: by how many the copies before have more labels 1 than 0.  Return labels [N], 1 for chunks that exchange, and for
+    each chunk the one whose B it gets [N], itself where it does not.  Raise EmptyResultError where there are too few matches.
+    Where half is an odd number, one match takes a third chunk in, if a third document has one; else, as where there are but
+    two documents, one chunk more or less than half exchanges.
     """
     count = len(chunks.start)
-    # 9 chunks: 4 are chosen, an even number, rather than 5.  10 chunks: 5, so two matches and a third chunk.  11: 6, not 5.
-    half = count // 2 + (count % 2 and count // 2 % 2)
+    half = _even_half(count - surplus)
     wanted = half // 2
     if wanted > len(matches):
         raise EmptyResultError(_why(bucket, chunks, name))
@@ -83,17 +83,29 @@ def choose(bucket: Bucket, chunks: Chunks, matches: Ints, name: str) -> tuple[np
     for one, other in (matches[ranked[:wanted]].T, matches[ranked[:wanted], ::-1].T):
         labels[one], partner[one] = 1, other
     # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
-    if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner) and wanted < len(matches):
-        one, other = matches[ranked[wanted]]
-        labels[[one, other]], partner[[one, other]] = 1, (other, one)
+    if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner):
+        if wanted < len(matches):
+            one, other = matches[ranked[wanted]]
+            labels[[one, other]], partner[[one, other]] = 1, (other, one)
+        elif wanted:
+            raise EmptyResultError(_why(bucket, chunks, name))
     return labels, partner
+
+
+def _even_half(count: int) -> int:
+    """Return half of a count, at least 0; of the two numbers beside half of an odd one that which is even.
+
+    >>> [_even_half(count) for count in (9, 10, 11)]
+    [4, 5, 6]
+    """
+    return max(0, count // 2 + (count % 2 and count // 2 % 2))
 
 
 def _why(bucket: Bucket, chunks: Chunks, name: str) -> str:
     most = bucket.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
     return (
-        f"{name or 'the bucket'}: {most} holds most of the text, so half of the pairs cannot get a B from another document: "
-        "give more documents"
+        f"{f'{name}: ' if name else ''}{most} holds most of the text, so half of the pairs cannot get a B from another document: "
+        "NotNext needs several documents, none of which holds most of the text; give more documents"
     )
 
 
@@ -114,9 +126,10 @@ def _take_third(same: Ints, b: Ints, labels: npt.NDArray[np.int8], partner: Ints
     return False
 
 
-def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits) -> Mask:
+def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: int = 0) -> Mask:
     """Choose one of every two neighbours [N], the first where its coin shows 1, else the second; an odd last one by its own coin.
 
+    Where the copies before have chosen more than they left, by `surplus`, or fewer, the odd last one evens that out.
     `coins` are numbers of 64 bits [N]: bit k is the k-th toss.  The toss is used for which the sums of each of `facts` [N], all
     of them ranks, differ least between what is chosen and what is not; of several facts the one that differs most counts.
 
@@ -134,6 +147,8 @@ def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits) -> Mask:
         worst.append(max((abs(2 * gap[heads].sum() - gap.sum()) for gap in gaps), default=0.0))
     heads = (coins >> np.uint64(int(np.argmin(worst))) & np.uint64(1)).astype(bool)
     heads[1:even:2] = ~heads[0:even:2]
+    if surplus:
+        heads[even:] = surplus < 0
     return np.asarray(heads)
 
 

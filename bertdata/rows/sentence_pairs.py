@@ -38,9 +38,15 @@ class _Rows(NamedTuple):
 
 
 def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str) -> Pairs:
-    """Build a bucket's pairs, each copy for itself: partners are never from another copy."""
+    """Build a bucket's pairs, each copy for itself: partners are never from another copy.
+
+    Only the number of labels 1 goes on from copy to copy, so that half of all pairs have one, and not of each copy, rounded.
+    """
     chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(bucket.tokens) * config.dupe_factor)
-    copies = [_one_copy(bucket, config, n, name, chunks, tokens) for n in range(config.dupe_factor)]
+    copies, surplus = list[_Rows](), 0  # labels 1 less labels 0
+    for number in range(config.dupe_factor):
+        copies.append(_one_copy(bucket, config, number, surplus, name, chunks, tokens))
+        surplus += 2 * int(copies[-1].labels.sum()) - len(copies[-1].labels)
     columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
     order = np.argsort(columns[-1], kind="stable")
     rows = _Rows(*(column[order] for column in columns))
@@ -51,21 +57,25 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str) -
     return _lay_out(bucket, config, rows, special, [documents, chunks, tokens])
 
 
-def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, *counts: Tally) -> _Rows:
-    """Cut one copy of the bucket into chunks and make a pair of each; `counts` are of chunks and of tokens."""
+def _one_copy(bucket: Bucket, config: PairsConfig, number: int, surplus: int, name: str, *counts: Tally) -> _Rows:
+    """Cut one copy of the bucket into chunks and make a pair of each; `counts` are of chunks and of tokens.
+
+    `surplus`: by how many the copies before have more labels 1 than 0.
+    """
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
     doc_keys = bucket.keys(config.seed, max_tokens, number)
     how: dict[str, Any] = {"short_seq_prob": config.short_seq_prob or 0.0, "phase": number > 0, "pack": config.pack}
     if config.objective == "sop":
         chunks = cut_whole(bucket, doc_keys, max_tokens=max_tokens, **how)
         counts[0].entered += len(chunks.start)
-        return _swap(bucket, chunks.take(np.argsort(chunks.order)))
+        return _swap(bucket, chunks.take(np.argsort(chunks.order)), surplus)
     chunks = cut(bucket, doc_keys, max_tokens=max_tokens, **how)
     chunks = _without_long_words(bucket, chunks, max_tokens, *counts)
-    return _exchange(bucket, chunks.take(np.argsort(chunks.order)), max_tokens, name)  # so no order of documents matters
+    chunks = chunks.take(np.argsort(chunks.order))  # so no order of documents matters
+    return _exchange(bucket, chunks, max_tokens, name, surplus)
 
 
-def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str) -> _Rows:
+def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, surplus: int) -> _Rows:
     """Make pairs for next sentence prediction: half of the chunks exchange their Bs."""
     start, end = _fit(bucket, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
     chunks = chunks._replace(start=start, end=end)
@@ -75,16 +85,16 @@ def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str) -> _Ro
     end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], b_length[too_long])
     # B keeps its first word whole, even where that is longer than it should be: then A gives way.
     start[one], end[other] = _fit(bucket, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
-    labels, partner = choose(bucket, chunks, matches, name)
+    labels, partner = choose(bucket, chunks, matches, name, surplus)
     start, end = _fit(bucket, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
     documents = chunks.document, chunks.document[partner]
     return _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
 
 
-def _swap(bucket: Bucket, chunks: Chunks) -> _Rows:
+def _swap(bucket: Bucket, chunks: Chunks, surplus: int) -> _Rows:
     """Make pairs for sentence order: half of the chunks, one of every two neighbours in random order, have A and B swapped."""
     coins = keys.stream(chunks.order, 1)[:, 0]
-    swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(bucket, chunks)], coins)
+    swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(bucket, chunks)], coins, surplus)
     first = np.where(swapped, chunks.cut, chunks.start), np.where(swapped, chunks.end, chunks.cut)
     second = np.where(swapped, chunks.start, chunks.cut), np.where(swapped, chunks.cut, chunks.end)
     return _Rows(*first, *second, swapped.astype(np.int8), chunks.document, chunks.document, _shuffle(chunks))

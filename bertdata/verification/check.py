@@ -189,7 +189,8 @@ class _Whole:
         for checked in checked_files:
             by_group[checked.task.group].update(checked.counts)
             if splits and checked.task.group == "shards":
-                splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]].update(checked.counts)
+                split = splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]]
+                split.update(checked.counts, shards=1)
         yield from sums.stages(self.manifest)
         if self.manifest["kind"] == "documents":
             yield from sums.documents(self.manifest, *by_group.values())

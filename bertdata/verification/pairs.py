@@ -27,8 +27,9 @@ from . import batches, masks
 from .files import CheckFailed
 from .rows import Rows, SpecialPieces
 
-__all__ = ["check", "laws"]
+__all__ = ["check", "is_half", "laws", "not_half"]
 
+_FEW = 16  # chunks of a copy, in the mean: with more, no copy has so few (4) that one of them can't exchange
 _TOKENS = 1 << 20  # looked at, at a time
 _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
@@ -49,15 +50,19 @@ def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: Specia
     """Check a shard's rows, whatever file they were read from; return what `check` does."""
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
+    documents: set[str] = set()  # three of them at most
     for batch in read:
         for part in _parts(batch):
             counts.update(_part(part, counts["rows"], config, vocabulary))
+            if config.provenance and len(documents) < 3:
+                documents.update(_names(part.column("a_document"))[:3])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
     if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
         raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
     if config.objective in LABEL_1:
-        _check_share(counts, config)
+        if not is_half(counts, len(documents), config):
+            raise CheckFailed(f"has {not_half(counts)}")
     elif vocabulary.tells and counts["inside"] > counts["one word"]:
         raise CheckFailed(
             f"has {counts['inside']} rows that begin inside a word, but only {counts['one word']} that a part of one word fills"
@@ -67,11 +72,20 @@ def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: Specia
     return counts
 
 
-def _check_share(counts: Counter[str], config: PairsConfig) -> None:
-    """Raise CheckFailed unless half of the labels are 1: of each copy one more or less, as two chunks exchange, or half a one."""
-    most = config.dupe_factor * (2 if config.objective == "nsp" else 1)
-    if abs(2 * counts["ones"] - counts["labels"]) > most:
-        raise CheckFailed(f"has {counts['ones']:,} labels 1 in {counts['labels']:,}, which is not half")
+def not_half(counts: Counter[str]) -> str:
+    """Say how many labels are 1, which is not half of them."""
+    return f"{counts['ones']:,} labels 1 in {counts['labels']:,}, which is not half"
+
+
+def is_half(counts: Counter[str], documents: int, config: PairsConfig) -> bool:
+    """Tell whether half of the labels of one shard are 1, or one more or less of an odd number, by how many documents it is of.
+
+    Chunks of two documents exchange two by two, so one more than half may exchange.  Of a few chunks a copy, one more or less.
+    """
+    surplus = 2 * counts["ones"] - counts["labels"]
+    if config.objective == "nsp" and counts["labels"] <= _FEW * config.dupe_factor:
+        return abs(surplus) <= 2
+    return -1 <= surplus <= (2 if config.objective == "nsp" and documents <= 2 else 1)
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -153,6 +167,12 @@ def flat(column: pa.Array) -> tuple[Array, Array]:
     ends = np.asarray(column.offsets.to_numpy(), np.int64)
     values = column.values.slice(ends[0], ends[-1] - ends[0])
     return np.asarray(values.to_numpy(zero_copy_only=False)), ends - ends[0]
+
+
+def _names(column: pa.Array) -> list[str]:
+    """Return the names in a column of names, or of lists of them, each once."""
+    values = column.flatten() if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) else column
+    return pc.unique(values).to_pylist()  # type: ignore[no-any-return]
 
 
 def _in_range(rows: Rows, vocabulary: SpecialPieces) -> None:

@@ -13,6 +13,7 @@ from ..errors import VerificationError
 from ..rows.masking import max_predictions_of
 from ..tally import Tally
 from .documents import SOURCES
+from .pairs import is_half, not_half
 
 __all__ = ["documents", "export", "pairs", "stages"]
 
@@ -75,7 +76,10 @@ def documents(manifest: dict[str, Any], counted: Counter[str], rejects: Counter[
 
 
 def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: PairsConfig) -> Iterator[str]:
-    """Check pairs, `counted` being what the shards of each split hold: statistics, splits, and what came out of each stage."""
+    """Check pairs, `counted` being what the shards of each split hold, and how many `shards` they are.
+
+    Statistics, splits, what came out of each stage, and that half of the labels of a split of one shard are 1.
+    """
     tallies = {stage["stage"]: Tally.from_json(stage) for stage in manifest["counts"]}
     wanted = [f"{_stage(split)}{what}" for split in manifest["splits"] for what in ("documents", "chunks", "tokens")]
     if stages := list(_same("counts, stages", sorted(stage["stage"] for stage in manifest["counts"]), sorted(wanted))):
@@ -87,6 +91,9 @@ def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: Pa
         yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, counted[split]["text"])
         yield from _same(f"splits.{split}.documents", entry["documents"], tallies[f"{stage}documents"].entered)
         yield from _statistics(f"splits.{split}", entry, counted[split], config)
+        distinct = tallies[f"{stage}documents"].left - entry["repeated_ids"]
+        if config.objective in LABEL_1 and counted[split]["shards"] == 1 and not is_half(counted[split], distinct, config):
+            yield f"splits.{split} has {not_half(counted[split])}"
     if sources := manifest.get("tokens"):
         in_all = sum(sum(of_source.values()) for of_source in sources.values())
         entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest["splits"])

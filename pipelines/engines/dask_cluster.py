@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from bertdata.errors import TransferError, UsageError
+
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
-__all__ = ["is_dask", "losses_told", "reach"]
+__all__ = ["attended", "is_dask", "reach"]
+
+_SOON = 1.0  # seconds in which a scheduler that runs answers; later it is asked what keeps it
+_END = 3  # seconds in which a client has to leave, as at the end of its process
 
 
 def is_dask(runner: Any) -> bool:
@@ -23,7 +29,9 @@ def is_dask(runner: Any) -> bool:
 def reach(runner: Any, options: PipelineOptions) -> None:
     """Connect to the scheduler that the options of a DaskRunner name, and leave it; raise OSError where it does not answer.
 
-    Raise ValueError for an address that is none.  Without one the runner starts a cluster on this machine.
+    Raise TransferError at once where the connection is refused or there is no such host: Dask itself tries again until its time
+    is over, which is done here where ``--dask_connection_timeout`` gives one.  Raise ValueError for an address that is none.
+    Without one the runner starts a cluster on this machine.
     """
     if not is_dask(runner):
         return
@@ -34,20 +42,47 @@ def reach(runner: Any, options: PipelineOptions) -> None:
     seconds = given.timeout if isinstance(given.timeout, int) else None  # Dask's own, where none is given
 
     async def look() -> None:  # a `Client` that cannot connect holds up the end of its process for a minute
-        comm = await dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
-        await comm.close()
+        trying = asyncio.ensure_future(
+            dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
+        )
+        await asyncio.wait([trying], timeout=None if seconds else _SOON)
+        is_late = not trying.done() or isinstance(trying.exception(), OSError)
+        if is_late and (wrong := _refusal(*dask.comm.get_address_host_port(given.address))):
+            trying.cancel()
+            raise TransferError(
+                f"the engine cannot be reached: {given.address}: {wrong}: correct --dask_client_address after --, or start the "
+                "scheduler"
+            )
+        try:
+            await (await trying).close()
+        except TypeError as error:  # tls:// and no certificate
+            raise UsageError(
+                f"--dask_client_address={given.address}: {error}: docs/how-to/engines.md says how to name it"
+            ) from error
 
     if given.address:
         with ThreadPoolExecutor(1) as pool:  # this thread may have an event loop of its own
             pool.submit(lambda: asyncio.run(look())).result()
 
 
+def _refusal(host: str, port: int) -> str:
+    """Return what is wrong with a host or its port; nothing where something listens there, or no answer comes."""
+    try:
+        socket.create_connection((host, port), _SOON).close()
+    except TimeoutError:
+        return ""
+    except OSError as error:
+        return str(error.strerror or error)
+    return ""
+
+
 @contextlib.contextmanager
-def losses_told(client: Any, tell: Callable[[str], object]) -> Iterator[None]:
+def attended(client: Any, tell: Callable[[str], object]) -> Iterator[None]:
     """Call `tell`, in a thread of Dask's client, with a line for each worker that its cluster loses during the block.
 
     The scheduler sends what happens to it under the topic "all": a worker that is gone is ``remove-worker``, which is `expected`
-    of one that was told to leave.
+    of one that was told to leave.  At the end the client leaves: to one that still listens the scheduler would send that it has
+    left, and log that it could not.
     """
     is_over = False
 
@@ -61,3 +96,6 @@ def losses_told(client: Any, tell: Callable[[str], object]) -> Iterator[None]:
         yield
     finally:
         is_over = True  # a cluster of this process loses its workers when the process ends
+        with contextlib.suppress(Exception):  # a scheduler that is gone: the run has ended, and how is known
+            client.unsubscribe_topic("all")
+            client.close(timeout=_END)

@@ -15,7 +15,6 @@ from typing import Any
 import apache_beam as beam
 import grpc
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions, StandardOptions
-from apache_beam.runners import create_runner
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
@@ -25,14 +24,13 @@ from bertdata.io.lock import Job
 
 from ..steps import Step
 from ..transforms import Chain
-from . import dask_cluster, jobs, one_process, processes, sockets
+from . import dask_cluster, jobs, one_process, processes, runners, sockets
 from .on_beam import on_beam
 
 __all__ = ["check", "reach", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 _INTERRUPT = re.compile(r"^(?:RuntimeError: )?KeyboardInterrupt\b", re.MULTILINE)  # what Beam makes of one inside a step
-_FULL_NAMES = {"DaskRunner": "apache_beam.runners.dask.dask_runner.DaskRunner"}  # of runners that Beam knows by no short one
 _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
 
 
@@ -150,16 +148,14 @@ def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOption
         name = options.view_as(StandardOptions).runner
         if name and workers is not None:
             raise UsageError("`workers` is for the local runner: say how many workers in the runner's own options, after --")
-        try:
-            runner = create_runner(_FULL_NAMES.get(name, name)) if name else None  # knows options of its own once it is imported
-        except (ValueError, ImportError, AttributeError) as error:
-            raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
+        runner = runners.make(name) if name else None  # knows options of its own once it is imported
         known = options.get_all_options(drop_default=True)
     if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
         raise UsageError(f"--{given[0]}: use `workers`")
     unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
     if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
-        raise UsageError(f"--{unknown[0]}: Beam knows no such option for {f'--runner={name}' if name else 'the local runner'}")
+        of, near = f"--runner={name}" if name else "the local runner", runners.meant(f"--{unknown[0]}", options)
+        raise UsageError(f"--{unknown[0]}: Beam knows no such option for {of}{near}")
     return options, runner
 
 
@@ -173,7 +169,7 @@ def _submit(pipeline: beam.Pipeline) -> Any:
 
 def _await(runner: Any, result: Any, warn: Callable[[str], object]) -> None:
     """Wait for the end of a job that ends with this process."""
-    with dask_cluster.losses_told(result.client, warn) if dask_cluster.is_dask(runner) else contextlib.nullcontext():
+    with dask_cluster.attended(result.client, warn) if dask_cluster.is_dask(runner) else contextlib.nullcontext():
         result.wait_until_finish()
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, read_rows
+from rich.cells import cell_len
 
 import bertdata
 from bertdata.cli import cli
 from bertdata.errors import UsageError
+from bertdata.report.differences import differences
+from bertdata.report.page.trace import write_trace
 from bertdata.sources.dumps.multistream import find_stream
 
 ELLYN = "sampleenwiki:107"
@@ -61,3 +65,31 @@ def test_the_command_prints_and_writes_a_page(
     assert "<mark>" in page
     assert "{{Infobox river" in page
     assert "<script" not in page
+
+
+def test_only_what_went_is_struck_out(sample_corpus: Path, tmp_path: Path) -> None:
+    """What a page strikes out of a change and what it leaves are the text before; what it leaves and puts in, the text after."""
+    traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
+    changes = [change for step in traced.steps for change in step.changes]
+    for before, after in [*changes, ("也<ref>{{cite|管子}}</ref>。」在歐", "也。」在歐"), ("a " * 900 + "x", "b " * 900 + "y")]:
+        spans = differences(before, after)
+        assert "".join(span.text for span in spans if span.kind != "ins") == before
+        assert "".join(span.text for span in spans if span.kind != "del") == after
+    assert [span.text for span in differences("也<ref>{{cite|管子}}</ref>。", "也。") if span.kind] == [
+        "<ref>{{cite|管子}}</ref>"
+    ]
+    write_trace(traced, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<del>[[</del>" in page and "<code>bertdata inspect " in page
+    assert not re.search("<del>[^<]*The River Ellyn rises", page), "a sentence that was kept is not struck out"
+
+
+def test_text_without_spaces_is_folded_and_commands_are_not(
+    sample_corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "48")
+    cli.main(["trace", str(sample_corpus), "samplezhwiki:107", "--wikipedia", str(SAMPLE)], standalone_mode=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  bertdata inspect {sample_corpus} --row " in "\n".join(lines)
+    assert not [line for line in lines if line.strip() in ("-", "+") or re.match("[\u4e00-\u9fff]", line)]
+    assert max(cell_len(line) for line in lines if "bertdata" not in line) in (46, 47, 48)

@@ -47,6 +47,13 @@ def test_what_is_like_a_name_is_told(
         inspect(capsys, sample_corpus, *arguments)
 
 
+def test_a_row_is_shown_alone(sample_corpus: Path, sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row that is named comes without the counts of its data set."""
+    assert inspect(capsys, sample_pairs, "--row", 3).startswith("row 3  ")
+    assert "made by bertdata" in inspect(capsys, sample_pairs, "--n", 1)
+    assert "made by bertdata" not in inspect(capsys, sample_corpus, "--row", 3)
+
+
 def test_rows_are_found(sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = inspect(capsys, sample_pairs, "--search", "cold moss", "--n", 3)
     assert "cold moss" in " ".join(told.split())

@@ -19,7 +19,9 @@ from conftest import Build, Run, digests
 
 import bertdata
 from bertdata.cli import bars, cli, output
+from bertdata.cli.doctor import _ENGINES as ENGINES
 from bertdata.cli.doctor import _EXTRAS as EXTRAS
+from bertdata.cli.doctor import _JARS
 from bertdata.cli.doctor import command as doctor
 from bertdata.commands import estimate, progress
 from bertdata.commands.progress import Progress
@@ -135,7 +137,7 @@ def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.Cap
         "2 workers at work"
     )
     answer = bars.answer()
-    assert "is kept: Extract: 3 of 9 tasks (33.3%, 1,234 documents): continue with the same command" in answer.text
+    assert "is kept: Extract: at least 3 of 9 tasks (33.3%, 1,234 documents): continue with the same command" in answer.text
 
 
 def test_lines_come_in_the_order_of_the_steps(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
@@ -155,7 +157,7 @@ def test_lines_come_in_the_order_of_the_steps(capsys: pytest.CaptureFixture[str]
         ):
             show(told)
     assert capsys.readouterr().err.splitlines() == [
-        "  Count words: 66.7%  600 B of 900 B  0 B/s  elapsed 0:00:31",
+        "  Count words: 66.7%  600 B of 900 B  elapsed 0:00:31",
         "  Train vocabulary: at work  elapsed 0:00:38  1 worker at work",
         "  Train vocabulary: done  elapsed 0:01:10",
     ]
@@ -193,7 +195,7 @@ def test_what_has_not_changed_is_not_read_again(build: Build, text: Path, tmp_pa
     assert len(cut) == 1
     source.write_bytes(text.read_bytes() + b"\n")
     changed = CliRunner().invoke(cli, arguments)
-    assert len(cut) == 2 and "of other settings; what differs: inputs.text.jsonl" in str(changed.exception)
+    assert len(cut) == 2 and "what differs: 1 input has changed: text.jsonl (bytes)" in str(changed.exception)
     build("build-corpus", made, "--text", source, "--overwrite")
     assert len(cut) == 3 and bertdata.build_corpus(text=source, output=made, workers=1, overwrite=True).new
 
@@ -280,6 +282,17 @@ def test_help_fits_a_screen_and_help_all_leaves_nothing_out(name: str) -> None:
     [
         (["build-corpsu"], "did you mean 'build-corpus'"),
         (["build-corpus", "--ouput", "x"], "Did you mean '?--output"),
+        (["build-corpus", "--varient", "x"], r"Did you mean '?--variant'?\?\s*$"),
+        (["build-corpus", "--runer", "x"], r"No such option '?--runer'?\. Beam's own stand at the end"),
+        (
+            ["make-pairs", "corpus", "--output", "x"],
+            r"'--vocab'[^;]*; made by bertdata train-vocab corpus --output vocab; for exam",
+        ),
+        (
+            ["make-pairs"],
+            "Made by bertdata build-corpus --wikipedia DUMP --output corpus; for example: bertdata make-pairs corpus ",
+        ),
+        (["report", "a b", "c"], r"bertdata report 'a b' c --output compared\.html$"),
         (["build-corpus", "--text", "{tmp}/t.parquet", "--text-column", "txet", "--output", "{tmp}/o"], "did you mean 'text'"),
         (["build-corpus", "--text", "{tmp}/t.parquet", "--language", "germann", "--output", "{tmp}/o"], "use de for German"),
         (["download", "wikipedia", "--language", "chinese", "--output", "{tmp}/o"], "use zh"),
@@ -312,6 +325,35 @@ def test_doctor_tells_what_there_is(monkeypatch: Any) -> None:
     offline = CliRunner().invoke(doctor, ["--offline"])
     assert "cannot be reached" not in offline.output and not offline.stderr
     assert all(line[24] == " " != line[25] for line in offline.output.splitlines()[:-1]), "names are as wide as their column"
+
+
+def test_doctor_tells_whether_the_server_of_an_engine_is_here(monkeypatch: Any, tmp_path: Path) -> None:
+    """Beam's own runners for Flink and Spark take Java and a jar, which they fetch where it is not cached."""
+    pytest.importorskip("apache_beam")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bertdata.cli.doctor.shutil.which", lambda program: None)
+    shown = CliRunner().invoke(doctor, ["--offline"]).output
+    assert len(re.findall(r"^  engine (?:Flink|Spark, Beam's) +needs java ", shown, re.MULTILINE)) == 2
+    monkeypatch.setattr("bertdata.cli.doctor.shutil.which", lambda program: "/bin/java")
+    version = metadata.version("apache-beam")
+    cache = tmp_path / ".apache_beam" / "cache" / "jars"
+    cache.mkdir(parents=True)
+    (cache / f"beam-runners-flink-2.2-job-server-{version}.jar").touch()
+    shown = CliRunner().invoke(doctor, ["--offline"]).output
+    assert re.search(
+        rf"^  engine Flink +java is here; beam-\S+-{re.escape(version)}\.jar is in \S+: can be used$", shown, re.MULTILINE
+    )
+    assert re.search(
+        r"^  engine Spark, Beam's +java is here; \S+\.jar is not: a run fetches it from Maven Central", shown, re.MULTILINE
+    )
+
+
+def test_beam_names_and_keeps_jars_as_doctor_does() -> None:
+    from apache_beam.options.pipeline_options import FlinkRunnerOptions
+    from apache_beam.utils.subprocess_server import JavaJarServer
+
+    assert str(Path(_JARS).expanduser()) == JavaJarServer.JAR_CACHE
+    assert FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS[-1] in ENGINES["Flink"].jar
 
 
 def test_doctor_knows_each_extra_that_a_user_may_want() -> None:

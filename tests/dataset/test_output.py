@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bertdata.dataset import run as output
+from bertdata.dataset.differences import differences
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
@@ -136,8 +137,8 @@ CHANGES = [
     ({"config": {"seed": 2, "format": "arrow-stream"}}, r"config\.seed: 1 then, 2 now"),
     ({"config": {"seed": 1}}, r"config\.format: 'arrow-stream' then, None now"),
     ({"command": "make-pairs"}, "command: 'build-corpus' then, 'make-pairs' now"),
-    ({"inputs": [{"name": "a.xml", "bytes": 11}, {"name": "b.xml", "bytes": 20}]}, r"inputs\.a\.xml\.bytes: 10 then, 11 now"),
-    ({"inputs": [{"name": "a.xml", "bytes": 10}]}, r"inputs\.b\.xml: .* then, None now"),
+    ({"inputs": [{"name": "a.xml", "bytes": 11}, {"name": "b.xml", "bytes": 20}]}, r"1 input has changed: a\.xml \(bytes\)"),
+    ({"inputs": [{"name": "a.xml", "bytes": 10}]}, "1 input is gone: b\\.xml[;:]"),
 ]
 
 
@@ -168,6 +169,21 @@ def test_other_settings_name_the_difference_to_a_finished_data_set(directory: Pa
         pass
     assert caught.value.exit_code == 5
     assert _content(directory) == WHOLE and _state(directory) == AT_REST
+
+
+def test_inputs_are_told_apart_from_settings_and_no_value_is_shown_as_a_table() -> None:
+    then = [{"name": f"{name}.txt", "bytes": 1} for name in "abc"]
+    now = [{"name": f"{name}.txt", "bytes": 1 + (name == "b")} for name in "bcdefghij"]
+    told = differences({"inputs": then, "vocabulary": None, "n": 1}, {"inputs": now, "vocabulary": {"a": [{"b": 2}]}, "n": 2})
+    assert told == [
+        "7 inputs are new: d.txt, e.txt, f.txt and 4 more",
+        "1 input is gone: a.txt",
+        "1 input has changed: b.txt (bytes)",
+        "n: 1 then, 2 now",
+        "vocabulary.a.0.b: None then, 2 now",
+    ]
+    assert differences({"x": "bert"}, {"x": {"a": 1}}) == ["x: 'bert' then, None now", "x.a: None then, 1 now"]
+    assert differences({"x": [{"a": 1}], "given": 1}, {"x": [{"a": 1}], "given": 2}) == []
 
 
 def test_a_record_that_was_changed_is_of_another_run(directory: Path) -> None:

@@ -234,7 +234,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
         raise RuntimeError
     assert not is_complete(directory)
     with pytest.raises(
-        ResumeError, match="is an unfinished run with other settings; what differs: text: 'second' then, 'first' now"
+        ResumeError, match="is an unfinished run with other settings or inputs; what differs: text: 'second' then, 'first' now"
     ):
         _finish(directory)
     _finish(directory, "second")

@@ -195,6 +195,7 @@ def test_dask(directory: Path, text: str) -> None:
     with dask_of(block, directory) as script:
         done = sh(script, directory)
         assert done.returncode == 0, done.stderr
+        assert "Traceback" not in (directory / "scheduler.log").read_text(), "of a command that has succeeded"
         (port,) = re.findall(r"address=tcp://127.0.0.1:(\d+)", script)
         assert "tcp://127.0.0.1:" in sh(seen.replace("8786", port), directory).stdout
         assert sh(ended.replace("8786", port), directory).returncode == 0

@@ -72,6 +72,8 @@ def test_a_loop_of_ones_own_goes_on_where_it_stopped(example: Run, pairs: Path, 
     assert _losses(first) == through[:12]
     assert [line.split()[1] for line in rest.splitlines()] == [str(step) for step in range(12, 20)]
     assert _falls(through)
+    again = example("examples/train_loop.py", pairs, "--steps", 20, *SMALL, "--checkpoint", tmp_path / "b.pt")
+    assert again.startswith(f"{tmp_path / 'b.pt'} has 20 steps: nothing to do") and not _losses(again)
     with pytest.raises(AssertionError, match="was trained on other pairs"):
         example("examples/train_loop.py", sample_pairs, "--checkpoint", tmp_path / "b.pt", *SMALL)
 

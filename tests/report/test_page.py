@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -193,3 +193,18 @@ def test_the_command_compares_and_tells_of_time(sample_pairs: Path, tmp_path: Pa
     assert "at most 500 MB" in text
     (other / ".bertdata" / "timings.json").write_text('{"stages": [1, null, {"wall_s": "x"}]}')
     assert "Time" in page_of(bertdata.report(other)).text
+
+
+def test_what_differs_is_compared(sample_pairs: Path, tmp_path: Path) -> None:
+    """Inputs that differ are named as options are; a figure has one meaning, and labels, AUC and words have theirs."""
+    other = write_pairs(tmp_path / "other", {"train": [[20] * 60]}, words=True, chinese_words="jieba")
+    text = page_of(bertdata.report(sample_pairs, other, output=tmp_path / "page.html")).text
+    compared = text[: text.index("Options that differ")]
+    manifests = [read_manifest(path) for path in (sample_pairs, other)]
+    sizes = " ".join(f"{each['vocab_size']:,}" for each in manifests)
+    assert f"vocabulary pieces {sizes}" in compared and "vocabulary (SHA-256) " in compared and "(SHA-256) " in compared
+    tokens = " ".join(f"{each['statistics']['tokens']:,}" for each in manifests)
+    assert f"tokens in rows, with [CLS] and [SEP] {tokens}" in compared and "tokens of text: kept" in compared
+    assert "documents in rows" in compared and "NotNext share" in compared
+    assert re.search(r"AUC of length of the pair 0\.\d{3} 0\.\d{3} [+-]0\.\d{3}", compared)
+    assert re.search(r"tokens in a word – \d", compared)

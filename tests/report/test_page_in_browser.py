@@ -26,6 +26,7 @@ function boxes(svg) { return [...svg.querySelectorAll('text')].map(t => [t.textC
 function overlaps(a, b) { return a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3; }
 window.addEventListener('load', async () => {
   const told = {width: innerWidth, page: document.documentElement.scrollWidth, overlap: [], outside: [], small: [], axe: [],
+    slivers: [], wide: [],
     dark: matchMedia('(prefers-color-scheme: dark)').matches, paper: getComputedStyle(document.body).backgroundColor};
   for (const svg of document.querySelectorAll('svg')) {
     const own = boxes(svg), frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
@@ -38,6 +39,10 @@ window.addEventListener('load', async () => {
   }
   for (const cell of document.querySelectorAll('.tile dd, td, th'))
     if (!cell.closest('[role=group]') && cell.scrollWidth > cell.clientWidth + 1) told.outside.push(cell.textContent);
+  for (const mark of document.querySelectorAll('mark'))
+    if ([...mark.getClientRects()].some(box => box.width < 6)) told.slivers.push(mark.textContent);
+  for (const table of document.querySelectorAll('#sources .scroll, [id^=compare] .scroll'))
+    if (table.scrollWidth > table.clientWidth + 1) told.wide.push(table.textContent.slice(0, 80));
   if (window.axe) for (const v of (await axe.run()).violations) told.axe.push(v.id + ': ' + v.nodes[0].html.slice(0, 200));
   parent.postMessage(JSON.stringify(told), '*');
 });
@@ -119,4 +124,6 @@ def test_pages_fit_and_can_be_read(pages: list[str], axe: str, tmp_path: Path) -
         assert not told["overlap"]
         assert not told["outside"]
         assert not told["small"]
+        assert not told["slivers"], "a line ends between the edge of a mark and its word"
+        assert not (told["wide"] and told["width"] >= 390), "sources and figures that are compared are shown whole"
         assert not told["axe"]

@@ -14,8 +14,11 @@ from conftest import Build, Run, digests, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bertdata
 from bertdata import rows as pairs
+from bertdata.build.rows import buckets
 from bertdata.config import PairsConfig
+from bertdata.io.progress import Work
 from bertdata.tokens.chinese import WordEncoder
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter, is_chinese
@@ -103,6 +106,26 @@ def _chinese(number: int) -> str:
         pick = number * 7 + position * 5
         lines.append(f"{who[pick % 6]}{when[pick // 2 % 4]}{what[pick // 3 % 6]}，第{number}次no{position}。")
     return "".join(lines)
+
+
+def test_one_task_tells_how_far_it_is_while_it_segments(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """Slice by slice, and not when a task of some megabytes is done; the rows are those of any slices."""
+    told: list[int] = []
+    add = Work.add
+
+    def note(self: Work, bytes: int = 0, **more: int) -> None:
+        told.append(bytes)
+        add(self, bytes, **more)
+
+    monkeypatch.setattr(Work, "add", note)
+    config, made = PairsConfig(max_seq_length=32, chinese_words="jieba"), []
+    for size in (1 << 30, 4000):
+        monkeypatch.setattr(buckets, "_SEGMENTED_BYTES", size)
+        told.clear()
+        where = {"vocab": corpus / "vocab", "output": tmp_path / str(size)}
+        made += bertdata.make_pairs(corpus / "corpus-zh", **where, config=config, workers=1)
+        assert (sum(size > 0 for size in told) > 5) == (size == 4000), told
+    assert digests(made[0].path) == digests(made[1].path)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ import pyarrow as pa
 import pytest
 from conftest import Build
 
+from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.shards import read_batches, write
 from bertdata.errors import NoInputError, UsageError
 from bertdata.io.files import file_entry, json_text
 from bertdata.verification import verify
+from bertdata.verification.pairs import is_half
 
 Row = dict[str, Any]
 
@@ -314,6 +318,51 @@ def in_part(rows: list[Row]) -> None:
 def test_pairs(copy: Callable[[str], Path], law: str) -> None:
     name, change, what = PAIRS[law]
     assert what in told(rewritten(copy(name), change))
+
+
+@pytest.mark.parametrize(
+    ("objective", "ones", "labels", "documents", "copies", "expected"),
+    [
+        ("nsp", 450, 900, 9, 1, True),
+        ("nsp", 450, 901, 9, 1, True),
+        ("nsp", 451, 900, 9, 1, False),
+        ("nsp", 449, 900, 9, 3, False),
+        ("nsp", 680, 1358, 9, 3, False),  # a copy rounded by itself
+        ("nsp", 2648, 5298, 9, 5, False),
+        ("nsp", 451, 900, 2, 1, True),  # two documents exchange two by two
+        ("nsp", 449, 900, 2, 1, False),
+        ("nsp", 452, 900, 2, 1, False),
+        ("nsp", 6, 10, 9, 1, True),
+        ("nsp", 7, 10, 9, 1, False),
+        ("sop", 450, 901, 9, 3, True),
+        ("sop", 451, 900, 2, 3, False),
+    ],
+)
+def test_half_of_the_labels(objective: str, ones: int, labels: int, documents: int, copies: int, expected: bool) -> None:
+    config = PairsConfig(objective=objective, dupe_factor=copies)
+    assert is_half(Counter(ones=ones, labels=labels), documents, config) is expected
+
+
+def test_one_label_too_many_of_a_split_of_one_shard(copy: Callable[[str], Path]) -> None:
+    """Which rows alone do not tell, that name no document: two documents could make no other number."""
+    root = copy("packed nsp")
+    made = manifest.read(root)["statistics"]
+    step = 1 if 2 * made["not_next"] >= made["parts"] else -1
+    rewritten(root, partial(one_more, step))
+
+    def counted(made: dict[str, Any]) -> None:
+        for of in (made["statistics"], made["splits"]["train"]):
+            ones = of["not_next"] + step
+            of |= {"not_next": ones, "not_next_share": ones / of["parts"]}
+
+    remade(root, counted)
+    assert "which is not half" in told(root)
+
+
+def one_more(step: int, rows: list[Row]) -> None:
+    """Give one label 1 more, or one less, where `step` is -1."""
+    row = next(row for row in rows if (step < 0) in map(bool, row["next_sentence_label"]))
+    row["next_sentence_label"][row["next_sentence_label"].index(int(step < 0))] = int(step > 0)
 
 
 def test_too_few_masks_and_more_than_may_be(copy: Callable[[str], Path]) -> None:

@@ -118,11 +118,14 @@ class _Build:
 
     def _pairs(self) -> rows.Pairs:
         special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
-        name = f"{self.split} bucket {self.number} of {self.count}"
+        name = "" if self.split == "train" else self.split
+        if self.count > 1:
+            name = f"{self.split} bucket {self.number} of {self.count}"
         try:
             return rows.build(self.bucket, self.output.config, special, name)
         except EmptyResultError as error:
-            more = ", or use fewer `shards`" if self.count > 1 else ""
+            more = ", or another `objective`, such as documents"
+            more += ", or use fewer `shards`" if self.count > 1 else ""
             more += ", or a larger `validation_fraction`" if self.split == "validation" else ""
             raise EmptyResultError(f"{error}{more}") from None  # `from None`: the command would show the cause, which says less
 

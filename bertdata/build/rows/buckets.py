@@ -20,7 +20,7 @@ from ...dataset.handed import Handed
 from ...dataset.run import STATE
 from ...io.files import to_path
 from ...records import Task
-from ..documents import DocumentReader
+from ..documents import SLICE_BYTES, DocumentReader
 from .encoding import encoder_of_run
 
 __all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
@@ -28,6 +28,9 @@ __all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references
 # A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
 # millions, which the local runner holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
 Ref = tuple[int, int, int, int]
+
+
+_SEGMENTED_BYTES = 1 << 17  # of text, between two looks at how far a task is: jieba takes a quarter of a second
 
 
 def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
@@ -106,7 +109,8 @@ class Tokenize:
             yield from ((n, Tokens("", b"", b"", b"", 0, -1, "")) for n in range(self.layout.total))
         row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
-        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names):
+        most = SLICE_BYTES if self.chinese_words == "none" else _SEGMENTED_BYTES
+        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
             tokens, ends, continues = encode(languages, documents, paragraphs)
             first = start = 0
             origins = map(" ".join, zip(sources.to_pylist(), languages.to_pylist(), strict=True))

@@ -1,59 +1,120 @@
-"""Compare two or more data sets or runs of one kind: their figures, and in what their options differ."""
+"""Compare two or more data sets or runs of one kind: their figures, and in what their inputs and options differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
+from ...config import LABEL_1, OBJECTIVES, PairsConfig
+from ...pieces import tokens_by_role
+from ..licences import origins
 from ..words import percent
-from .markup import Column, join, number, table
+from .markup import Column, Html, join, number, table, text
+from .measure import pairs_of, predictors, words_of
+from .sample import read_rows
 from .section import Section, Subject
 
 __all__ = ["compare"]
 
-_SHARE = "share"
+_SHARE, _AUC = "share", "AUC of"
+_DIGITS = 12  # of a digest: enough to tell two apart
+_STAGES = {"tokens": "tokens of text"}  # what stages are called beside the statistics of rows
 
 
 def compare(sets: list[Subject]) -> Section:
-    """Return the figures of data sets in columns, the difference from the first to the last, and what options differ."""
-    columns = [Column(""), *(Column(subject.name, numbers=True) for subject in sets)]
+    """Return the figures of data sets in columns, the difference of two, and what inputs and options differ."""
+    columns = [Column(""), *(Column(_head(subject), numbers=True) for subject in sets)]
     columns += [Column("Difference", numbers=True)] if len(sets) == 2 else []
-    figures_of_sets = [dict(_figures(subject.manifest)) for subject in sets]
+    figures_of_sets = [dict([*_figures(subject.manifest), *_of_rows(subject)]) for subject in sets]
     rows = []
     for name in dict.fromkeys(name for of_set in figures_of_sets for name in of_set):
         values = [of_set.get(name) for of_set in figures_of_sets]
         row = [name, *("–" if value is None else _written(name, value) for value in values)]
         rows.append([*row, _difference(name, values)] if len(sets) == 2 else row)
-    options = [dict(_options(subject.manifest["config"])) for subject in sets]
-    differing = [
-        [name, *(of_set.get(name, "–") for of_set in options)]
-        for name in dict.fromkeys(name for of_set in options for name in of_set)
-        if len({of_set.get(name) for of_set in options}) > 1
+    kinds = (("Inputs that differ", "Input", _inputs), ("Options that differ", "Option", _options_of))
+    tables = [
+        _differing(caption, what, sets, [dict(known(subject.manifest)) for subject in sets]) for caption, what, known in kinds
     ]
-    settings = table("Options that differ", [Column("Option"), *(Column(subject.name) for subject in sets)], differing)
-    return Section("compare", "Compared", join(table("Figures", columns, rows), settings))
+    return Section("compare", "Compared", join(table("Figures", columns, rows), *tables))
+
+
+def _head(subject: Subject) -> Html:
+    """Return the name of a data set, which may be a path: its parts may stand one below the other."""
+    return Html(text(subject.name).replace("/", "/<wbr>"))
+
+
+def _differing(caption: str, what: str, sets: list[Subject], known: list[dict[str, str]]) -> Html:
+    """Return a table of what is not the same in all data sets; nothing where all is."""
+    rows = [
+        [name, *(of_set.get(name, "–") for of_set in known)]
+        for name in dict.fromkeys(name for of_set in known for name in of_set)
+        if len({of_set.get(name) for of_set in known}) > 1
+    ]
+    return table(caption, [Column(what), *(Column(_head(subject)) for subject in sets)], rows)
+
+
+def _inputs(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a data set was made of: its origins, the digests of the files and of the vocabulary, and its pieces."""
+    yield "sources", ", ".join(origins(manifest)) or "–"
+    digests = [str(each.get("sha256", each["name"])) for each in manifest.get("inputs", [])]
+    which = "corpus" if any(each["source"] == "corpus" for each in manifest.get("inputs", [])) else "files"
+    if digests:
+        whole = digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
+        yield f"{which} (SHA-256)", whole[:_DIGITS]
+    if manifest["kind"] == "pairs":
+        of_files = {file["name"]: file["sha256"] for file in manifest["files"]}
+        yield "vocabulary (SHA-256)", of_files.get("tokenizer.json", next(iter(of_files.values()), "–"))[:_DIGITS]
+        yield "vocabulary pieces", number(manifest["vocab_size"])
+
+
+def _options_of(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    return _options(manifest["config"])
 
 
 def _figures(manifest: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield what a manifest counts, by name."""
+    """Yield what a manifest counts, by name; stages are of what was read, statistics of what is in rows."""
     yield "rows", manifest["rows"]
     yield "shards", len(manifest["shards"])
     yield "bytes", sum(shard["bytes"] for shard in manifest["shards"])
     for stage in manifest["counts"]:
-        yield f"{stage['stage']}: in", stage["in"]
-        yield f"{stage['stage']}: kept", stage["out"]
+        name = _STAGES.get(stage["stage"], stage["stage"]) if manifest["kind"] == "pairs" else stage["stage"]
+        yield f"{name}: in", stage["in"]
+        yield f"{name}: kept", stage["out"]
         for key in ("dropped", "rejected"):
             for reason, count in stage[key].items():
-                yield f"{stage['stage']}: {reason}", count
+                yield f"{name}: {reason}", count
     for name, source in manifest.get("sources", {}).items():
         for key in ("documents", "words", "text_bytes", "share"):
             if key in source:
                 yield f"{name}: {key.replace('_', ' ')}", source[key]
+    roles = tokens_by_role(manifest) if manifest["kind"] == "pairs" else {}
+    special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
+    named = {"documents": "documents in rows", "tokens": f"tokens in rows{f', with {special}' if special else ''}"}
+    if label := LABEL_1.get(manifest["config"].get("objective", "")):
+        name = OBJECTIVES[manifest["config"]["objective"]].labels[1]
+        named |= {label: name, f"{label}_share": f"{name} {_SHARE}"}
     for name, value in manifest.get("statistics", {}).items():
-        yield name.replace("_", " "), value
+        if name != "rows":
+            yield named.get(name, name.replace("_", " ")), value
     for code, counts in manifest.get("coverage", {}).items():
         for key in ("unknown_share", "split_share", "pieces_per_word"):
             yield f"{code or 'unknown'}: {key.replace('_', ' ')}", counts[key]
+
+
+def _of_rows(subject: Subject) -> Iterator[tuple[str, float]]:
+    """Yield what rows that were read tell: how well a figure tells the label, and how long words are."""
+    if subject.manifest["kind"] != "pairs":
+        return
+    sample, config = read_rows(subject.directory, subject.manifest), PairsConfig.of(subject.manifest["config"])
+    if sample is None or not sample.table.num_rows:
+        return
+    if (pairs := pairs_of(sample, config)) is not None:
+        yield from ((f"{_AUC} {name}", round(area, 3)) for name, area, _ in predictors(pairs))
+    if (lengths := words_of(sample, subject.vocabulary)) is not None and len(lengths):
+        yield "words, in rows that were read", len(lengths)
+        yield f"words of several tokens, {_SHARE}", float((lengths > 1).mean())
+        yield "tokens in a word", float(lengths.mean())
 
 
 def _options(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -65,7 +126,7 @@ def _options(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _written(name: str, value: float) -> str:
-    return percent(value) if name.endswith(_SHARE) else number(value)
+    return f"{value:.3f}" if name.startswith(_AUC) else percent(value) if name.endswith(_SHARE) else number(value)
 
 
 def _difference(name: str, values: list[float | None]) -> str:
@@ -79,6 +140,8 @@ def _difference(name: str, values: list[float | None]) -> str:
         return "–"
     if first == last:
         return "="
+    if name.startswith(_AUC):
+        return f"{last - first:+.3f}"
     if name.endswith(_SHARE):
         points = round(100 * (last - first), 2)
         return f"{points:+.2f} points" if points else "under 0.01 points"

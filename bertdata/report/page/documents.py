@@ -154,7 +154,8 @@ def _lost(subject: Subject) -> Html:
     formulas = manifest["formulas"]
     if total_formulas := sum(formulas["found"].values()):
         written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
-        sentence = f"{total_formulas:,} formulas were found, {written:,} written, {left_out:,} in what is no prose; "
+        sentence = f"{total_formulas:,} formulas were found, {written:,} written, "
+        sentence += f"{left_out:,} left out with tables and other parts that are not prose; "
         sentence += f"{formulas['dropped_sentences']:,} sentences went with the others."
         parts += [tag("h3", "Formulas"), tag("p", sentence)]
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):

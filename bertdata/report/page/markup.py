@@ -16,6 +16,7 @@ __all__ = ["Column", "Html", "bar", "foreign", "join", "number", "short", "table
 
 _VOID = frozenset(("meta", "br", "hr"))
 _NARROW = 3  # columns that fit a telephone
+_BARS = 4  # columns beside which a telephone has no place for bars
 
 
 class Html(str):
@@ -79,7 +80,8 @@ class Column(NamedTuple):
 def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> Html:
     """Return a table whose first column names its rows; nothing where there is no row.
 
-    One of several columns may be wider than a telephone: it then moves from side to side, by the keyboard too.
+    One of several columns may be wider than a telephone: it then moves from side to side, by the keyboard too.  One of many is
+    shown there without its bars, which stand in the last column, the one without a name.
     """
     known = [Column(each) if isinstance(each, str) else each for each in columns]
     body = [
@@ -94,7 +96,8 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
     if len(known) > _NARROW:
         names = ", ".join(column.name for column in known if column.name)
         reached = {"tabindex": 0, "role": "group", "aria_label": caption or names}
-    return tag("div", tag("table", caption_tag, tag("thead", head), tag("tbody", *body)), class_="scroll", **reached)
+    kind = "scroll many" if len(known) > _BARS and not known[-1].name else "scroll"
+    return tag("div", tag("table", caption_tag, tag("thead", head), tag("tbody", *body)), class_=kind, **reached)
 
 
 def _head(column: Column) -> Html:

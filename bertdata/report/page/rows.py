@@ -16,7 +16,7 @@ from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, table, tag
-from .measure import Masks, auc, masks_of, padding_by_width, pairs_of, words_of
+from .measure import Masks, masks_of, padding_by_width, pairs_of, predictors, words_of
 from .sample import RowSample, read_rows
 from .section import Section, Subject, counted, figures
 from .tokens import language_of, row_article
@@ -27,8 +27,8 @@ _SHOWN, _TOKENS = 6, 20
 _SURE = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
 _UNITS = {"piece": "piece by piece", "word": "by whole words", "span": "by spans of words"}
 _LABELS = {
-    "nsp": "IsNext: B goes on where A ends. NotNext: B is of another document.",
-    "sop": "In the one B goes on where A ends; in the other A and B, which are neighbours, have changed places.",
+    "nsp": "IsNext: B is what follows A in its document. NotNext: B is of another document.",
+    "sop": "In the one B is what follows A in its document; in the other the two have changed places.",
 }
 _LONG = 5  # tokens from which words are counted as one kind
 
@@ -99,15 +99,8 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
     pairs = pairs_of(sample, config)
     if pairs is None:
         return Html("")
-    tests = (
-        ("length of the pair", pairs.a + pairs.b),
-        ("length of A", pairs.a),
-        ("length of B", pairs.b),
-        ("place in its file", pairs.positions),
-    )
     rows = []
-    for name, values in tests:
-        area, error = auc(values, pairs.labels)
+    for name, area, error in predictors(pairs):
         leaks = abs(area - 0.5) > _SURE * error
         word = tag("span", "tells the label" if leaks else "as chance", class_="flag" if leaks else "good")
         rows.append((name, f"{area:.3f}", f"± {error:.3f}", word))
@@ -120,7 +113,7 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
     parts.append(table("", columns, rows))
     if config.objective == "nsp":
         share = percent(1 - ones / max(1, total))
-        parts.append(tag("p", f"In {share} of pairs B goes on where A ends, as the document does."))
+        parts.append(tag("p", f"In {share} of the pairs B is the text that follows A in its document."))
     return join(*parts)
 
 

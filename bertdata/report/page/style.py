@@ -76,21 +76,24 @@ td .bar { display: block; width: 9rem; } .pair td .bar { width: 4rem; }
 .guess, td .piece bdi { white-space: nowrap; }
 code, .piece { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "Noto Sans Mono CJK SC", monospace; font-size: .88em;
   background: var(--soft); padding: .08em .3em; border-radius: 3px; }
+p code { display: inline-block; }
 article { border-left: 3px solid var(--rule); padding: .1rem 0 .1rem 1rem; margin: 1.25rem 0 1.75rem; }
 article h3 { margin: 0; } article p { margin: .35rem 0; overflow: hidden; } article .faint { margin: 0 0 .5rem; }
 .a { border-bottom: 0; } .label { font-weight: 600; }
-mark { background: var(--mask); color: var(--mask-ink); padding: .05em .25em; border-radius: 3px; }
+mark { background: var(--mask); color: var(--mask-ink); padding: .05em .25em; border-radius: 3px; unicode-bidi: isolate; }
 mark.random { background: var(--random); color: var(--random-ink); }
 mark.kept { background: var(--kept); color: var(--kept-ink); border-bottom: 2px dotted currentColor; }
-mark.on { margin-left: -.25em; padding-left: 0; border-start-start-radius: 0; border-end-start-radius: 0; }
 mark small { font-size: .82em; }
 .cut { border-left: 1px solid var(--faint); margin: 0 .12em; }
 .key { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; list-style: none; padding: 0; font-size: .92rem; }
 del { background: var(--drop-soft); color: var(--ink); text-decoration-color: var(--drop); }
+ins { background: var(--kept); color: var(--kept-ink); text-decoration: none; }
 details { margin: .75rem 0; } summary { cursor: pointer; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .9rem 1rem; font-size: .86rem; max-height: 40rem; overflow: auto; }
 footer { border-top: 1px solid var(--rule); margin-top: 2.5rem; padding-block: 1.25rem 3rem; }
 @media (max-width: 34rem) { header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } svg { font-size: 14.5px; }
   .tile { flex-basis: 40%; } th, td { padding-right: .45rem; } table { font-size: .87rem; min-width: 100%; }
-  td .bar { width: 3.5rem; } article { padding-left: .6rem; } td .piece { padding-inline: .15em; } }
+  td .bar { width: 3.5rem; } article { padding-left: .6rem; } td .piece { padding-inline: .15em; }
+  .many tr > :last-child { display: none; } .many tr > * { padding-right: .25rem; } .many tbody th:not(.n) { min-width: 0; }
+  .many table, .many thead th { font-size: .81rem; } }
 """

@@ -11,7 +11,7 @@ from ...config import OBJECTIVES, PairsConfig
 from ...pieces import shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import texts
-from .markup import Html, foreign, join, tag, text
+from .markup import Html, foreign, join, short, tag, text
 from .measure import Masks
 from .sample import RowSample
 
@@ -87,28 +87,33 @@ def marked(
     """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown instead of them.
 
     A line is drawn before those in `begins`, with which words begin, where no space and no mark parts them from the last one;
-    the others go on in the mark of their word.
+    the others go on in the mark of their word.  A mark has a direction of writing of its own (style.py) and no element first in
+    it, or a line would end between the mark's edge and its word.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})
-    'tea<mark><bdi>s</bdi></mark> 茶<mark class="kept"><bdi>树</bdi></mark>'
+    'tea<mark>s</mark> 茶<mark class="kept">树</mark>'
     """
     parts: list[Html] = []
-    before = ""
+    before = within = ""  # the piece before, and what the mark has that goes on
     for index, spaced in enumerate(texts(words, mark, special)):
         word = spaced.removeprefix(" ")
         if index in begins and word == spaced and before[-1:].isalnum() and word[:1].isalnum():
             parts.append(_CUT)
         before = word
         change = changes.get(index, "")
-        parts.append(text(" " if index and word != spaced else ""))
+        goes_on = change in ("[MASK]", "kept") and begins and index not in begins and word == spaced
+        if not (goes_on and changes.get(index - 1) == change):
+            parts.append(text(" " if index and word != spaced else ""))
+            within = ""
         if not change:
             parts.append(text(word))
             continue
         word = word if word.strip() else shown(words[index], mark)
         if change in ("[MASK]", "kept"):
-            goes_on = begins and index not in begins and word == spaced and changes.get(index - 1) == change
-            kinds = ("kept" if change == "kept" else "", "on" if goes_on else "")
-            parts.append(tag("mark", foreign(word), class_=" ".join(filter(None, kinds)) or None))
+            if within:
+                parts.pop()
+            within += word
+            parts.append(tag("mark", short(within, 400), class_="kept" if change == "kept" else None))
         else:
-            parts.append(tag("mark", foreign(word), " → ", foreign(change), class_="random"))
+            parts.append(tag("mark", short(word, 400), " → ", foreign(change), class_="random"))
     return join(*parts)

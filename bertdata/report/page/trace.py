@@ -13,10 +13,11 @@ from ...dataset import manifest
 from ...io.files import write_text
 from ...pieces import shown
 from ...tokens.read import read_any
+from ..differences import Span, differences
 from ..masking import MaskRule
 from ..trace import Trace
 from .frame import frame, section_of
-from .markup import Html, foreign, join, short, tag
+from .markup import Html, foreign, join, short, tag, text
 from .measure import masks_of
 from .sample import RowSample
 from .section import Section, counted
@@ -36,7 +37,7 @@ def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: Ma
 
 
 def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Iterator[Section]:
-    yield Section("fate", "What became of it", join(*(tag("p", foreign(line)) for line in traced.fate)))
+    yield Section("fate", "What became of it", join(*map(_fate, traced.fate)))
     if traced.steps:
         yield Section("steps", "What was removed", _steps(traced))
     if traced.paragraphs:
@@ -48,6 +49,12 @@ def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Itera
         yield Section("wikitext", "Wikitext", source)
 
 
+def _fate(line: str) -> Html:
+    """Return a line that says where a document is; a command at its end can be copied as one."""
+    told, see, command = line.partition(": bertdata ")
+    return tag("p", foreign(told, most=_CHARACTERS), *([": ", tag("code", f"bertdata {command}")] if see else []))
+
+
 def _steps(traced: Trace) -> Html:
     parts: list[Html] = []
     for step in (step for step in traced.steps if step.changes):
@@ -55,13 +62,17 @@ def _steps(traced: Trace) -> Html:
         parts.append(tag("h3", step.name[:1].upper() + step.name[1:]))
         parts.append(tag("p", summary, class_="faint"))
         for change in step.changes[:_CHANGES]:
-            before = tag("del", foreign(short(change.before, _CHARACTERS), most=_CHARACTERS)) if change.before else ""
-            after = tag("p", foreign(short(change.after, _CHARACTERS), most=_CHARACTERS)) if change.after else ""
-            parts.append(tag("article", tag("p", before) if before else "", after))
+            parts.append(tag("article", tag("p", tag("bdi", *map(_span, differences(change.before, change.after))))))
     lost = counted(
-        "Templates without words", "Template", [(foreign(name, most=60), times) for name, times in traced.lost], "Calls"
+        "Templates that gave no text", "Template", [(foreign(name, most=60), times) for name, times in traced.lost], "Calls"
     )
     return join(*parts, lost)
+
+
+def _span(span: Span) -> Html:
+    """Mark what was removed or put in, and nothing else."""
+    words = short(span.text, _CHARACTERS)
+    return tag(span.kind, words) if span.kind else text(words)
 
 
 def _sentences(traced: Trace) -> Html:

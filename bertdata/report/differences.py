@@ -1,0 +1,80 @@
+"""Find which parts of a text were removed or put in, so that a page or a terminal marks these and not what was kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import Match, SequenceMatcher
+from typing import NamedTuple
+
+__all__ = ["Span", "differences"]
+
+_TOKEN = re.compile(r"\w+|.", re.DOTALL)  # by which texts are compared in which too many characters differ
+_MOST = 600  # characters, or words and marks, that differ and are compared; of more the one part is told as replaced by the other
+# What is kept between two changes: letters enough to be no chance, or one of Chinese, Japanese or Korean.
+_KEPT = re.compile("[^\\W_]{3}|[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_ALIKE = 4  # at least one in so many characters of the shorter part is kept, or the one is told as replaced by the other
+
+
+class Span(NamedTuple):
+    """A part of a text: ``kind`` is "del" for what was removed, "ins" for what was put in, "" for what was kept."""
+
+    kind: str
+    text: str
+
+
+def differences(before: str, after: str) -> list[Span]:
+    """Return the parts of two texts in order, those that were kept once.
+
+    >>> [(span.kind, span.text) for span in differences("tea<ref>a</ref>. [[x|Cup]]s", "tea. Cups")]
+    [('', 'tea'), ('del', '<ref>a</ref>'), ('', '. '), ('del', '[[x|'), ('', 'Cup'), ('del', ']]'), ('', 's')]
+    """
+    for cut in (list, _TOKEN.findall):
+        old, new = cut(before), cut(after)
+        first = _common(old, new)
+        last = _common(old[first:][::-1], new[first:][::-1])
+        left, put = old[first : len(old) - last], new[first : len(new) - last]
+        if max(len(left), len(put)) <= _MOST or not left or not put:
+            break
+    head, tail = "".join(old[:first]), "".join(old[len(old) - last :])
+    return [span for span in (Span("", head), *_compared(left, put), Span("", tail)) if span.text]
+
+
+def _common(old: list[str], new: list[str]) -> int:
+    """Return with how many equal tokens two lists begin."""
+    pairs = zip(old, new, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(old), len(new)))
+
+
+def _compared(old: list[str], new: list[str]) -> Iterator[Span]:
+    """Yield the parts of two lists whose first and last tokens differ."""
+    blocks: list[Match] = []
+    if max(len(old), len(new)) <= _MOST:
+        blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    kept = [each for at, each in enumerate(blocks[:-1]) if _is_kept(blocks, at, old, new)]
+    if _ALIKE * sum(len("".join(old[each.a : each.a + each.size])) for each in kept) < min(len("".join(old)), len("".join(new))):
+        kept = []
+    at, to = 0, 0
+    for start, begin, size in [*kept, (len(old), len(new), 0)]:
+        yield Span("del", "".join(old[at:start]))
+        yield Span("ins", "".join(new[to:begin]))
+        yield Span("", "".join(old[start : start + size]))
+        at, to = start + size, begin + size
+
+
+def _is_kept(blocks: list[Match], at: int, old: list[str], new: list[str]) -> bool:
+    """Tell whether equal tokens are no chance: letters enough, or whole words and marks between two removals."""
+    (start, begin, size), following = blocks[at], blocks[at + 1]
+    if _KEPT.search("".join(old[start : start + size])):
+        return True
+    before = blocks[at - 1].b + blocks[at - 1].size if at else 0
+    return (
+        before == begin
+        and begin + size == following.b
+        and not any(_within_word(tokens, place) for tokens, of in ((old, start), (new, begin)) for place in (of, of + size))
+    )
+
+
+def _within_word(tokens: list[str], at: int) -> bool:
+    """Tell whether both neighbours of a place are letters or digits."""
+    return 0 < at < len(tokens) and tokens[at - 1].isalnum() and tokens[at].isalnum()
