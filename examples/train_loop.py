@@ -47,11 +47,13 @@ def main() -> None:
 
     # The data.
     shards = bertdata.Shards(options.pairs)
-    model, optimizer, first = restore(options.checkpoint, shards, options.hidden, options.learning_rate)
+    state = read(options.checkpoint, shards)
+    first = int(state.get("step", 0))
     if first >= options.steps:
         if rank == 0:
             print(f"{options.checkpoint} has {first} steps: nothing to do; --steps says how many there are to be")
         return
+    model, optimizer = restore(state, shards, options.hidden, options.learning_rate)
     batches = bertdata.batches(
         shards,
         options.batch_size,
@@ -78,21 +80,27 @@ def main() -> None:
         torch.save(state, options.checkpoint)
 
 
-def restore(checkpoint: Path, shards: bertdata.Shards, hidden: int, rate: float) -> tuple[Any, torch.optim.Optimizer, int]:
-    """Return model, optimizer and the step to begin with: of the checkpoint if there is one."""
+def read(checkpoint: Path, shards: bertdata.Shards) -> dict[str, Any]:
+    """Return what a checkpoint of these pairs holds; nothing where there is none."""
+    if not checkpoint.exists():
+        return {}
+    state: dict[str, Any] = torch.load(checkpoint, weights_only=True)
+    if state["data"] != shards.identity:
+        raise SystemExit(f"{checkpoint} was trained on other pairs than these: give it those, or another --checkpoint")
+    return state
+
+
+def restore(state: dict[str, Any], shards: bertdata.Shards, hidden: int, rate: float) -> tuple[Any, torch.optim.Optimizer]:
+    """Return model and optimizer: as a checkpoint has them, or new."""
     torch.manual_seed(0)
     size = {"hidden_size": hidden, "num_hidden_layers": max(2, hidden // 64), "num_attention_heads": max(2, hidden // 64)}
     config = transformers.BertConfig(vocab_size=shards.vocab_size, intermediate_size=4 * hidden, **size)
     model = transformers.BertForPreTraining(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
-    if not checkpoint.exists():
-        return model, optimizer, 0
-    state = torch.load(checkpoint, weights_only=True)
-    if state["data"] != shards.identity:
-        raise SystemExit(f"{checkpoint} was trained on other pairs than these: give it those, or another --checkpoint")
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    return model, optimizer, int(state["step"])
+    if state:
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+    return model, optimizer
 
 
 if __name__ == "__main__":

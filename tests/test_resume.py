@@ -130,7 +130,7 @@ def test_changed_input_option_or_seed_is_refused(run: Run, parts: Path, text: Pa
     copy.write_bytes(changed)  # as long as before: only its bytes tell
     assert "has changed since" in run(*arguments, code=5).stderr
     copy.write_bytes(text.read_bytes() + b'{"text": "One more. And more."}\n')
-    assert "inputs.text.jsonl.bytes" in run(*arguments, code=5).stderr
+    assert "1 input has changed: text.jsonl (bytes)" in run(*arguments, code=5).stderr
     copy.write_bytes(text.read_bytes())
     run(*arguments)
     assert digests(output) == digests(parts / "build-corpus")
