@@ -54,8 +54,10 @@ def test_a_validation_split_shares_nothing_with_train(
     assert "split: validation" in (pairs / "README.md").read_text()
     again = build("make-pairs", tmp_path / "again", *options, "--shuffle", "engine")
     assert digests(again) == digests(pairs)
-    show(pairs, count=1, number=len(train))
+    show(pairs, count=0)
     assert "validation: NotNext" in capsys.readouterr().out
+    show(pairs, count=1, number=len(train))
+    assert capsys.readouterr().out.startswith(f"row {len(train)} ")
     program = f"import datasets; d = datasets.load_dataset({str(pairs)!r}); print({{k: v.num_rows for k, v in d.items()}})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=_offline(tmp_path))
     assert done.stdout.strip() == str({"train": len(train), "validation": len(held_out)}), done.stderr

@@ -143,6 +143,6 @@ def test_texts(parts: Path, build: Build, tmp_path: Path, to: str) -> None:
     found = read(to, build("export", tmp_path / "out", parts / "build-corpus", "--to", to))
     documents = [Document(**row) for row in read_rows(parts / "build-corpus")]
     names = ("id", "source", "language", "title", "url")
-    licences = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states"}
+    licences = {"wikipedia": "CC BY-SA, as the wiki states", "books": "as each book states", "text": "as its owner states"}
     wanted = [{**{name: getattr(own, name) for name in names}, "licence": licences[own.source]} for own in documents]
     assert found == [{**row, "text": text_of(own)} for row, own in zip(wanted, documents, strict=True)]
