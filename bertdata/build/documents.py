@@ -19,9 +19,9 @@ from ..io.progress import current
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
-__all__ = ["BATCHES", "SLICE_BYTES", "Corpus", "DocumentReader", "read", "refuse_to_replace"]
+__all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace"]
 
-SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
+_SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
 _NAMED = 1000  # inputs of a corpus that what is made from it names
 BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
 
@@ -35,8 +35,8 @@ class DocumentReader(NamedTuple):
     directory: str
     sha256: str
 
-    def columns(self, task: Task, *names: str, whole: bool = True, most: int = SLICE_BYTES) -> Iterator[list[pa.Array]]:
-        """Read columns of a task's documents in slices of `most` bytes, or one larger document; progress is told slice by slice.
+    def columns(self, task: Task, *names: str, whole: bool = True, most: int = 0) -> Iterator[list[pa.Array]]:
+        """Read columns of a task's documents in slices of `most` bytes (0: 5 MiB), or one larger document; each tells progress.
 
         The task that begins a shard checks all of it first, unless not the `whole` corpus is read, and so does each whose shard
         was changed later than the manifest, or while it was read; raise VerificationError for one that is not as it was.
@@ -48,7 +48,7 @@ class DocumentReader(NamedTuple):
             if (whole and part.start == 0) or self._is_later(before):
                 _check(path, digests[part.name])
             batches = shards.read_batches(path, format, part.start, part.end)
-            for cut in _slices((batch.select(names) for batch in batches), most):
+            for cut in _slices((batch.select(names) for batch in batches), most or _SLICE_BYTES):
                 yield cut.columns
                 current().add(bytes=text_bytes(cut), documents=cut.num_rows)
             if stamp(path) != before:

@@ -20,7 +20,7 @@ from ...dataset.handed import Handed
 from ...dataset.run import STATE
 from ...io.files import to_path
 from ...records import Task
-from ..documents import SLICE_BYTES, DocumentReader
+from ..documents import DocumentReader
 from .encoding import encoder_of_run
 
 __all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
@@ -109,7 +109,7 @@ class Tokenize:
             yield from ((n, Tokens("", b"", b"", b"", 0, -1, "")) for n in range(self.layout.total))
         row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
-        most = SLICE_BYTES if self.chinese_words == "none" else _SEGMENTED_BYTES
+        most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
             tokens, ends, continues = encode(languages, documents, paragraphs)
             first = start = 0
