@@ -90,8 +90,7 @@ def test_only_one_place_writes_to_the_terminal() -> None:
     """Every word goes through `output.echo`, rich's consoles draw what was cleaned, and `terminal` guards both streams."""
     allowed = {
         "cli/output.py": {"click.echo"},
-        "cli/inspect.py": {"console.print"},
-        "cli/trace.py": {"console.print"},
+        "cli/folding.py": {"console.print"},
         "cli/train.py": {"bars.console.print"},
     }
     allowed |= {"io/lock.py": {"print"}, "io/signals.py": {"print"}}  # to the guarded stream, from below the command line

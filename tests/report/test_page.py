@@ -16,7 +16,7 @@ from tiny import write_pairs
 import bertdata
 from bertdata.cli import cli
 from bertdata.config import PairsConfig
-from bertdata.errors import NoInputError
+from bertdata.errors import UsageError
 from bertdata.report.page.measure import auc, masks_of, padding_by_width, pairs_of
 from bertdata.report.page.sample import read_documents, read_rows
 from bertdata.tokens.read import read_any
@@ -171,7 +171,7 @@ def test_figures_of_small_cases() -> None:
 
 
 def test_the_command_compares_and_tells_of_time(sample_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(NoInputError, match="--output"):
+    with pytest.raises(UsageError, match="--output"):
         cli.main(["report", str(sample_pairs), str(sample_pairs)], standalone_mode=False)
     output = tmp_path / "page.html"
     cli.main(["report", str(sample_pairs), str(sample_pairs), "--output", str(output)], standalone_mode=False)
