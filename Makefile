@@ -6,8 +6,6 @@ BIN := $(VENV)/bin
 READERS := .venv-readers
 
 SIZE ?= small
-# One more than there are cores: a test often waits for a process that it has started.
-TESTERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 
 .PHONY: help demo test quick long docs picture bench lint style types all-tests quick-tests clean
 
@@ -31,10 +29,10 @@ quick: style
 	$(MAKE) --no-print-directory --jobs=2 types quick-tests
 
 all-tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(TESTERS) -m "not long"
+	$(BIN)/python -m pytest -n auto -m "not long"
 
 quick-tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow and not long"
+	$(BIN)/python -m pytest -n auto -m "not slow and not long"
 
 long: $(VENV)/.installed-engines $(READERS)/.installed
 	$(BIN)/python -m pytest -n auto --dist loadfile -m long

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.utils.cpp_extension  # the compiler imports it, and setuptools, which must come before anything else of distutils
 from forking import forks
 from small import STILL, differ, load, pairs, small, weights
 from tiny import PIECES
@@ -330,7 +331,6 @@ def test_a_larger_vocabulary_than_the_shards(data: Path, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # by torch's own compiler
-@pytest.mark.filterwarnings("ignore:The distutils package is deprecated:DeprecationWarning")  # likewise, where it compiles first
 def test_compiled(data: Path, tmp_path: Path) -> None:
     """The graph that torch makes trains the same model."""
     phase = Phase(shards=(str(data),), steps=3, widths=(64,))
