@@ -17,7 +17,7 @@ The library raises; the command line prints the message and leaves with the exit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .credentials import hide
 
@@ -34,6 +34,7 @@ __all__ = [
     "UsageError",
     "VerificationError",
     "did_you_mean",
+    "few",
     "nearest",
 ]
 
@@ -125,3 +126,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     similar = nearest(word, known)
     return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """Join names for a message: the first `most`, and how many more there are.
+
+    >>> few(["a", "b", "c"], 3), few(["a", "b", "c", "d", "e"], 3)
+    ('a, b, c', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -42,8 +42,6 @@ def main() -> None:
     """Train for some steps, beginning where the checkpoint ends."""
     options = parse()
     rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    if world_size > 1:
-        torch.distributed.init_process_group()
 
     # The data.
     shards = bertdata.Shards(options.pairs)
@@ -53,6 +51,8 @@ def main() -> None:
         if rank == 0:
             print(f"{options.checkpoint} has {first} steps: nothing to do; --steps says how many there are to be")
         return
+    if world_size > 1:
+        torch.distributed.init_process_group()
     model, optimizer = restore(state, shards, options.hidden, options.learning_rate)
     batches = bertdata.batches(
         shards,

@@ -15,9 +15,7 @@ from ..io.progress import Finished, ProgressReader, TaskProgress
 
 __all__ = ["Progress", "Step", "watched"]
 
-_REST = (
-    20  # times as long as a look took is waited before the next: to count the records of 100,000 tasks takes a tenth of a second
-)
+_REST = 20  # times as long as a look took is waited before the next
 
 
 class Progress(NamedTuple):
@@ -76,7 +74,7 @@ def watched(
             began = time.monotonic()
             for step in watch.look():
                 progress(step)
-            # What a run of a second has counted is gone with its end; to count a hundred thousand tasks takes a while.
+            # What a run of a second has counted is gone with its end; to list 100,000 records takes .1 s.
             pause = max(min(2 * pause, longest), _REST * (time.monotonic() - began))
 
     watcher = threading.Thread(target=tell, name="progress", daemon=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["differences", "first_few"]
+from ..errors import few
 
-_FREE = {"given", "seen", "shuffle"}  # in the record of a run: arguments and inputs as they were found, what no byte depends on
+__all__ = ["NO_BYTES", "differences", "first_few"]
+
+NO_BYTES = {"seen", "shuffle"}  # of the record of a run: stamps of inputs, way of shuffling; no byte depends on them
+_FREE = {*NO_BYTES, "given"}  # the arguments as they were written
 _NAMED = 3  # inputs of a kind that a message names
 
 
@@ -42,20 +44,10 @@ def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
         ("has changed", "have changed", [f"{name} ({what})" for name, what in sorted(changed.items()) if what]),
     )
     return [
-        f"{len(names)} {f'input {one}' if len(names) == 1 else f'inputs {more}'}: {_few(names)}"
+        f"{len(names)} {f'input {one}' if len(names) == 1 else f'inputs {more}'}: {few(names, _NAMED)}"
         for one, more, names in kinds
         if names
     ]
-
-
-def _few(names: Sequence[str]) -> str:
-    """Join names: the first three, and how many more there are.
-
-    >>> _few(["a", "b", "c"]), _few(["a", "b", "c", "d", "e"])
-    ('a, b, c', 'a, b, c and 2 more')
-    """
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _has_parts(value: Any) -> bool:

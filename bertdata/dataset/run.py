@@ -28,7 +28,7 @@ from ..io.moves import remove, remove_temporary
 from ..io.process import release_memory
 from ..io.progress import FOLDER, working
 from ..io.storage import storage_errors
-from .differences import differences, first_few
+from .differences import NO_BYTES, differences, first_few
 from .reports import record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
 
@@ -36,8 +36,8 @@ __all__ = [
     "STATE",
     "check_begun",
     "claimed",
-    "finished",
     "count_done",
+    "finished",
     "is_complete",
     "is_done",
     "leftovers",
@@ -117,7 +117,7 @@ def _refuse_links(directory: Path) -> None:
 
 def is_done(directory: Path, part: dict[str, Any]) -> bool:
     """Tell whether the directory holds a finished data set whose identity has this part."""
-    return finished(directory, {name: value for name, value in part.items() if name not in ("seen", "shuffle")}) is not None
+    return finished(directory, {name: value for name, value in part.items() if name not in NO_BYTES}) is not None
 
 
 def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:

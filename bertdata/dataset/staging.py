@@ -30,6 +30,7 @@ from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, sync_directory, 
 from ..io.lock import lock, release
 from ..io.moves import remove, remove_temporary
 from ..io.storage import storage_errors
+from .differences import NO_BYTES
 from .lists import FOLDER
 
 __all__ = [
@@ -87,7 +88,7 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
 
 def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
-    named = {name: value for name, value in identity.items() if name not in ("seen", "shuffle")}  # no byte depends on them
+    named = {name: value for name, value in identity.items() if name not in NO_BYTES}
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 

@@ -194,11 +194,9 @@ class Finished:
         self._bits.extend(bytes(max(0, at + 1 - len(self._bits))))
         self._bits[at] |= 1 << bit
         self.tasks += 1
-        self.bytes, self.documents, self.rejects = (
-            self.bytes + line.bytes,
-            self.documents + line.documents,
-            self.rejects + line.rejects,
-        )
+        self.bytes += line.bytes
+        self.documents += line.documents
+        self.rejects += line.rejects
 
 
 class ProgressReader:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..config.inputs import WIKI_LICENCE
+from ..errors import few
 from .words import cell, count
 
 __all__ = ["citation", "licence_lines", "origins"]
@@ -36,8 +37,7 @@ def licence_lines(manifest: dict[str, Any]) -> Iterator[str]:
         yield from ("", f"These are of {len(inputs):,} inputs; {further:,} more are in the manifest of the corpus.")
     if any(WIKI_LICENCE in licence for _, licence in licences):
         dumps = _dumps(inputs)
-        more = f" and {len(dumps) - _NAMED} more" if len(dumps) > _NAMED else ""
-        named = f"Dumps: {', '.join(dumps[:_NAMED])}{more}.  " if dumps else ""
+        named = f"Dumps: {few(dumps, _NAMED)}.  " if dumps else ""
         where = "Each document's `url` leads to its page, whose history names its authors."
         if manifest["kind"] == "pairs":
             where = "The corpus has the address of each page, whose history names its authors."

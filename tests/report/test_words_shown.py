@@ -40,7 +40,7 @@ def test_borders_of_words_are_drawn_where_nothing_else_parts_them() -> None:
     assert '<p lang="zh">' in told[1]
     assert marked(list("社会学家"), {2: "kept"}, begins={0, 2}).startswith(f"社会{cut}<mark")
     whole = marked(list("社会学家"), {1: "[MASK]", 2: "[MASK]", 3: "[MASK]"}, begins={0, 2})
-    assert whole == f"社<mark>会</mark>{cut}<mark>学家</mark>", "a mark goes on within a word"
+    assert whole == f"社<mark>会</mark>{cut}<mark>学家</mark>", "the masked characters of one word share one mark"
     assert '<mark>会</mark><mark class="kept">学</mark>' in marked(list("社会学家"), {1: "[MASK]", 2: "kept"}, begins={0})
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...dataset import manifest as manifests
 from ...dataset.staging import REPORT, steady
-from ...errors import NoInputError, StorageError
+from ...errors import NoInputError, StorageError, few
 from ...io.files import to_path, write_text
 from ...io.storage import storage_errors
 from ..licences import origins
@@ -159,8 +159,7 @@ def _origins(manifest: dict[str, Any]) -> str:
     if manifest["kind"] == "vocabulary":
         return f"{manifest['size']:,} pieces"
     names = origins(manifest)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return few(names, _NAMED)
 
 
 def _settings(manifest: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from ...credentials import hide_in_url
+from ...errors import few
 from ...records import Reject
 from .limits import PARAGRAPHS
 
@@ -99,5 +100,4 @@ def _listed(names: tuple[str, ...]) -> str:
     >>> _listed(("id", "body")), _listed(())
     ('id, body', 'none')
     """
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(name[:_NAME] for name in names[:_NAMED]) + more or "none"
+    return few([name[:_NAME] for name in names], _NAMED) or "none"
