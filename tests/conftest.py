@@ -96,7 +96,9 @@ def run() -> Run:
         *arguments: object, code: int | tuple[int, ...] = 0, cwd: Path | None = None, **env: str
     ) -> subprocess.CompletedProcess[str]:
         words, environment = [*map(str, arguments)], {**os.environ, **env}
-        if "--" in words or not forks().takes(environment):
+        changed = forks().changed(environment)
+        assert changed <= env.keys(), f"`_CHANGED` of forking.py lacks what something has set: {changed - env.keys()}"
+        if "--" in words or changed:
             done = subprocess.run(
                 [*COMMAND, *words],
                 capture_output=True,
@@ -145,8 +147,8 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the workers of runs in this process, where a test is of what they write, and not of how they are started."""
     from bertdata.pipelines.engines import processes
 
-    if forks().takes(dict(os.environ)):
-        monkeypatch.setattr(processes, "_start", forks().start_worker)
+    assert not forks().changed(dict(os.environ))
+    monkeypatch.setattr(processes, "_start", forks().start_worker)
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ _CHANGED = {  # by pytest, tests, polars, bertdata.tokens and torch; read, if at
     "NO_PROXY",
     "_RJEM_MALLOC_CONF",
     "TOKENIZERS_PARALLELISM",
+    "TORCHINDUCTOR_CACHE_DIR",
     "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR",
 }
 
@@ -48,10 +49,10 @@ class Forks:
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=self._environment)
         theirs.close()
 
-    def takes(self, environment: dict[str, str]) -> bool:
-        """Tell whether an environment differs from that of the process in nothing that it has read, such as where a store is."""
-        changed = {name for name, _ in environment.items() ^ self._environment.items()}
-        return all(name.startswith(_UNREAD) for name in changed - _CHANGED)
+    def changed(self, environment: dict[str, str]) -> set[str]:
+        """Return the variables that an environment has otherwise than the process, of those which that may have read."""
+        differ = {name for name, _ in environment.items() ^ self._environment.items()} - _CHANGED
+        return {name for name in differ if not name.startswith(_UNREAD)}
 
     def close(self) -> None:
         """End the process."""
