@@ -14,7 +14,6 @@ from ...io.storage import storage_errors
 from ...records import FileRange, Task, pack
 from ...sources import dumps
 from ...text import sentences
-from ..selection import minhash
 from . import trial
 from .sources import in_order, is_check, source
 
@@ -64,7 +63,12 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
     """Name the packages, beside those that every run has, that documents depend on."""
-    return (*sentences.packages(config.sentence_splitter), *minhash.packages(config.choice.dedup))
+    names = sentences.packages(config.sentence_splitter)
+    if config.choice.dedup == "near":
+        from ..selection import minhash
+
+        names += minhash.packages()
+    return names
 
 
 def _target(sources: dict[str, list[tuple[str, str]]]) -> int:

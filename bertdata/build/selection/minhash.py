@@ -102,10 +102,8 @@ class Signer:
         return np.frombuffer(b"".join(map(self._runs.__getitem__, text.split())), np.uint64)
 
 
-def packages(dedup: str) -> tuple[str, ...]:
-    """Return the optional packages that a way to find duplicates takes; raise UsageError where one is missing."""
-    if dedup != "near":
-        return ()
+def packages() -> tuple[str, ...]:
+    """Return the optional packages that this takes; raise UsageError where one is missing."""
     Signer()
     return ("rensa",)
 

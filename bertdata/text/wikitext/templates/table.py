@@ -221,7 +221,7 @@ def _add(table: Templates, file: str, text: str) -> Templates:
         functions=frozenset([*FUNCTIONS, *MODULES]),
         patterns=tuple((*name.split("*", 1), bodies[name]) for name in starred),  # type: ignore[misc]
     )
-    for name in read.templates:
+    for name in {text: name for name, text in read.templates.items()}.values():  # one of the names of each body
         _check_calls(added, file, name)
     return added
 
