@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks, trainers
+from forking import forks, leave_to_system, trainers
 from hypothesis import settings
 
 from bertdata.cli import cli
@@ -29,6 +29,7 @@ COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
 sys.dont_write_bytecode = False
+leave_to_system()
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
