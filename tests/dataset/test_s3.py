@@ -143,7 +143,7 @@ def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
     build: Build, server: dict[str, str], bucket: Bucket, text: Path, tmp_path: Path
 ) -> None:
     bucket.put("in/text.jsonl", text.read_bytes())
-    options = ["--task-bytes", "65536", "--workers", "2", "--output", f"s3://{BUCKET}/killed"]
+    options = ["--task-bytes", "131072", "--workers", "2", "--output", f"s3://{BUCKET}/killed"]
     arguments = ["build-corpus", "--text", f"s3://{BUCKET}/in/text.jsonl", *options]
     process = forks().start(arguments, tmp_path, {**os.environ, **server})
     try:
@@ -156,7 +156,7 @@ def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
     assert "lock" in state and "manifest.json" not in bucket.digests("killed/")
     done = forks().run(arguments, tmp_path, {**os.environ, **server}, SECONDS, SOON)
     assert done.returncode == 0 and "waiting 20 seconds to see whether that run is alive" in done.stderr, done.stderr
-    build("build-corpus", tmp_path / "local", "--text", text, "--task-bytes", 65536)
+    build("build-corpus", tmp_path / "local", "--text", text, "--task-bytes", 131072)
     assert bucket.digests("killed/") == digests(tmp_path / "local")
     assert bucket.state("killed/") == ["run.json", "run.sha256"]
     assert not bucket.unfinished_uploads()
