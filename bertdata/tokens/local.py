@@ -32,7 +32,7 @@ _PATTERNS = frozenset(  # of published tokenizers: no alternative takes a space 
 )
 _CHARACTERS = frozenset(["NFC", "NFD", "NFKC", "NFKD", "Lowercase"])  # normalizers that leave marks of ASCII alone
 _MARKED = re.compile(r"[A-Za-z][!-/:-@\[-`{-~]")
-_RUN_OF_SPACES = re.compile(r" \{\d,\}")
+_RUN_OF_SPACES = re.compile(r" \{\d,\}|\\s\+")  # what stands in a tokenizer.json: " {2,}", or "\s+"
 _REACHES = re.compile(r"\S\s")
 Part = dict[str, Any]
 
