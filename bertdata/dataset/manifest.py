@@ -46,6 +46,7 @@ __all__ = [
 
 _OWN = "sha256"  # the key of the manifest's digest of itself
 _MOST = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
+_OF_RUNS = ("metrics.jsonl", "state.json")  # what a training run and a checkpoint have, and no data set
 _RESTORE = "restore it from a copy, or build the data set again with `overwrite`"
 
 
@@ -130,6 +131,8 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         if job := holder(directory / STATE):
             raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
+        if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
+            raise NoInputError(f"{directory} is of a training run, no data set: bertdata report shows a run")
         unfinished = (directory / STATE).is_dir()
         if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
             raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
