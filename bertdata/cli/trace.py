@@ -146,7 +146,8 @@ def _lines(traced: Trace) -> Iterator[Line]:
     if number > _SENTENCES:
         yield _line("", f"… {number - _SENTENCES} more sentences", 2)
     if traced.rows:
-        yield _line("bold", f"in {count(len(traced.rows), 'row')}: {', '.join(str(row.number) for row in traced.rows)}")
+        numbers = ", ".join(str(row.number) for row in traced.rows)
+        yield _line("bold", f"{count(len(traced.rows), 'row')} with a sentence of it: {numbers}")
 
 
 def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> Line:

@@ -59,6 +59,7 @@ def test_the_command_prints_and_writes_a_page(
     cli.main(arguments, standalone_mode=False)
     told = capsys.readouterr().out
     assert "templates: " in told
+    assert re.search(r"^\d+ rows with a sentence of it: \d+, ", told, re.MULTILINE)
     assert "to predict" in told
     cli.main([*arguments, "--html", str(tmp_path / "page.html")], standalone_mode=False)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
