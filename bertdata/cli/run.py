@@ -129,6 +129,8 @@ def _stray(words: Sequence[str]) -> str:
     if fits:
         option = fits[-1].opts[0]
         return f"{said}: repeat the option for each value: {option} … {option} {words[0]}"
+    if any(os.path.exists(os.path.join(word, "manifest.json")) for word in words):
+        return f"{said}: a command reads one data set: give all sources to one build-corpus"
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 
