@@ -46,7 +46,7 @@ class MakePairs(Chain):
     def expand(self, begin: Steps) -> Steps:
         roots = (to_path(output.root) for output in self._outputs)
         build = BuildBucket(self._vocabulary, self._outputs, self._layout, self._levels.are_two, str(self._spill))
-        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
+        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, self._source.manifest["rows"])
         return (
             self._by_bucket(begin | "Tasks" >> Tasks(self._root, self._tasks))
             | "Bucket" >> GroupByKey()
@@ -57,7 +57,7 @@ class MakePairs(Chain):
     def _by_bucket(self, tasks: Steps) -> Steps:
         """Tokenize, and give each document, or each reference to a range of a spill file, the number of its bucket as a key."""
         group, spill = self._levels.group if self._levels.are_two else int, str(self._spill)
-        reader, chinese = self._source.reader(), self._config.chinese_words
+        reader, chinese = self._source.reader, self._config.chinese_words
         tokenize = buckets.Tokenize(spill, self._vocabulary, reader, self._layout, chinese, group)
         if self._shuffle == "engine":
             return tasks | "Tokenize" >> FlatMap(tokenize.documents)

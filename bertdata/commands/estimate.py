@@ -189,7 +189,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, of_corpus: Drawn) -> Sample:
         for task in _first_batches(of_corpus.tasks):
             if not clock.is_over:
                 with clock.running() as work:
-                    report = CountWords(str(root), config, of_corpus.share_of_read, False, corpus.reader())(task)
+                    report = CountWords(str(root), config, of_corpus.share_of_read, False, corpus.reader)(task)
                     read, files = read + work.bytes, files + report["files"][0]["bytes"]
         return Measured(read, clock.seconds, 0, files)
 
@@ -205,7 +205,7 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
         clock, read, documents = _Clock(), 0, []
         layout = Layout(configs[0].seed, 1, 0.0)
         given = handed(root, vocabulary)
-        tokenize = Tokenize(str(root), given, corpus.reader(), layout, configs[0].chinese_words)
+        tokenize = Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words)
         for task in _first_batches(corpus.tasks):
             if not clock.is_over:
                 with clock.running() as work:

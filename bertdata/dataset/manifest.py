@@ -33,6 +33,7 @@ __all__ = [
     "CARD",
     "FORMAT",
     "NAME",
+    "as_inputs",
     "check_files",
     "check_inside",
     "check_rows",
@@ -82,6 +83,13 @@ def make(
         "rows": sum(shard["rows"] for shard in shards),
         "counts": [tally.to_json() for tally in tallies],
     }
+
+
+def as_inputs(manifest: dict[str, Any], source: str) -> list[dict[str, Any]]:
+    """Describe the shards of a data set as the inputs of what is made from it; `source` says what they are."""
+    licences = ", ".join(sorted({entry["licence"] for entry in manifest["inputs"]}))
+    keys = ("name", "bytes", "sha256")
+    return [{**{key: shard[key] for key in keys}, "source": source, "licence": licences} for shard in manifest["shards"]]
 
 
 def check_rows(manifest: dict[str, Any], counted: int) -> None:

@@ -27,16 +27,6 @@ def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
 
 
-def _laws(source: dict[str, Any], vocabulary: vocab.AnyVocabulary | None) -> dict[str, Any]:
-    """Return what `verify` needs in order to tell whether rows and ids can be right."""
-    laws: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
-    if vocabulary:
-        laws["vocab_size"] = len(vocabulary.pieces)
-        if not isinstance(vocabulary, vocab.Vocabulary):
-            laws |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
-    return laws
-
-
 @dataclass(frozen=True)
 class ExportShard:
     """Write a shard in the format asked for, and report its files, rows and counts."""
@@ -97,14 +87,13 @@ class ExportCommit:
         vocabulary = _given(self.vocabulary)
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
-        licences = ", ".join(sorted({entry["licence"] for entry in source["inputs"]}))
-        origin = "corpus" if source["kind"] == "documents" else "pairs"
         contents = manifest.make(
             "export",
             config=self.config.identity(),
             of=source["kind"],
-            **_laws(source, vocabulary),
-            inputs=[{**{key: shard[key] for key in _ENTRY}, "source": origin, "licence": licences} for shard in source["shards"]],
+            **({"of_config": source["config"]} if source["kind"] == "pairs" else {}),  # for `verify`, with the next line
+            **(vocabulary.in_manifest() if vocabulary else {}),
+            inputs=manifest.as_inputs(source, "corpus" if source["kind"] == "documents" else "pairs"),
             shards=[{**{key: r["files"][0][key] for key in _ENTRY}, "rows": r["rows"]} for r in written],
             tallies=[tally],
             packages=format.packages,

@@ -80,6 +80,10 @@ class Vocabulary(_Fields):
         pieces = hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
         return {"sha256": pieces, "lowercase": self.lowercase, "strip_accents": self.strip_accents}
 
+    def in_manifest(self) -> dict[str, Any]:
+        """Return what the manifest of rows or ids says of it."""
+        return {"vocab_size": len(self.pieces)}
+
     def for_rows(self) -> Vocabulary:
         """Return what is needed by those who have the ids."""
         return self
