@@ -128,7 +128,7 @@ def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], me
         known |= {name: batch.column(name).to_numpy() for name in batch.schema.names if name not in _PAYLOADS}
         payload = [batch.column(name) for name in batch.schema.names if name in _PAYLOADS]
         values = (np.broadcast_to(known[name], batch.num_rows) for name in Claims._fields[:5])
-        yield Claims(*values).with_payload(*(payload or [None]))
+        yield Claims(*values, *payload)
         del batch, known, payload, values  # or they stay while the next one is read
 
 
@@ -138,7 +138,7 @@ def joined(parts: Iterable[Claims]) -> Claims:
     every = [none, *parts]
     payloads = [claims.payload for claims in every if claims.payload is not None]
     columns = zip(*(claims[:5] for claims in every), strict=True)
-    return Claims(*map(np.concatenate, columns)).with_payload(pa.concat_arrays(payloads) if payloads else None)
+    return Claims(*map(np.concatenate, columns), payload=pa.concat_arrays(payloads) if payloads else None)
 
 
 def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
