@@ -61,10 +61,7 @@ class DocumentReader(NamedTuple):
 
     def manifest(self) -> dict[str, Any]:
         """Read the manifest; raise VerificationError where it is another one by now."""
-        path = to_path(self.directory) / manifest.NAME
-        if digest(path) != self.sha256:
-            raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
-        return manifest.read(to_path(self.directory), "documents")
+        return manifest.read_again(to_path(self.directory), self.sha256, "documents")
 
     def inputs(self) -> list[dict[str, Any]]:
         """Describe the shards as the inputs of what is made from them."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import NoInputError, UsageError, VerificationError
-from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
+from ..io.files import OBJECT_STORES, bytes_entry, digest, file_entry, is_local, size, write_json, write_text
 from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
@@ -40,6 +40,7 @@ __all__ = [
     "listed",
     "make",
     "read",
+    "read_again",
     "versions",
     "write",
     "write_list",
@@ -106,8 +107,7 @@ def write(directory: Path, contents: dict[str, Any], card: str = "") -> None:
     timings.write(directory)
     if card:
         write_text(directory / CARD, card)
-        data = card.encode("utf-8")
-        contents = {**contents, "card": {"name": CARD, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+        contents = {**contents, "card": bytes_entry(CARD, card.encode("utf-8"))}
     stored = lists.write(directory, contents)
     write_json(directory / NAME, {**stored, _OWN: _own_digest(stored)})
 
@@ -156,6 +156,13 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     if kind and manifest["kind"] != kind:
         raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
     return manifest
+
+
+def read_again(directory: Path, sha256: str, kind: str = "") -> dict[str, Any]:
+    """Read the manifest that had this digest when the run was begun; raise VerificationError where it is another one by now."""
+    if digest(directory / NAME) != sha256:
+        raise VerificationError(f"{directory / NAME} has changed since this run was begun: start again with `overwrite`")
+    return read(directory, kind)
 
 
 def _parse(path: Path) -> Any:
