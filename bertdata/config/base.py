@@ -29,10 +29,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import UsageError, did_you_mean
 
-__all__ = ["FILES", "FORMATS", "FREE", "Config", "Option", "misfit_of", "option", "options_of"]
+__all__ = ["FILES", "FORMATS", "FREE", "TYPE_NAMES", "Config", "Option", "misfit_of", "option", "options_of"]
 
 C = TypeVar("C", bound="Config")
-_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 FORMATS = ("arrow-stream", "arrow-file", "parquet")
 FREE: dict[str, Any] = {"identity": False}  # marks a field that the output's bytes do not depend on
@@ -214,7 +214,7 @@ def _name(hint: Any, none: str = "null") -> str:
     if typing.get_origin(hint) is tuple:
         inner = [_name(each) for each in typing.get_args(hint) if each is not ...]
         return f"a list of {inner[0]}" if typing.get_args(hint)[-1] is ... else f"({', '.join(inner)})"
-    return _NAMES.get(hint) or str(hint.__name__)
+    return TYPE_NAMES.get(hint) or str(hint.__name__)
 
 
 def _short(value: Any) -> str:
