@@ -76,7 +76,7 @@ class Claims(NamedTuple):
     def take(self, chosen: Indices) -> Claims:
         """Return some of the claims."""
         payload = None if self.payload is None else self.payload.take(pa.array(chosen))
-        return Claims(*(column[chosen] for column in self[:5]), payload=payload)
+        return Claims(*(column[chosen] for column in self[:5]))._replace(payload=payload)
 
 
 def first_of_each(claims: Claims) -> Indices:

@@ -41,10 +41,7 @@ __all__ = [
 Ref = tuple[int, int, int, int]  # the file's number, where a record batch begins in it (-1: none), bytes and digest
 NONE = (-1, 0, 0)
 
-_PAYLOADS = {
-    "id": pa.string(),
-    "signature": pa.binary(VALUES),
-}  # what a claim may carry of its document: one of these, or nothing
+_PAYLOADS = {"id": pa.string(), "signature": pa.binary(VALUES)}  # what a claim may carry of its document: one of them at most
 _CLAIMS = {"high": pa.uint64(), "low": pa.uint64(), "task": pa.uint32(), "row": pa.uint32(), "part": pa.uint32(), **_PAYLOADS}
 LOST = pa.schema(  # the document or paragraph that is lost, why (an index of REASONS), and the earlier one that is kept instead
     [
@@ -138,7 +135,7 @@ def joined(parts: Iterable[Claims]) -> Claims:
     every = [none, *parts]
     payloads = [claims.payload for claims in every if claims.payload is not None]
     columns = zip(*(claims[:5] for claims in every), strict=True)
-    return Claims(*map(np.concatenate, columns), payload=pa.concat_arrays(payloads) if payloads else None)
+    return Claims(*map(np.concatenate, columns))._replace(payload=pa.concat_arrays(payloads) if payloads else None)
 
 
 def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
