@@ -38,7 +38,7 @@ class MakePairs(Chain):
         spill: Path | None = None,
     ) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
-        self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary._asdict()), outputs
+        self._source, self._vocabulary, self._outputs = source, self._store("vocabulary", vocabulary._asdict()), outputs
         self._config, self._shuffle, self._spill = outputs[0].config, shuffle, spill or self._root
         self._layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
         self._levels = Levels.of(len(self._tasks), self._layout.total if shuffle == "files" else 1)

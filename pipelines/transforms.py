@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bertdata.dataset import manifest, reports
-from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
+from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import STATE, check_begun, perform, tidy
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
@@ -38,19 +38,19 @@ class Chain(Step):
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
         self._root, self._tasks = root, tasks
-        self._values: list[tuple[Handed, Any]] = []
+        self._values: list[tuple[StoredValue, Any]] = []
 
-    def _hand(self, name: str, value: Any) -> Handed:
-        """Return where workers find a value of JSON, once `hand_over` has written it."""
-        handed = Handed.of(self._root, name, value)
-        self._values.append((handed, value))
-        return handed
+    def _store(self, name: str, value: Any) -> StoredValue:
+        """Return where workers find a value of JSON, once `write_plan` has written it."""
+        stored = StoredValue.of(self._root, name, value)
+        self._values.append((stored, value))
+        return stored
 
-    def hand_over(self) -> None:
-        """Write what workers read, before the chain runs."""
+    def write_plan(self) -> None:
+        """Write the files that workers read, before the chain runs."""
         write_tasks(self._root, self._tasks)
-        for handed, value in self._values:
-            handed.write(value)
+        for stored, value in self._values:
+            stored.write(value)
 
 
 class Tasks(Step):
@@ -202,32 +202,28 @@ class AddUp:
         wanted, roots = range(number * TOGETHER, min((number + 1) * TOGETHER, self._count)), self._commit.roots()
         references = (Report(*reference) for reference in _in_order(received, wanted))
         total, entries = self._commit.add_up(reports.read(roots, references))
-        added, kept = (self._left(f"{name}-{number:05d}", values) for name, values in (("sum", [total]), ("kept", entries)))
+        added = StoredValue.written(roots[0], f"sum-{number:05d}", [total])
+        kept = StoredValue.written(roots[0], f"kept-{number:05d}", entries)
         return number, added.length, added.digest, kept.length, kept.digest
-
-    def _left(self, name: str, values: list[Any]) -> Handed:
-        handed = Handed.of(self._commit.roots()[0], name, values)
-        handed.write(values)
-        return handed
 
 
 class Values:
     """What lies in files, in order: each iteration reads them again, one at a time."""
 
-    def __init__(self, files: list[Handed]) -> None:
+    def __init__(self, files: list[StoredValue]) -> None:
         self._files = files
 
     def __iter__(self) -> Iterator[Any]:
         for file in self._files:
-            yield from file.read_once()
+            yield from file.read()
 
 
 @storage_errors()
 def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
     roots, files = commit.roots(), _in_order(added, range(-(-count // TOGETHER)))
-    sums = Values([Handed(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
-    entries = Values([Handed(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
+    sums = Values([StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
+    entries = Values([StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
     with runs.entered(begun=False), contextlib.ExitStack() as stack:
         to_do = [stack.enter_context(committing(root)) for root in roots]
         if any(to_do):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..build.documents import Corpus
     from ..build.sampling import Sample as Drawn
     from ..config import CorpusConfig, PairsConfig, VocabConfig
-    from ..dataset.handed import Handed
+    from ..dataset.plan_files import StoredValue
     from ..exports.work import ExportShard
     from ..tokens.vocab import AnyVocabulary
 
-__all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "handed", "of_corpus", "of_export", "of_pairs", "of_vocab"]
+__all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "of_corpus", "of_export", "of_pairs", "of_vocab", "stored"]
 
 T = TypeVar("T")
 _SECONDS, _SAMPLES = 2.0, 4  # of work, and of how many tasks
@@ -198,7 +198,7 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
     def sample(root: Path) -> Measured:
         clock, read, documents = _Clock(), 0, []
         layout = Layout(configs[0].seed, 1, 0.0)
-        given = handed(root, vocabulary)
+        given = stored(root, vocabulary)
         tokenize = Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words)
         for task in _first_batches(corpus.tasks):
             if not clock.is_over:
@@ -215,14 +215,11 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
     return sample
 
 
-def handed(root: Path, vocabulary: AnyVocabulary) -> Handed:
-    """Return a vocabulary as a run hands it to its workers."""
-    from ..dataset.handed import Handed
+def stored(root: Path, vocabulary: AnyVocabulary) -> StoredValue:
+    """Write a vocabulary as a run does for its workers."""
+    from ..dataset.plan_files import StoredValue
 
-    value = vocabulary._asdict()
-    reference = Handed.of(root, "vocabulary", value)
-    reference.write(value)
-    return reference
+    return StoredValue.written(root, "vocabulary", vocabulary._asdict())
 
 
 def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sample:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..config import ExportConfig
 from ..dataset import manifest
-from ..dataset.handed import Handed
+from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..io.files import file_entry, to_path
 from ..records import Task, unpack
@@ -23,7 +23,7 @@ __all__ = ["ExportCommit", "ExportShard"]
 _ENTRY = ("name", "bytes", "sha256")
 
 
-def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
+def _given(vocabulary: StoredValue | None) -> vocab.AnyVocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
 
 
@@ -34,7 +34,7 @@ class ExportShard:
     root: str
     source: ExportSource
     config: ExportConfig
-    vocabulary: Handed | None
+    vocabulary: StoredValue | None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class ExportCommit:
     root: str
     source: ExportSource
     config: ExportConfig
-    vocabulary: Handed | None
+    vocabulary: StoredValue | None
 
     def roots(self) -> list[Path]:
         """Return the directory of the export."""

@@ -25,7 +25,7 @@ from tokenizers.trainers import WordPieceTrainer
 
 from .. import keys
 from ..config import VocabConfig
-from ..dataset.handed import Handed
+from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
 from ..pieces import OF_BERT, Special, continues_word, of_bert
@@ -111,9 +111,9 @@ AnyVocabulary = Vocabulary | TokenizerVocabulary
 
 
 @functools.lru_cache(maxsize=2)
-def of_run(handed: Handed) -> AnyVocabulary:
-    """Return the vocabulary that the driver of a run has handed to its workers; it is read once in a process."""
-    value = handed.read_once()
+def of_run(stored: StoredValue) -> AnyVocabulary:
+    """Return the vocabulary that the driver of a run has stored for its workers; it is read once in a process."""
+    value = stored.read()
     if "form" not in value:
         return Vocabulary(**value)
     special = Special(*value["special"])

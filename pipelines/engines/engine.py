@@ -64,7 +64,7 @@ def run(
             one_process.run(chain)
             return
         if isinstance(chain, Chain) and not jobs.only_looks(runner, options):
-            chain.hand_over()
+            chain.write_plan()
         pipeline = beam.Pipeline(runner=runner or local, options=options)
         with _no_cells():
             _ = pipeline | on_beam(chain)

@@ -10,18 +10,16 @@ import pytest
 
 from bertdata.build import documents as corpus
 from bertdata.build.rows import buckets, encoding
-from bertdata.dataset.handed import Handed
+from bertdata.dataset.plan_files import StoredValue
 from bertdata.records import Task
 from bertdata.tokens import vocab
 
 PIECES = [*vocab.SPECIAL, *"abcdefghijklmnopqrstuvwxyz.,", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
 
 
-def given(root: Path, pieces: list[str] = PIECES) -> Handed:
+def given(root: Path, pieces: list[str] = PIECES) -> StoredValue:
     """Leave a vocabulary where the workers of a run look for it."""
-    handed = Handed.of(root, "vocabulary", value := vocab.Vocabulary(pieces, True, True)._asdict())
-    handed.write(value)
-    return handed
+    return StoredValue.written(root, "vocabulary", vocab.Vocabulary(pieces, True, True)._asdict())
 
 
 def test_a_step_made_anew_for_each_task_makes_no_encoder(

@@ -15,7 +15,7 @@ from conftest import Build
 
 from bertdata.build.corpus import sums
 from bertdata.dataset import reports
-from bertdata.dataset.handed import Handed
+from bertdata.dataset.plan_files import StoredValue
 from bertdata.dataset.reports import record_path
 from bertdata.errors import VerificationError
 from bertdata.io.files import write_json
@@ -109,7 +109,7 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
     add = AddUp(Kept(tmp_path), 10)
     added = [add((number, groups[number])) for number in sorted(groups)]
     total, kept = (
-        Values([Handed(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
+        Values([StoredValue(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
         for name, at in (("sum", 0), ("kept", 2))
     )
     assert list(total) == [60, 220, 170]

@@ -13,7 +13,7 @@ import numpy as np
 from ... import keys, rows
 from ...config import PairsConfig
 from ...dataset import reports, shards
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
@@ -39,7 +39,7 @@ class Output(NamedTuple):
 class BuildBucket:
     """Build a bucket's pairs, once for each output."""
 
-    vocabulary: Handed
+    vocabulary: StoredValue
     outputs: list[Output]
     layout: Layout
     merged: bool = False

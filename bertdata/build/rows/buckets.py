@@ -16,7 +16,7 @@ import pyarrow as pa
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...dataset.run import STATE
 from ...io.files import to_path
 from ...records import Task
@@ -97,7 +97,7 @@ class Tokenize:
     """Tokenize a batch of documents, and write them to a spill file by bucket."""
 
     root: str
-    vocabulary: Handed
+    vocabulary: StoredValue
     reader: DocumentReader
     layout: Layout
     chinese_words: str = "none"

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...errors import EmptyResultError, VerificationError
 from ...io.files import file_entry, to_path
 from ...report import card
@@ -29,7 +29,7 @@ __all__ = ["PairsCommit", "describe"]
 class PairsCommit:
     """Check that the counts add up, and write each output's vocabulary, data card and, last, manifest."""
 
-    vocabulary: Handed
+    vocabulary: StoredValue
     outputs: list[Output]
     source: DocumentReader
     documents: int
