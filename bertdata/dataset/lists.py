@@ -8,17 +8,18 @@ So the manifest's digest of itself covers them.  In memory a manifest always has
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import VerificationError
-from ..io.files import bytes_entry, open_file, write_text
+from ..io.files import open_file, write_text
 from ..io.storage import storage_errors
 from .form import LISTS
 
-__all__ = ["FOLDER", "FORMAT", "MOST", "join", "names", "split", "write"]
+__all__ = ["FOLDER", "FORMAT", "MOST", "bytes_entry", "join", "names", "split", "write"]
 
 FOLDER = "lists"
 FORMAT = 2  # of a manifest that has a list in such files: a reader that does not know them must not take it
@@ -48,6 +49,11 @@ def _parts(key: str, entries: list[dict[str, Any]]) -> Iterator[tuple[str, str, 
 
 def _name(key: str, number: int, count: int) -> str:
     return f"{FOLDER}/{key}-{number:05d}-of-{count:05d}.jsonl"
+
+
+def bytes_entry(name: str, data: bytes) -> dict[str, Any]:
+    """Describe a file that holds these bytes as `file_entry` does."""
+    return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _entry(name: str, data: bytes, entries: int) -> dict[str, Any]:

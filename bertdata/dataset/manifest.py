@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import NoInputError, UsageError, VerificationError
-from ..io.files import OBJECT_STORES, bytes_entry, digest, file_entry, is_local, size, write_json, write_text
+from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
 from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
@@ -107,7 +107,7 @@ def write(directory: Path, contents: dict[str, Any], card: str = "") -> None:
     timings.write(directory)
     if card:
         write_text(directory / CARD, card)
-        contents = {**contents, "card": bytes_entry(CARD, card.encode("utf-8"))}
+        contents = {**contents, "card": lists.bytes_entry(CARD, card.encode("utf-8"))}
     stored = lists.write(directory, contents)
     write_json(directory / NAME, {**stored, _OWN: _own_digest(stored)})
 

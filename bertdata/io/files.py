@@ -37,7 +37,6 @@ __all__ = [
     "OBJECT_STORES",
     "PRIVATE",
     "TEMPORARY",
-    "bytes_entry",
     "digest",
     "file_entry",
     "is_local",
@@ -284,11 +283,6 @@ def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: 
 def file_entry(root: Path, name: str) -> dict[str, Any]:
     """Describe a file below `root` for a manifest: its name, bytes and SHA-256."""
     return {"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)}
-
-
-def bytes_entry(name: str, data: bytes) -> dict[str, Any]:
-    """Describe a file that holds these bytes in the same way."""
-    return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def sync_directory(directory: Path) -> None:
