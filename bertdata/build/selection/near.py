@@ -129,8 +129,5 @@ class Near:
 
 def _signed(root: str, task: int) -> tuple[minhash.Signatures, pa.Array]:
     """Return the signatures and ids of a task's documents."""
-    signatures, ids = [np.zeros((0, minhash.VALUES), np.uint8)], [pa.array([], pa.string())]
-    for batch in facts.read(to_path(root), task):
-        signatures.append(facts.signatures(batch.column("signature")))
-        ids.append(batch.column("id"))
-    return np.concatenate(signatures), pa.concat_arrays(ids)
+    table = facts.read(to_path(root), task)
+    return facts.signatures(table.column("signature").combine_chunks()), table.column("id").combine_chunks()
