@@ -1,8 +1,8 @@
 """Check what a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
 
-`misfit` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
+`schema_problem` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
 
-    misfit({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
+    schema_problem({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..config import CONFIGS, LABEL_1, PairsConfig
-from ..config.base import TYPE_NAMES, misfit_of
+from ..config.base import TYPE_NAMES, type_problem
 from ..errors import UsageError
 
-__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "misfit"]
+__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "schema_problem"]
 
 FORMAT = 1  # raised when a reader of the old form would misread the new one
 CARD = "README.md"
@@ -131,7 +131,7 @@ _OPTIONS = {  # of the first manifests; one that came later may be missing, and 
 }
 
 
-def misfit(contents: dict[str, Any]) -> str:
+def schema_problem(contents: dict[str, Any]) -> str:
     """Name the first field that is missing or has an impossible value, and say what is wrong; nothing where all are right."""
     if problem := _differs("", contents, _Object(_ALL)):
         return problem
@@ -213,7 +213,7 @@ def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
     kind = CONFIGS[name]
     if missing := next((option for option in _OPTIONS[name] if option not in config), ""):
         yield f"config.{missing} is missing"
-    elif problem := misfit_of(kind, config):
+    elif problem := type_problem(kind, config):
         yield f"config.{problem}"
     else:
         try:

@@ -25,9 +25,9 @@ from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
 from . import lists, timings
-from .form import CARD, FORMAT, LISTS, misfit
+from .form import CARD, FORMAT, LISTS, schema_problem
 from .staging import MANIFEST as NAME
-from .staging import STATE, settle
+from .staging import STATE, recover
 
 __all__ = [
     "CARD",
@@ -133,7 +133,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     """
     if not directory.is_dir():
         raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
-    settle(directory, reading=True)
+    recover(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         if job := holder(directory / STATE):
@@ -151,7 +151,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     for name in lists.names(manifest):
         check_inside(directory, name)
     manifest = lists.join(directory, manifest, FORMAT)
-    if problem := misfit(manifest):
+    if problem := schema_problem(manifest):
         raise VerificationError(f"{directory / NAME}: {problem}: {_RESTORE}")
     if kind and manifest["kind"] != kind:
         raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")

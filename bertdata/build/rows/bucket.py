@@ -62,7 +62,7 @@ class BuildBucket:
             task = [number, content.hexdigest()]
             work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, *self.layout.split_of(number))
             done.append(perform(to_path(output.root), "pairs", number, task, work))
-        return reports.of(number, "pairs", done)
+        return reports.reference(number, "pairs", done)
 
     def sample(self, documents: list[Tokens]) -> list[int]:
         """Build the rows of these documents as if they were all; return the bytes of each output's shard."""

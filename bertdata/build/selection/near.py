@@ -107,7 +107,7 @@ class Near:
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
         known: dict[int, tuple[minhash.Signatures, pa.Array]] = {}  # of tasks in this bucket's range
-        for claims in round_files.some(received.parts(), _COMPARED):
+        for claims in round_files.in_batches(received.parts(), _COMPARED):
             first_task, first_row = split_address(claims.low)
             lost: list[tuple[npt.NDArray[np.int64], pa.Array]] = []  # which claims, and the ids of what is kept instead
             for task in np.unique(first_task).tolist():

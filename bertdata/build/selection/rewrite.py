@@ -75,7 +75,7 @@ class Rewrite:
             identity = [report["files"][0]["sha256"], *losses.digests()]
             report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, losses))
             steps = "extract choose"
-        return reports.of(task, steps, [report])
+        return reports.reference(task, steps, [report])
 
     def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
         shard, *others = report["files"]
