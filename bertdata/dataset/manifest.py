@@ -25,7 +25,7 @@ from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
 from . import lists, timings
-from .form import CARD, FORMAT, LISTS, schema_problem
+from .manifest_schema import CARD, FORMAT, LISTS, schema_problem
 from .staging import MANIFEST as NAME
 from .staging import STATE, recover
 
@@ -129,7 +129,7 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``.
 
     Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
-    that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it: form.py.
+    that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it.
     """
     if not directory.is_dir():
         raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
