@@ -135,7 +135,7 @@ def _stray(words: Sequence[str]) -> str:
 
 
 def build(planned: PlannedRun, options: Options) -> list[DataSet]:
-    """Carry out a run and return its data sets; a job that is not waited for, or only looked at, ends the command here."""
+    """Carry out a run and return its data sets; a job that is not waited for, or a dry run of one, ends the command here."""
     from ..commands.run import RunOptions, run
 
     tasks, total = planned.tasks, sum(step.bytes for step in planned.steps[:1])

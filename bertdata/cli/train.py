@@ -155,7 +155,7 @@ def _named_losses() -> Iterator[None]:
 
 def _foretell(recipe: Recipe, output: Path) -> None:
     """Say what an earlier call has left for this run to go on from."""
-    from ..training.earlier import changes, checkpoints, steps_of
+    from ..training.resume import changes, checkpoints, steps_of
 
     last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
     if not last:

@@ -31,7 +31,7 @@ _BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 
 
 def pick(rows: int, count: int) -> list[int]:
-    """Choose rows spread evenly over a data set.
+    """Choose `count` of so many rows, or all where there are fewer, spread evenly.
 
     >>> pick(100, 4)
     [0, 25, 50, 75]
