@@ -83,7 +83,7 @@ class Inputs(Mapping[str, str]):
         path, corpus = self._work / "texts.jsonl", documents.read(Path(self["corpus"]))
         with path.open("w", encoding="utf-8") as file:
             for task in corpus.tasks:
-                for languages, sentences in corpus.reader().columns(task, "language", "sentences"):
+                for languages, sentences in corpus.reader.columns(task, "language", "sentences"):
                     for language, own in zip(languages.to_pylist(), sentences.to_pylist(), strict=True):
                         file.write(json.dumps({"language": language, "sentences": own}) + "\n")
         return path

@@ -143,7 +143,7 @@ def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
     encoder = Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
     parts, ends, counts, names, base = [], [np.zeros(1, np.int64)], [0], list[str](), 0
     for task in source.tasks:
-        for ids, documents in source.reader().columns(task, "id", "sentences"):
+        for ids, documents in source.reader.columns(task, "id", "sentences"):
             tokens, own = encoder.encode(documents.flatten())
             parts.append(tokens)
             ends.append(own + base)

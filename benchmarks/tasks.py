@@ -144,7 +144,7 @@ def _report(task: Task, root: Path) -> Report:
     path = reports.record_path(root, "idle", task.number)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"task": task.number, "report": _BODY}), encoding="utf-8")
-    return reports.of(task.number, "idle", [_BODY])
+    return reports.reference(task.number, "idle", [_BODY])
 
 
 class _Sum:

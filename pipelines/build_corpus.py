@@ -34,7 +34,7 @@ class BuildCorpus(Chain):
         super().__init__(root, plan.tasks)
         self._plan, self._config = plan, config
         self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shards]))
-        self._inputs = self._hand("inputs", plan.inputs)
+        self._inputs = self._store("inputs", plan.inputs)
 
     def expand(self, begin: Steps) -> Steps:
         root, config, plan = str(self._root), self._config, self._plan

@@ -38,7 +38,7 @@ class MakePairs(Chain):
         spill: Path | None = None,
     ) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
-        self._source, self._vocabulary, self._outputs = source, self._hand("vocabulary", vocabulary._asdict()), outputs
+        self._source, self._vocabulary, self._outputs = source, self._store("vocabulary", vocabulary._asdict()), outputs
         self._config, self._shuffle, self._spill = outputs[0].config, shuffle, spill or self._root
         self._layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
         self._levels = Levels.of(len(self._tasks), self._layout.total if shuffle == "files" else 1)
@@ -46,7 +46,7 @@ class MakePairs(Chain):
     def expand(self, begin: Steps) -> Steps:
         roots = (to_path(output.root) for output in self._outputs)
         build = BuildBucket(self._vocabulary, self._outputs, self._layout, self._levels.are_two, str(self._spill))
-        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader(), self._source.manifest["rows"])
+        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, self._source.manifest["rows"])
         return (
             self._by_bucket(begin | "Tasks" >> Tasks(self._root, self._tasks))
             | "Bucket" >> GroupByKey()
@@ -57,7 +57,7 @@ class MakePairs(Chain):
     def _by_bucket(self, tasks: Steps) -> Steps:
         """Tokenize, and give each document, or each reference to a range of a spill file, the number of its bucket as a key."""
         group, spill = self._levels.group if self._levels.are_two else int, str(self._spill)
-        reader, chinese = self._source.reader(), self._config.chinese_words
+        reader, chinese = self._source.reader, self._config.chinese_words
         tokenize = buckets.Tokenize(spill, self._vocabulary, reader, self._layout, chinese, group)
         if self._shuffle == "engine":
             return tasks | "Tokenize" >> FlatMap(tokenize.documents)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bertdata.dataset import manifest, reports
-from bertdata.dataset.handed import Handed, TaskRange, ranges, write_tasks
-from bertdata.dataset.run import STATE, check_begun, perform, tidy
+from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
+from bertdata.dataset.run import STATE, check_begun, clean_up, perform
 from bertdata.dataset.staging import commit as committing
 from bertdata.errors import UsageError, VerificationError
 from bertdata.io.fence import fenced, token
@@ -22,12 +22,12 @@ from bertdata.records import Report, Task
 
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
-__all__ = ["Chain", "CommitStep", "TOGETHER", "Gather", "Perform", "Tasks", "Writing"]
+__all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Tasks", "Writing"]
 
 Work = Callable[[Task], dict[str, Any]]
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange`, as an element: engines know how to write a plain tuple
 Emit = Callable[[int, dict[str, Any]], Iterable[Any]]
-TOGETHER = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
+REPORTS_PER_SUM = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
 
 
 class Chain(Step):
@@ -38,19 +38,19 @@ class Chain(Step):
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
         self._root, self._tasks = root, tasks
-        self._values: list[tuple[Handed, Any]] = []
+        self._values: list[tuple[StoredValue, Any]] = []
 
-    def _hand(self, name: str, value: Any) -> Handed:
-        """Return where workers find a value of JSON, once `hand_over` has written it."""
-        handed = Handed.of(self._root, name, value)
-        self._values.append((handed, value))
-        return handed
+    def _store(self, name: str, value: Any) -> StoredValue:
+        """Return where workers find a value of JSON, once `write_plan` has written it."""
+        stored = StoredValue.of(self._root, name, value)
+        self._values.append((stored, value))
+        return stored
 
-    def hand_over(self) -> None:
-        """Write what workers read, before the chain runs."""
+    def write_plan(self) -> None:
+        """Write the files that workers read, before the chain runs."""
         write_tasks(self._root, self._tasks)
-        for handed, value in self._values:
-            handed.write(value)
+        for stored, value in self._values:
+            stored.write(value)
 
 
 class Tasks(Step):
@@ -127,7 +127,7 @@ class Perform:
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             report = perform(to_path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
-        yield from self._emit(task.number, report) if self._emit else [reports.of(task.number, self._step, [report])]
+        yield from self._emit(task.number, report) if self._emit else [reports.reference(task.number, self._step, [report])]
 
 
 @cache
@@ -163,8 +163,8 @@ class CommitStep(Protocol):
 class Gather(Step):
     """Add up the reports of `count` tasks, and gather the sums into one call of `commit`, the only leaf of a pipeline.
 
-    It is a tree of two levels: a worker reads and adds up the reports of `TOGETHER` tasks that follow one another, so that no
-    sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step gets
+    It is a tree of two levels: a worker reads and adds up the reports of `REPORTS_PER_SUM` tasks that follow one another, so that
+    no sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step gets
     references to these.  `stage` is what that last step is called while it is at work, and in timings.json.
     """
 
@@ -185,7 +185,7 @@ class Gather(Step):
 
 
 def _together(report: Report) -> tuple[int, tuple[int, str, int]]:
-    return report.number // TOGETHER, (report.number, report.steps, report.digest)
+    return report.number // REPORTS_PER_SUM, (report.number, report.steps, report.digest)
 
 
 Sum = tuple[int, int, int, int, int]  # its number, and bytes and digest of two files: the sum, and what is kept of each task
@@ -199,35 +199,31 @@ class AddUp:
 
     def __call__(self, group: tuple[int, Iterable[tuple[int, str, int]]]) -> Sum:
         number, received = group
-        wanted, roots = range(number * TOGETHER, min((number + 1) * TOGETHER, self._count)), self._commit.roots()
+        wanted, roots = range(number * REPORTS_PER_SUM, min((number + 1) * REPORTS_PER_SUM, self._count)), self._commit.roots()
         references = (Report(*reference) for reference in _in_order(received, wanted))
         total, entries = self._commit.add_up(reports.read(roots, references))
-        added, kept = (self._left(f"{name}-{number:05d}", values) for name, values in (("sum", [total]), ("kept", entries)))
+        added = StoredValue.written(roots[0], f"sum-{number:05d}", [total])
+        kept = StoredValue.written(roots[0], f"kept-{number:05d}", entries)
         return number, added.length, added.digest, kept.length, kept.digest
-
-    def _left(self, name: str, values: list[Any]) -> Handed:
-        handed = Handed.of(self._commit.roots()[0], name, values)
-        handed.write(values)
-        return handed
 
 
 class Values:
     """What lies in files, in order: each iteration reads them again, one at a time."""
 
-    def __init__(self, files: list[Handed]) -> None:
+    def __init__(self, files: list[StoredValue]) -> None:
         self._files = files
 
     def __iter__(self) -> Iterator[Any]:
         for file in self._files:
-            yield from file.read_once()
+            yield from file.read()
 
 
 @storage_errors()
 def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
-    roots, files = commit.roots(), _in_order(added, range(-(-count // TOGETHER)))
-    sums = Values([Handed(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
-    entries = Values([Handed(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
+    roots, files = commit.roots(), _in_order(added, range(-(-count // REPORTS_PER_SUM)))
+    sums = Values([StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
+    entries = Values([StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
     with runs.entered(begun=False), contextlib.ExitStack() as stack:
         to_do = [stack.enter_context(committing(root)) for root in roots]
         if any(to_do):
@@ -236,7 +232,7 @@ def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int, s
             with working(roots[0] / STATE, stage, 0):
                 commit(sums, entries)
     for root in roots:
-        tidy(root)
+        clean_up(root)
 
 
 def _in_order(elements: Iterable[Any], numbers: range) -> list[Any]:

@@ -19,7 +19,7 @@ from ..io.progress import current
 from ..io.stamp import stamp
 from ..records import FileRange, Task, pack, unpack
 
-__all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace"]
+__all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
 
 _SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
 _NAMED = 1000  # inputs of a corpus that what is made from it names
@@ -61,17 +61,11 @@ class DocumentReader(NamedTuple):
 
     def manifest(self) -> dict[str, Any]:
         """Read the manifest; raise VerificationError where it is another one by now."""
-        path = to_path(self.directory) / manifest.NAME
-        if digest(path) != self.sha256:
-            raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
-        return manifest.read(to_path(self.directory), "documents")
+        return manifest.read_again(to_path(self.directory), self.sha256, "documents")
 
     def inputs(self) -> list[dict[str, Any]]:
         """Describe the shards as the inputs of what is made from them."""
-        contents = self.manifest()
-        licences = ", ".join(sorted({entry["licence"] for entry in contents["inputs"]}))
-        keys = ("name", "bytes", "sha256")
-        return [{**{key: s[key] for key in keys}, "source": "corpus", "licence": licences} for s in contents["shards"]]
+        return manifest.as_inputs(self.manifest(), "corpus")
 
     def about(self) -> dict[str, Any]:
         """Return what a manifest tells of the corpus that its rows were made from: counts, sources, and what licences ask for."""
@@ -130,11 +124,7 @@ class Corpus(NamedTuple):
     manifest: dict[str, Any]
     tasks: list[Task]
     text_bytes: int
-    source: DocumentReader
-
-    def reader(self) -> DocumentReader:
-        """Return what a worker needs to read it."""
-        return self.source
+    reader: DocumentReader
 
     def identity(self) -> list[dict[str, str]]:
         """Return what distinguishes it from other corpora, for a run that is resumed: its shards and their digests."""
@@ -144,7 +134,7 @@ class Corpus(NamedTuple):
 def read(directory: Path) -> Corpus:
     """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
     contents = manifest.read(directory, "documents")
-    source = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
+    reader = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
     tasks: list[Task] = []
     manifest.check_files(directory, contents)
     for shard in contents["shards"]:
@@ -152,7 +142,7 @@ def read(directory: Path) -> Corpus:
         count = math.ceil(shard["batches"] / BATCHES)
         for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
             tasks.append(Task(len(tasks), "documents", pack([FileRange(shard["name"], str(path.resolve()), start, end)])))
-    return Corpus(contents, tasks, sum(shard["text_bytes"] for shard in contents["shards"]), source)
+    return Corpus(contents, tasks, sum(shard["text_bytes"] for shard in contents["shards"]), reader)
 
 
 def refuse_to_replace(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

@@ -46,7 +46,7 @@ def _some(source: Corpus, seed: int, share: float) -> list[Task]:
     for shard in source.manifest["shards"]:
         name, numbers = shard["name"], np.arange(shard["batches"])
         chosen = numbers[keys.share(keys.at(keys.key(seed, "batches", name), numbers)) < share]
-        path = str(to_path(source.source.directory) / name)
+        path = str(to_path(source.reader.directory) / name)
         drawn += [FileRange(name, path, batch, batch + 1) for batch in chosen.tolist()]
     groups = [drawn[start : start + BATCHES] for start in range(0, len(drawn), BATCHES)]
     return [Task(number, "documents", pack(parts)) for number, parts in enumerate(groups)] or source.tasks

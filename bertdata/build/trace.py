@@ -17,7 +17,7 @@ from ..dataset import manifest, shards
 from ..dataset.staging import steady
 from ..errors import UsageError
 from ..io import files
-from ..records import FileRange, Page
+from ..records import Document, FileRange, Page
 from ..report.explain import explain, named_rows
 from ..report.rows_with import rows_with
 from ..report.trace import Change, Trace, TracedRow, TracedStep
@@ -82,7 +82,7 @@ def trace(
                 raise
     steps, lost = _steps(*page, config) if page else ([], [])
     known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
-    paragraphs = _paragraphs(document) if document else []
+    paragraphs = Document(**document).paragraphs() if document else []
     pieces, rows, mark = _tokens(document, vocab, pairs)
     text = page[0].text if page else ""
     return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark)
@@ -96,12 +96,6 @@ def _document(directory: Path, contents: dict[str, Any], name: str) -> dict[str,
                 document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
                 return document
     return None
-
-
-def _paragraphs(document: dict[str, Any]) -> list[list[str]]:
-    starts = document["paragraph_starts"]
-    ends = [*starts[1:], len(document["sentences"])]
-    return [document["sentences"][start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str) -> tuple[Page, dumps.Site] | None:

@@ -19,7 +19,7 @@ __all__ = ["cli", "main"]
 _COMMANDS = {
     "download": "Fetch Wikipedia dumps and data sets of the Hub.",
     "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
-    "train-vocab": "Train a WordPiece vocabulary on a corpus.",
+    "train-vocab": "Train a vocabulary on a corpus: WordPiece, BPE or Unigram.",
     "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
     "export": "Write a corpus or rows in the format that another trainer reads.",
     "push": "Put a data set on the Hugging Face Hub.",

@@ -26,22 +26,10 @@ _SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, **{"What to re
 _SECTIONS["Wikipedia"].append("templates")
 _SECTIONS["Documents to drop, each under its reason"] += ["exclude", "filters"]
 _SECTIONS["Output"].insert(0, "output")
-
-
-_FIRST: tuple[str, ...] = (
-    "wikipedia",
-    "books",
-    "text",
-    "read",
-    "max_documents",
-    "output",
-    "languages",
-    "exclude",
-    "dedup",
-    "mix",
-    "dry_run",
+_FIRST = (
+    *(*INPUTS, "read", "max_documents", "output", "languages", "exclude", "dedup", "mix"),
+    *("dry_run", "overwrite", "workers", "config"),
 )
-_FIRST += ("overwrite", "workers", "config")
 
 
 def _input_options(command: F) -> F:

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import click
 
 from ..config import read_toml
+from ..config.tables import TOML_NAMES
 from ..errors import UsageError, did_you_mean
 
 __all__ = ["config_option", "from_file"]
 
 _COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
-_WANTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,7 +72,7 @@ def _value(ctx: click.Context, param: click.Parameter, value: Any, where: str) -
     kind = _kind(param)
     for each in values:
         if type(each) is not kind and not (kind is float and type(each) is int):
-            wanted = f"{_WANTED[kind]}{', or a list of such' if listed else ''}"
+            wanted = f"{TOML_NAMES[kind]}{', or a list of such' if listed else ''}"
             raise UsageError(f"{where} is {each!r}: give {wanted}")
     try:
         param.type_cast_value(ctx, values if several else value)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import click
 
 from .. import __version__
+from ..config.engines import ENGINES, Engine
 from ..io import machine
 from ..io.process import cores
 from ..report.words import count, size
@@ -37,22 +38,6 @@ _EXTRAS = {  # of pyproject.toml: what each makes possible, and the modules that
 }
 
 
-class _Engine(NamedTuple):
-    """What an engine takes beside Beam: modules, a program, and the start of the name of the jar with its job server."""
-
-    modules: tuple[str, ...] = ()
-    program: str = ""
-    jar: str = ""
-
-
-_ENGINES = {
-    "local": _Engine(),
-    "Dask": _Engine(("dask", "distributed")),
-    "Spark, PySpark": _Engine(("pyspark", "beam_pyspark_runner"), "java"),
-    "Spark, Beam's": _Engine((), "java", "beam-runners-spark-3-job-server"),
-    "Flink": _Engine((), "java", "beam-runners-flink-2.2-job-server"),  # 2.2: what FlinkRunner takes without --flink_version
-    "Dataflow": _Engine(("google.cloud.storage", "apitools")),
-}
 _JARS = "~/.apache_beam/cache/jars"  # where Beam keeps those that it has fetched: utils/subprocess_server.py, JAR_CACHE
 _HOSTS = {  # of downloads: what takes their place
     "dumps.wikimedia.org": "bertdata download wikipedia takes --base-url of a mirror",
@@ -120,11 +105,15 @@ def _extras() -> Iterator[Finding]:
 
 
 def _engines() -> Iterator[Finding]:
-    for name, engine in _ENGINES.items():
+    for engine in (Engine("local"), *ENGINES.values()):
+        if not engine.title:
+            continue
         lost = machine.missing(("apache_beam", *engine.modules))
         lost += [engine.program] if engine.program and not shutil.which(engine.program) else []
         found = f"needs {', '.join(lost)} (docs/how-to/engines.md)" if lost else "can be used"
-        yield Finding(f"engine {name}", found if not engine.jar or lost else f"{engine.program} is here; {_jar(engine.jar)}")
+        yield Finding(
+            f"engine {engine.title}", found if not engine.jar or lost else f"{engine.program} is here; {_jar(engine.jar)}"
+        )
 
 
 def _jar(start: str) -> str:

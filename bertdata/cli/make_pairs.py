@@ -18,20 +18,10 @@ __all__ = ["command"]
 
 _SECTIONS = sections_of(PairsConfig)
 _SECTIONS["Output"] = ["output", *_SECTIONS["Output"], "shuffle"]
-
-
-_FIRST: tuple[str, ...] = (
-    "vocab",
-    "output",
-    "objective",
-    "max_seq_length",
-    "dupe_factor",
-    "pack",
-    "masking",
-    "validation_fraction",
-    "seed",
+_FIRST = (
+    *("vocab", "output", "objective", "max_seq_length", "dupe_factor", "pack", "masking", "validation_fraction", "seed"),
+    *("dry_run", "overwrite", "workers", "config"),
 )
-_FIRST += ("dry_run", "overwrite", "workers", "config")
 
 
 @click.command("make-pairs", cls=Command, arrow=True, sections=_SECTIONS, first=_FIRST)

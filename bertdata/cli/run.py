@@ -129,11 +129,13 @@ def _stray(words: Sequence[str]) -> str:
     if fits:
         option = fits[-1].opts[0]
         return f"{said}: repeat the option for each value: {option} … {option} {words[0]}"
+    if any(os.path.exists(os.path.join(word, "manifest.json")) for word in words):
+        return f"{said}: a command reads one data set: give all sources to one build-corpus"
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 
 def build(planned: PlannedRun, options: Options) -> list[DataSet]:
-    """Carry out a run and return its data sets; a job that is not waited for, or only looked at, ends the command here."""
+    """Carry out a run and return its data sets; a job that is not waited for, or a dry run of one, ends the command here."""
     from ..commands.run import RunOptions, run
 
     tasks, total = planned.tasks, sum(step.bytes for step in planned.steps[:1])

@@ -15,7 +15,7 @@ from ..dataset import manifest
 from ..errors import UsageError
 from ..io.terminal import clean
 from ..pieces import shown
-from ..report.differences import Span, differences
+from ..report.diff import Span, diff
 from ..report.masking import MaskRule, of_epoch
 from ..report.trace import Trace
 from ..report.words import count
@@ -126,7 +126,7 @@ def _lines(traced: Trace) -> Iterator[Line]:
         summary = f"{count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
         yield _line("bold", f"{step.name}: {summary}")
         for change in step.changes[:_CHANGES]:
-            spans = differences(change.before, change.after)
+            spans = diff(change.before, change.after)
             for sign, kind, whole in (("-", "del", change.before), ("+", "ins", change.after)):
                 if whole:
                     yield _changed(sign, [span for span in spans if span.kind in ("", kind)])
@@ -146,7 +146,8 @@ def _lines(traced: Trace) -> Iterator[Line]:
     if number > _SENTENCES:
         yield _line("", f"… {number - _SENTENCES} more sentences", 2)
     if traced.rows:
-        yield _line("bold", f"in {count(len(traced.rows), 'row')}: {', '.join(str(row.number) for row in traced.rows)}")
+        numbers = ", ".join(str(row.number) for row in traced.rows)
+        yield _line("bold", f"{count(len(traced.rows), 'row')} with a sentence of it: {numbers}")
 
 
 def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> Line:

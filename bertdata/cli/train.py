@@ -17,6 +17,7 @@ import click
 from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
+from ..io.files import read_json
 from ..io.signals import Answer, signals
 from ..io.terminal import clean
 from ..report.words import count
@@ -113,7 +114,8 @@ def _conclude(done: Done) -> None:
     run, result = done.checkpoint.parent, _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
     speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
     echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
-    echo(f'Read it with: transformers.BertForPreTraining.from_pretrained("{done.checkpoint}")')
+    (head,) = read_json(done.checkpoint / "config.json")["architectures"]  # RoFormer's with rotary positions
+    echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
 
 
 def _plan(recipe: Recipe) -> Iterator[str]:
@@ -153,7 +155,7 @@ def _named_losses() -> Iterator[None]:
 
 def _foretell(recipe: Recipe, output: Path) -> None:
     """Say what an earlier call has left for this run to go on from."""
-    from ..training.earlier import changes, checkpoints, steps_of
+    from ..training.resume import changes, checkpoints, steps_of
 
     last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
     if not last:

@@ -60,7 +60,8 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
             checked = f"{count(result.files, 'file')}{rows}, {size(result.bytes)}"
             echo(f"{directory}: {result.kind}, {checked}: all as written ({rate}/s)")
     if damaged:
-        raise VerificationError(f"not as written: {', '.join(damaged)}: restore what is named above, or build it again")
+        remedy = "restore what is named above, remove what does not belong, or build it again"
+        raise VerificationError(f"not as written: {', '.join(damaged)}: {remedy}")
 
 
 def _refuse_run(directory: Path) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import EmptyResultError
 from ..io.files import is_local
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..build.documents import Corpus
     from ..build.sampling import Sample as Drawn
     from ..config import CorpusConfig, PairsConfig, VocabConfig
-    from ..dataset.handed import Handed
+    from ..dataset.plan_files import StoredValue
     from ..exports.work import ExportShard
     from ..tokens.vocab import AnyVocabulary
 
-__all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "handed", "of_corpus", "of_export", "of_pairs", "of_vocab"]
+__all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "of_corpus", "of_export", "of_pairs", "of_vocab", "stored"]
 
 T = TypeVar("T")
 _SECONDS, _SAMPLES = 2.0, 4  # of work, and of how many tasks
@@ -184,16 +184,10 @@ def of_vocab(corpus: Corpus, config: VocabConfig, of_corpus: Drawn) -> Sample:
     """Return what counts the words of some batches; the training at the end is not in it."""
     from ..build.vocab import CountWords
 
-    def sample(root: Path) -> Measured:
-        clock, read, files = _Clock(), 0, 0
-        for task in _first_batches(of_corpus.tasks):
-            if not clock.is_over:
-                with clock.running() as work:
-                    report = CountWords(str(root), config, of_corpus.share_of_read, False, corpus.reader())(task)
-                    read, files = read + work.bytes, files + report["files"][0]["bytes"]
-        return Measured(read, clock.seconds, 0, files)
+    def work(root: Path) -> CountWords:
+        return CountWords(str(root), config, of_corpus.share_of_read, False, corpus.reader)
 
-    return sample
+    return _of_first_batches(work, of_corpus.tasks, "work")
 
 
 def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
@@ -204,8 +198,8 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
     def sample(root: Path) -> Measured:
         clock, read, documents = _Clock(), 0, []
         layout = Layout(configs[0].seed, 1, 0.0)
-        given = handed(root, vocabulary)
-        tokenize = Tokenize(str(root), given, corpus.reader(), layout, configs[0].chinese_words)
+        given = stored(root, vocabulary)
+        tokenize = Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words)
         for task in _first_batches(corpus.tasks):
             if not clock.is_over:
                 with clock.running() as work:
@@ -221,26 +215,28 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
     return sample
 
 
-def handed(root: Path, vocabulary: AnyVocabulary) -> Handed:
-    """Return a vocabulary as a run hands it to its workers."""
-    from ..dataset.handed import Handed
+def stored(root: Path, vocabulary: AnyVocabulary) -> StoredValue:
+    """Write a vocabulary as a run does for its workers."""
+    from ..dataset.plan_files import StoredValue
 
-    value = vocabulary._asdict()
-    reference = Handed.of(root, "vocabulary", value)
-    reference.write(value)
-    return reference
+    return StoredValue.written(root, "vocabulary", vocabulary._asdict())
 
 
 def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sample:
     """Return what writes the first batches of some shards."""
+    return _of_first_batches(work, tasks, "output")
+
+
+def _of_first_batches(work: Callable[[Path], Callable[[Task], dict[str, Any]]], tasks: Sequence[Task], written: str) -> Sample:
+    """Return what does the first batches of some tasks, whose files are ``output`` or ``work``."""
 
     def sample(root: Path) -> Measured:
-        clock, read, written = _Clock(), 0, 0
+        clock, read, size, perform = _Clock(), 0, 0, work(root)
         for task in _first_batches(tasks):
             if not clock.is_over:
                 with clock.running() as at_work:
-                    report = work(root)(task)
-                    read, written = read + at_work.bytes, written + sum(file["bytes"] for file in report["files"])
-        return Measured(read, clock.seconds, written)
+                    report = perform(task)
+                    read, size = read + at_work.bytes, size + sum(file["bytes"] for file in report["files"])
+        return Measured(read, clock.seconds, 0)._replace(**{written: size})
 
     return sample

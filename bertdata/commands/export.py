@@ -129,10 +129,10 @@ def _estimate(
     workers: int | None,
 ) -> Estimate:
     from ..exports.work import ExportShard
-    from .estimate import estimate, handed, of_export
+    from .estimate import estimate, of_export, stored
 
     def work(root: Path) -> ExportShard:
-        return ExportShard(str(root), source, config, handed(root, vocabulary) if vocabulary else None)
+        return ExportShard(str(root), source, config, stored(root, vocabulary) if vocabulary else None)
 
     total, where = _bytes(tasks), {"reads": [source.directory], "writes": [output]}
     return estimate(of_export(work, tasks), total, len(tasks), **where, workers=workers)  # type: ignore[arg-type]

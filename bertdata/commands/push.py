@@ -154,14 +154,15 @@ class _Push:
         self.there = self._list()
         self._refuse({self._name_of(entry["name"], convert) for entry in manifest.listed(self.contents)})
         done, total = 0, sum(entry["bytes"] for entry in manifest.listed(self.contents))
-        entries = []
+        to_convert = {shard["name"] for shard in self.contents["shards"]} if convert else set[str]()
+        converted: list[dict[str, Any]] = []
         for entry in manifest.listed(self.contents):
-            shard = entry in self.contents["shards"]
-            entries.append((entry, self._give(entry, convert and shard)))
+            given = self._give(entry, entry["name"] in to_convert)
+            converted += [given] if entry["name"] in to_convert else []
             done += entry["bytes"]
             if self.progress:
                 self.progress(done, total)
-        self._finish([sent for entry, sent in entries if entry in self.contents["shards"]] if convert else [])
+        self._finish(converted)
         self._check()
         return Pushed(f"{self.api.endpoint}/datasets/{self.name}", self.commit, self.sent, len(self.expected) - self.sent)
 

@@ -177,11 +177,11 @@ def _unfinished(root: Path) -> Path | None:
 
 
 def _check_engine(engine: Any, planned: PlannedRun, options: RunOptions, workers: int | None) -> bool:
-    """Check the options of an engine, and that it is there if there is work for it; tell whether the job is only looked at."""
-    looks = bool(engine.check(options.beam_args, workers, options.wait))
-    if not looks and _to_do(planned, options.overwrite):
+    """Check the options of an engine, and that it is there if there is work for it; tell whether this is a dry run of it."""
+    dry_run = bool(engine.check(options.beam_args, workers, options.wait))
+    if not dry_run and _to_do(planned, options.overwrite):
         engine.reach(options.beam_args)
-    return looks
+    return dry_run
 
 
 def _to_do(planned: PlannedRun, overwrite: bool, concerned: Callable[[Path], bool] = lambda _: True) -> list[Path]:

@@ -3,7 +3,7 @@
 `identity()` is what the bytes of the output depend on; an unfinished run is only resumed under an equal identity.
 """
 
-from .base import FORMATS
+from .base import FORMATS, Config
 from .choice import DEDUP, ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
@@ -15,6 +15,7 @@ from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
 __all__ = [
+    "CONFIGS",
     "DEDUP",
     "FORMATS",
     "LABEL_1",
@@ -34,3 +35,10 @@ __all__ = [
     "read_toml",
     "mask_shares",
 ]
+
+CONFIGS: dict[str, type[Config]] = {  # by the kind of data set that is made by them
+    "documents": CorpusConfig,
+    "vocabulary": VocabConfig,
+    "pairs": PairsConfig,
+    "export": ExportConfig,
+}

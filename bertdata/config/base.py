@@ -29,10 +29,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import UsageError, did_you_mean
 
-__all__ = ["FILES", "FORMATS", "FREE", "Config", "Option", "misfit_of", "option", "options_of"]
+__all__ = ["FILES", "FORMATS", "FREE", "TYPE_NAMES", "Config", "Option", "option", "options_of", "type_problem"]
 
 C = TypeVar("C", bound="Config")
-_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 FORMATS = ("arrow-stream", "arrow-file", "parquet")
 FREE: dict[str, Any] = {"identity": False}  # marks a field that the output's bytes do not depend on
@@ -119,7 +119,7 @@ class Config:
 
     @classmethod
     def of(cls: type[C], identity: dict[str, Any]) -> C:
-        """Make the configuration of an identity in which `misfit_of` finds nothing wrong.
+        """Make the configuration of an identity in which `type_problem` finds nothing wrong.
 
         Options that this version does not know are left out, and files of the user, of which an identity has names and digests
         alone.  Raise UsageError where there is no such configuration.
@@ -144,7 +144,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
-def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
+def type_problem(kind: type[Config], identity: dict[str, Any]) -> str:
     """Say which field of an identity has a value of another type; nothing where all are right, or not known to this version."""
     hints = _hints(kind)
     for field in dataclasses.fields(kind):
@@ -157,7 +157,7 @@ def misfit_of(kind: type[Config], identity: dict[str, Any]) -> str:
         elif isinstance(hint, type) and issubclass(hint, Config):
             if type(value) is not dict:
                 return f"{field.name} is not an object"
-            if problem := misfit_of(hint, value):
+            if problem := type_problem(hint, value):
                 return f"{field.name}.{problem}"
         elif not _fits(value, hint):
             return f"{field.name} is not {_name(hint)}"
@@ -214,7 +214,7 @@ def _name(hint: Any, none: str = "null") -> str:
     if typing.get_origin(hint) is tuple:
         inner = [_name(each) for each in typing.get_args(hint) if each is not ...]
         return f"a list of {inner[0]}" if typing.get_args(hint)[-1] is ... else f"({', '.join(inner)})"
-    return _NAMES.get(hint) or str(hint.__name__)
+    return TYPE_NAMES.get(hint) or str(hint.__name__)
 
 
 def _short(value: Any) -> str:

@@ -38,6 +38,6 @@ INPUTS = {  # by the name of the option; in the order in which a corpus has them
     ),
     "text": Input(
         (*PLAIN, *TABLES),
-        "Other text: .txt; .jsonl (.gz, .bz2, .xz, .zst), .parquet or .arrow, one a row; file, glob or directory.",
+        "Other text: .txt, or .jsonl (.gz, .bz2, .xz, .zst), .parquet or .arrow, one a row; file, glob or directory.",
     ),
 }

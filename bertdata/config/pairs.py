@@ -14,14 +14,8 @@ __all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
-_MASKS = (
-    "masked_lm_prob",
-    "max_predictions",
-    "whole_word",
-    "span",
-    "per_piece",
-    "mask_shares",
-)  # fields of PairsConfig that static masks have
+# Fields of PairsConfig that are of static masks alone.
+_MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece", "mask_shares")
 
 
 def mask_shares(text: str) -> tuple[float, float]:

@@ -7,8 +7,11 @@ import typing
 from typing import Any
 
 from ..errors import UsageError, did_you_mean
+from .base import TYPE_NAMES
 
-__all__ = ["from_table"]
+__all__ = ["TOML_NAMES", "from_table"]
+
+TOML_NAMES = {**TYPE_NAMES, str: "a string"}  # of the types that a value may have
 
 
 def from_table(kind: type[Any], table: Any, path: str, inside: str = "") -> Any:
@@ -45,6 +48,5 @@ def _value(kind: Any, value: Any, path: str, name: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}[kind]
-        raise UsageError(f"{path}: {name} is {value!r}: give {wanted}")
+        raise UsageError(f"{path}: {name} is {value!r}: give {TOML_NAMES[kind]}")
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ class DataSet:
     """
 
     path: Path
-    manifest: dict[str, Any]
+    manifest: dict[str, Any] = field(repr=False)
     new: bool = True
 
     @classmethod

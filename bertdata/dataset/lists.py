@@ -17,20 +17,24 @@ from typing import Any
 from ..errors import VerificationError
 from ..io.files import open_file, write_text
 from ..io.storage import storage_errors
+from .manifest_schema import LISTS
 
-__all__ = ["FOLDER", "FORMAT", "MOST", "join", "names", "split", "write"]
+__all__ = ["FOLDER", "FORMAT", "MOST", "bytes_entry", "join", "names", "split", "write"]
 
 FOLDER = "lists"
 FORMAT = 2  # of a manifest that has a list in such files: a reader that does not know them must not take it
 MOST = 10_000  # entries of a list that are in one file
-_LISTS = ("inputs", "shards", "rejects", "drops", "files")
+_LISTS = ("inputs", *LISTS)
 _LARGEST = 1 << 28  # bytes of a file of entries
 
 
 def split(contents: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str, str]]]:
     """Return a manifest as it is stored, and the names and texts of its files of entries; a short one is stored as it is."""
     long = {key: contents[key] for key in _LISTS if isinstance(contents.get(key), list) and len(contents[key]) > MOST}
-    parts = {key: {"parts": [_entry(*part) for part in _parts(key, entries)]} for key, entries in long.items()}
+    parts = {
+        key: {"parts": [_entry(name, text.encode("utf-8"), count) for name, text, count in _parts(key, entries)]}
+        for key, entries in long.items()
+    }
     texts = ((name, text) for key, entries in long.items() for name, text, _ in _parts(key, entries))
     return {**contents, **parts, **({"bertdata": FORMAT} if long else {})}, texts
 
@@ -47,9 +51,13 @@ def _name(key: str, number: int, count: int) -> str:
     return f"{FOLDER}/{key}-{number:05d}-of-{count:05d}.jsonl"
 
 
-def _entry(name: str, text: str, entries: int) -> dict[str, Any]:
-    data = text.encode("utf-8")
-    return {"name": name, "entries": entries, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+def bytes_entry(name: str, data: bytes) -> dict[str, Any]:
+    """Describe a file that holds these bytes as `file_entry` does."""
+    return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _entry(name: str, data: bytes, entries: int) -> dict[str, Any]:
+    return {"name": name, "entries": entries, **bytes_entry(name, data)}
 
 
 def write(directory: Path, contents: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +99,6 @@ def _read(directory: Path, name: str, part: Any) -> list[Any]:
         entries = [json.loads(line) for line in data.decode("utf-8").split("\n")[:-1]]
     except (ValueError, RecursionError):
         entries = []
-    actual = {"name": name, "entries": len(entries), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    if actual != part:
+    if _entry(name, data, len(entries)) != part:
         raise VerificationError(f"{path} is not as it was written: restore it from a copy, or build it again with `overwrite`")
     return entries

@@ -25,20 +25,22 @@ from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import Tally
 from . import lists, timings
-from .form import CARD, FORMAT, LISTS, misfit
+from .manifest_schema import CARD, FORMAT, LISTS, schema_problem
 from .staging import MANIFEST as NAME
-from .staging import STATE, settle
+from .staging import STATE, recover
 
 __all__ = [
     "CARD",
     "FORMAT",
     "NAME",
+    "as_inputs",
     "check_files",
     "check_inside",
     "check_rows",
     "listed",
     "make",
     "read",
+    "read_again",
     "versions",
     "write",
     "write_list",
@@ -46,6 +48,7 @@ __all__ = [
 
 _OWN = "sha256"  # the key of the manifest's digest of itself
 _MOST = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
+_OF_RUNS = ("metrics.jsonl", "state.json")  # what a training run and a checkpoint have, and no data set
 _RESTORE = "restore it from a copy, or build the data set again with `overwrite`"
 
 
@@ -84,6 +87,13 @@ def make(
     }
 
 
+def as_inputs(manifest: dict[str, Any], source: str) -> list[dict[str, Any]]:
+    """Describe the shards of a data set as the inputs of what is made from it; `source` says what they are."""
+    licences = ", ".join(sorted({entry["licence"] for entry in manifest["inputs"]}))
+    keys = ("name", "bytes", "sha256")
+    return [{**{key: shard[key] for key in keys}, "source": source, "licence": licences} for shard in manifest["shards"]]
+
+
 def check_rows(manifest: dict[str, Any], counted: int) -> None:
     """Raise unless the shards hold as many rows as the stages counted."""
     if manifest["rows"] != counted:
@@ -98,8 +108,7 @@ def write(directory: Path, contents: dict[str, Any], card: str = "") -> None:
     timings.write(directory)
     if card:
         write_text(directory / CARD, card)
-        data = card.encode("utf-8")
-        contents = {**contents, "card": {"name": CARD, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+        contents = {**contents, "card": lists.bytes_entry(CARD, card.encode("utf-8"))}
     stored = lists.write(directory, contents)
     write_json(directory / NAME, {**stored, _OWN: _own_digest(stored)})
 
@@ -121,15 +130,17 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``.
 
     Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
-    that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it: form.py.
+    that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it.
     """
     if not directory.is_dir():
         raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
-    settle(directory, reading=True)
+    recover(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         if job := holder(directory / STATE):
             raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
+        if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
+            raise NoInputError(f"{directory} is of a training run, no data set: bertdata report shows a run")
         unfinished = (directory / STATE).is_dir()
         if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
             raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
@@ -143,11 +154,18 @@ def read(directory: Path, kind: str = "") -> dict[str, Any]:
     for name in lists.names(manifest):
         check_inside(directory, name)
     manifest = lists.join(directory, manifest, FORMAT)
-    if problem := misfit(manifest):
+    if problem := schema_problem(manifest):
         raise VerificationError(f"{directory / NAME}: {problem}: {_RESTORE}")
     if kind and manifest["kind"] != kind:
         raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
     return manifest
+
+
+def read_again(directory: Path, sha256: str, kind: str = "") -> dict[str, Any]:
+    """Read the manifest that had this digest when the run was begun; raise VerificationError where it is another one by now."""
+    if digest(directory / NAME) != sha256:
+        raise VerificationError(f"{directory / NAME} has changed since this run was begun: start again with `overwrite`")
+    return read(directory, kind)
 
 
 def _parse(path: Path) -> Any:

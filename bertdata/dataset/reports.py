@@ -22,7 +22,7 @@ from ..io.storage import storage_errors
 from ..records import Report
 from .staging import STATE
 
-__all__ = ["of", "read", "record_path"]
+__all__ = ["read", "record_path", "reference"]
 
 
 def record_path(root: Path, step: str, number: int) -> Path:
@@ -30,7 +30,7 @@ def record_path(root: Path, step: str, number: int) -> Path:
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
-def of(number: int, steps: str, reports: list[dict[str, Any]]) -> Report:
+def reference(number: int, steps: str, reports: list[dict[str, Any]]) -> Report:
     """Return a reference to what a task has reported, once for each root of its run, in the records of `steps`."""
     return Report(number, steps, _digest(reports))
 

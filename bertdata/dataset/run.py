@@ -30,12 +30,13 @@ from ..io.progress import FOLDER, working
 from ..io.storage import storage_errors
 from .differences import NO_BYTES, differences, first_few
 from .reports import record_path
-from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, settle, size
+from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, recover, size
 
 __all__ = [
     "STATE",
     "check_begun",
     "claimed",
+    "clean_up",
     "count_done",
     "finished",
     "is_complete",
@@ -44,7 +45,6 @@ __all__ = [
     "building",
     "perform",
     "recorded",
-    "tidy",
     "unfinished",
 ]
 
@@ -68,9 +68,9 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         _refuse_foreign(directory)
         state = own_state(directory) if local else directory / STATE
         stack.enter_context(lock(state / "lock"))
-        settle(directory)
+        recover(directory)
         if is_complete(directory) and not local:
-            tidy(directory)  # killed between its manifest and this
+            clean_up(directory)  # killed between its manifest and this
         refuse_reserved(state)
         remove_temporary(directory)
         if not overwrite and _is_done(directory, identity):
@@ -89,7 +89,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
             if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
                 discard(root)
             raise
-        settle(directory)
+        recover(directory)
 
 
 def _refuse_foreign(directory: Path) -> None:
@@ -228,7 +228,7 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) ->
         yield bool(our_names) and not overwrite
 
 
-def tidy(directory: Path) -> None:
+def clean_up(directory: Path) -> None:
     """Remove what only an unfinished run needs, where it is no directory of its own."""
     for name in ("tasks", "work", FOLDER, _REPLACING):
         with contextlib.suppress(OSError):  # an engine may commit twice at a time

@@ -47,7 +47,7 @@ __all__ = [
     "is_begun",
     "is_complete",
     "own_state",
-    "settle",
+    "recover",
     "size",
     "steady",
 ]
@@ -187,7 +187,7 @@ def commit(root: Path) -> Iterator[bool]:
         _put_in_place(directory, root, *owners)
 
 
-def settle(directory: Path, *, reading: bool = False) -> None:
+def recover(directory: Path, *, reading: bool = False) -> None:
     """Finish a commit that was interrupted, or undo one whose new data set is lost; wait for one that is at work.
 
     With `reading` nothing is an error: what stands is read as it stands.
@@ -286,7 +286,7 @@ def steady(*directories: Path) -> Iterator[None]:
         return stats
 
     for directory in directories:
-        settle(directory, reading=True)
+        recover(directory, reading=True)
     before = look()
     try:
         yield

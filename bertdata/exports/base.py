@@ -52,10 +52,7 @@ class ExportSource(NamedTuple):
 
 @functools.lru_cache(maxsize=2)
 def _manifest(source: ExportSource) -> dict[str, Any]:
-    path = to_path(source.directory) / manifest.NAME
-    if digest(path) != source.sha256:
-        raise VerificationError(f"{path} has changed since this run was begun: start again with `overwrite`")
-    return manifest.read(to_path(source.directory))
+    return manifest.read_again(to_path(source.directory), source.sha256)
 
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:

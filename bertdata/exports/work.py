@@ -9,7 +9,7 @@ from typing import Any
 
 from ..config import ExportConfig
 from ..dataset import manifest
-from ..dataset.handed import Handed
+from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..io.files import file_entry, to_path
 from ..records import Task, unpack
@@ -23,18 +23,8 @@ __all__ = ["ExportCommit", "ExportShard"]
 _ENTRY = ("name", "bytes", "sha256")
 
 
-def _given(vocabulary: Handed | None) -> vocab.AnyVocabulary | None:
+def _given(vocabulary: StoredValue | None) -> vocab.AnyVocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
-
-
-def _laws(source: dict[str, Any], vocabulary: vocab.AnyVocabulary | None) -> dict[str, Any]:
-    """Return what `verify` needs in order to tell whether rows and ids can be right."""
-    laws: dict[str, Any] = {"of_config": source["config"]} if source["kind"] == "pairs" else {}
-    if vocabulary:
-        laws["vocab_size"] = len(vocabulary.pieces)
-        if not isinstance(vocabulary, vocab.Vocabulary):
-            laws |= {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
-    return laws
 
 
 @dataclass(frozen=True)
@@ -44,7 +34,7 @@ class ExportShard:
     root: str
     source: ExportSource
     config: ExportConfig
-    vocabulary: Handed | None
+    vocabulary: StoredValue | None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -67,7 +57,7 @@ class ExportCommit:
     root: str
     source: ExportSource
     config: ExportConfig
-    vocabulary: Handed | None
+    vocabulary: StoredValue | None
 
     def roots(self) -> list[Path]:
         """Return the directory of the export."""
@@ -97,14 +87,13 @@ class ExportCommit:
         vocabulary = _given(self.vocabulary)
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
-        licences = ", ".join(sorted({entry["licence"] for entry in source["inputs"]}))
-        origin = "corpus" if source["kind"] == "documents" else "pairs"
         contents = manifest.make(
             "export",
             config=self.config.identity(),
             of=source["kind"],
-            **_laws(source, vocabulary),
-            inputs=[{**{key: shard[key] for key in _ENTRY}, "source": origin, "licence": licences} for shard in source["shards"]],
+            **({"of_config": source["config"]} if source["kind"] == "pairs" else {}),  # for `verify`, with the next line
+            **(vocabulary.in_manifest() if vocabulary else {}),
+            inputs=manifest.as_inputs(source, "corpus" if source["kind"] == "documents" else "pairs"),
             shards=[{**{key: r["files"][0][key] for key in _ENTRY}, "rows": r["rows"]} for r in written],
             tallies=[tally],
             packages=format.packages,

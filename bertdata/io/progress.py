@@ -67,9 +67,7 @@ class Work:
         self.step, self.task, self.depth = step, task, depth
         self.bytes = self.documents = self.rejects = 0
         self._began, self._start, self._cpu = time.time(), time.monotonic(), time.process_time()
-        self._unread: dict[
-            str, tuple[int, int, int]
-        ] = {}  # path -> start and end of what it reads of it, and how much is not read
+        self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of what it reads, and bytes not read yet
         self._due = 0.0
         self._path, self._at = _file(state, depth) if isinstance(state, Path) else (None, 0)
         self.tell()

@@ -11,9 +11,9 @@ from ..errors import BertDataError, StorageError
 
 __all__ = ["storage_errors"]
 
-_CLIENTS = frozenset(
+_CLIENTS = frozenset(  # packages whose errors tell of a store or of the way to it
     ("botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "huggingface_hub", "requests", "httpx", "httpx2", "fsspec")
-)  # whose errors tell of a store or of the way to it
+)
 
 
 @contextlib.contextmanager

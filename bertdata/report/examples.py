@@ -19,6 +19,7 @@ from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
 from .masking import MaskRule
+from .words import count
 
 __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
 
@@ -30,7 +31,7 @@ _BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 
 
 def pick(rows: int, count: int) -> list[int]:
-    """Choose rows spread evenly over a data set.
+    """Choose `count` of so many rows, or all where there are fewer, spread evenly.
 
     >>> pick(100, 4)
     [0, 25, 50, 75]
@@ -81,7 +82,7 @@ def pair_lines(
     if starts is None:
         yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, rules.labels)
     else:
-        yield 0, f"row {number}  {len(ids)} tokens in {len(starts)} parts"
+        yield 0, f"row {number}  {len(ids)} tokens in {count(len(starts), 'part')}"
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             part = {name: pair[name][nth] for name in _OF_PART if name in pair}
             yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)

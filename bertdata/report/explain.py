@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..io.files import open_file
 __all__ = ["alike", "example", "explain", "named_rows"]
 
 _SOURCES = ("text:", "books:")  # whose ids name their file
+_PAGES = "wikipedia"  # the source whose ids end in the number of a page, which is no name
 _LOOKED = 200_000  # documents among whose titles a like one is looked for: seconds
 _MOST = 20  # documents of one title or file that are shown; the others are counted
 
@@ -29,6 +30,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
     """
     total = 0
     listed: Counter[str] = Counter()
+    sources = {entry["source"] for entry in manifest["inputs"]} - {_PAGES}
     for line in _locations(directory, manifest, name):
         total += 1
         if total <= _MOST:
@@ -37,7 +39,7 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
         for file in manifest.get(kind, []):
             for record in _records(directory / file["name"]):
                 listed[record["reason"]] += 1
-                if _is_named(record["id"], name):
+                if _is_named(record["id"], name, sources):
                     total += 1
                     detail = record.get("detail") or record.get("where", "")
                     if total <= _MOST:
@@ -66,14 +68,16 @@ def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Count
     yield f"Else it was in no input; ids here look like {example(directory, manifest)}."
 
 
-def _is_named(id: str, name: str) -> bool:
-    """Tell whether an id is this one, or that of a document in a file of this name.
+def _is_named(id: str, name: str, sources: Collection[str] = ()) -> bool:
+    """Tell whether an id is this one, or ends with it behind one of these sources, or is that of a document in such a file.
 
     >>> _is_named("text:a.jsonl:7", "a.jsonl"), _is_named("books:emma", "emma.txt"), _is_named("enwiki:12", "enwiki")
     (True, True, False)
+    >>> _is_named("mine:wet:a/1", "a/1", ["mine:wet"]), _is_named("text:a.jsonl:tea", "tea", ["text"])
+    (True, True)
     """
     of_file = id.startswith(_SOURCES) and f"{id.partition(':')[2]}:".startswith(_beginnings(name))
-    return id == name or of_file
+    return id == name or of_file or (id.endswith(f":{name}") and id.startswith(tuple(f"{source}:" for source in sources)))
 
 
 def _beginnings(name: str) -> tuple[str, ...]:
@@ -115,9 +119,11 @@ def alike(directory: Path, manifest: dict[str, Any], name: str, columns: Sequenc
 
 
 def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:
-    """Return the rows of a batch whose id, title, in whatever case, or file is this one."""
+    """Return the rows of a batch whose id, title, in whatever case, or file is this one, or whose id in its table is."""
     ids, titles = batch.column("id"), batch.column("title")
     named = pc.or_(pc.equal(ids, name), pc.equal(pc.utf8_lower(titles), name.lower()))
+    own = pc.and_(pc.ends_with(ids, f":{name}"), pc.not_equal(batch.column("source"), _PAGES))
+    named = pc.or_(named, own)
     with_colon = pc.binary_join_element_wise(ids, "", ":")
     for beginning in (f"{source}{rest}" for source in _SOURCES for rest in _beginnings(name)):
         named = pc.or_(named, pc.starts_with(with_colon, beginning))

@@ -74,11 +74,13 @@ def origins(manifest: dict[str, Any]) -> list[str]:
 
 
 def _dumps(inputs: list[dict[str, Any]]) -> list[str]:
-    """Name the wikis of dumps, with their days.
+    """Name the wikis of dumps, with their days; beside these, say whether there are dumps whose name has none.
 
     >>> _dumps([{"name": "enwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia"}])
     ['enwiki 2026-11-01']
+    >>> _dumps([{"name": name, "source": "wikipedia"} for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
+    ['enwiki 2026-11-01', 'other dumps']
     """
-    names = (entry["name"].split("/")[-1] for entry in inputs if entry["source"] == "wikipedia")
-    matches = filter(None, map(_DUMP.match, names))
-    return list(dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches))
+    matches = [_DUMP.match(entry["name"].split("/")[-1]) for entry in inputs if entry["source"] == "wikipedia"]
+    dated = dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches if match)
+    return [*dated, *(["other dumps"] if dated and None in matches else [])]

@@ -24,13 +24,8 @@ __all__ = ["find"]
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # the pages in a part of a dump: ``…-multistream1.xml-p1p41242.bz2``
 _CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # what `datasets` leaves beside a data set that it has mapped
-_UNPACK = {
-    ".7z": "7z x -so",
-    ".zip": "unzip -p",
-    ".lz4": "lz4 -dc",
-    ".lzma": "xz -dc",
-    ".br": "brotli -dc",
-}  # of what is not read
+# By the suffix of a packed file that is not read: what unpacks it.
+_UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "xz -dc", ".br": "brotli -dc"}
 
 
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from ..records import PARAGRAPH, UNSPACED
+from .encoder import Ints, joined
 from .parts import BREAK, FIRST, MARKS, SPACE, Memo, Written, calls, ends_of
 
 __all__ = ["DocumentEncoder"]
@@ -32,7 +33,6 @@ _BATCH = 8 << 20  # bytes of text at a time
 _IS_LETTER = np.array([chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)])
 _IS_MARK = np.array([byte in MARKS for byte in range(256)])
 _NOTHING, _SPACED, _PARAGRAPH = range(3)  # what stands before a sentence
-Ints = npt.NDArray[np.int64]
 
 
 class _Text(NamedTuple):
@@ -66,18 +66,12 @@ class DocumentEncoder:
 
     def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray) -> tuple[npt.NDArray[Any], Ints]:
         """Return all ids [T] end to end, and where each sentence ends [S]; paragraphs begin at the numbers of their sentences."""
-        ids_of_texts, ends, total = [np.zeros(0, self.dtype)], [np.zeros(0, np.int64)], 0
-        for text in _texts(sentences, paragraphs):
-            ids, text_ends = self._encode(text)
-            ids_of_texts.append(ids)
-            ends.append(text_ends + total)
-            total += len(ids)
-        return np.concatenate(ids_of_texts), np.concatenate(ends)
+        return joined([self._encode(text) for text in _texts(sentences, paragraphs)], self.dtype)
 
     def _encode(self, text: _Text) -> tuple[npt.NDArray[Any], Ints]:
         count = len(text.documents) - 1
         if not self._local:
-            return _joined([*self._ask_documents(text, range(count))], self.dtype)
+            return joined([*self._ask_documents(text, range(count))], self.dtype)
         ids, ends, hard = self._by_parts(text)
         if not len(hard):
             return ids, ends
@@ -88,7 +82,7 @@ class DocumentEncoder:
             first, last = text.sentences[document : document + 2]
             parts = ids[edges[document] : edges[document + 1]], ends[first:last] - edges[document]
             encoded.append(asked.get(document, parts))
-        return _joined(encoded, self.dtype)
+        return joined(encoded, self.dtype)
 
     # --- by parts ---
 
@@ -141,14 +135,6 @@ class DocumentEncoder:
                 ids = np.array(answer.ids, self.dtype)
                 starts = np.cumsum(sizes[span]) - sizes[span] + len(PARAGRAPH) * (text.before[span] == _PARAGRAPH)
                 yield ids, np.append(ends_of(answer, starts[1:]), len(ids))[: len(starts)]
-
-
-def _joined(parts: list[tuple[npt.NDArray[Any], Ints]], dtype: Any) -> tuple[npt.NDArray[Any], Ints]:
-    """Put the ids of documents end to end."""
-    before = np.cumsum([0, *(len(ids) for ids, _ in parts)])
-    ends = [document_ends + start for (_, document_ends), start in zip(parts, before.tolist(), strict=False)]
-    ids = [ids for ids, _ in parts]
-    return np.concatenate([np.zeros(0, dtype), *ids]), np.concatenate([np.zeros(0, np.int64), *ends])
 
 
 def _texts(sentences: pa.ListArray, paragraphs: pa.ListArray) -> Iterator[_Text]:

@@ -31,7 +31,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-__all__ = ["Encoder", "count_parts", "count_words", "parts_to_words"]
+__all__ = ["Encoder", "Ints", "count_parts", "count_words", "joined", "parts_to_words"]
 
 _BATCH = 8 << 20  # bytes cut at a time
 _MEMO = 24 << 20  # bytes of the memo, above which it begins anew
@@ -56,6 +56,14 @@ _KINDS[:128][_ALONE[:128]] = _SINGLE
 _KINDS[list(_BLANK)] = _SPACE
 _KINDS[0xC2] = _TWO  # U+0080 to U+00BF
 _KINDS[0xE2:0xF0] = _THREE  # U+2000 to U+FFFF
+Ints = npt.NDArray[np.int64]
+
+
+def joined(parts: list[tuple[npt.NDArray[Any], Ints]], dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], Ints]:
+    """Put ids of texts end to end, and move where their sentences end."""
+    before = np.cumsum([0, *(len(ids) for ids, _ in parts)])
+    moved = [ends + start for (_, ends), start in zip(parts, before.tolist(), strict=False)]
+    return np.concatenate([np.zeros(0, dtype), *(ids for ids, _ in parts)]), np.concatenate([np.zeros(0, np.int64), *moved])
 
 
 class Encoder:
@@ -70,23 +78,15 @@ class Encoder:
         self._memo: dict[bytes, bytes] = {}
         self._taken = 0
 
-    def encode(self, sentences: Sequence[str] | pa.StringArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def encode(self, sentences: Sequence[str] | pa.StringArray) -> tuple[npt.NDArray[Any], Ints]:
         """Return all ids [T] end to end, and where each sentence ends [S]; "[SEP]" in a text is text."""
-        ids_of_texts, ends, total = [np.zeros(0, self.dtype)], [np.zeros(0, np.int64)], 0
-        for text in _batches(sentences):
-            ids, text_ends = self._encode(text)
-            ids_of_texts.append(ids)
-            ends.append(text_ends + total)
-            total += len(ids)
-        return np.concatenate(ids_of_texts), np.concatenate(ends)
+        return joined([self._encode(text) for text in _batches(sentences)], self.dtype)
 
-    def encode_documents(
-        self, sentences: pa.ListArray, paragraphs: pa.ListArray
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray) -> tuple[npt.NDArray[Any], Ints]:
         """Return all ids [T] end to end, and where each sentence ends [S]; what stands between sentences changes no id."""
         return self.encode(sentences.flatten())
 
-    def _encode(self, text: pa.LargeStringArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def _encode(self, text: pa.LargeStringArray) -> tuple[npt.NDArray[Any], Ints]:
         parts, numbers, counts = _number(text)
         packed: list[Any] = list(map(self._memo.get, parts))
         unseen = [at for at, ids in enumerate(packed) if ids is None]

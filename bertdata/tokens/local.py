@@ -32,17 +32,14 @@ _PATTERNS = frozenset(  # of published tokenizers: no alternative takes a space 
 )
 _CHARACTERS = frozenset(["NFC", "NFD", "NFKC", "NFKD", "Lowercase"])  # normalizers that leave marks of ASCII alone
 _MARKED = re.compile(r"[A-Za-z][!-/:-@\[-`{-~]")
-_RUN_OF_SPACES = re.compile(r" \{\d,\}")
+_RUN_OF_SPACES = re.compile(r" \{\d,\}|\\s\+")  # what stands in a tokenizer.json: " {2,}", or "\s+"
 _REACHES = re.compile(r"\S\s")
 Part = dict[str, Any]
 
 
 def is_local(tokenizer: Part) -> bool:
     """Tell whether parts of a text have the ids of the whole, by a tokenizer.json."""
-    normalizers, cutters = (
-        _parts(tokenizer.get("normalizer"), "normalizers"),
-        _parts(tokenizer.get("pre_tokenizer"), "pretokenizers"),
-    )
+    normalizers, cutters = _steps(tokenizer)
     if not all(map(_keeps_spaces, normalizers)) or any(map(_reaches, tokenizer.get("added_tokens") or [])):
         return False
     spaces_go = any(part["type"] == "Replace" and part["pattern"].get("String") == " " for part in normalizers)
@@ -58,10 +55,7 @@ def cuts_at_marks(tokenizer: Part) -> bool:
     So do GPT-2's pattern and those like it: letters are a match of their own, which no mark ends.  So does `Punctuation`, where
     all other steps look at characters.
     """
-    normalizers, cutters = (
-        _parts(tokenizer.get("normalizer"), "normalizers"),
-        _parts(tokenizer.get("pre_tokenizer"), "pretokenizers"),
-    )
+    normalizers, cutters = _steps(tokenizer)
     looked_for = [token["content"] for token in tokenizer.get("added_tokens") or [] if not token["special"]]
     if not all(part["type"] in _CHARACTERS or _is_run(part) for part in normalizers) or any(map(_MARKED.search, looked_for)):
         return False
@@ -73,6 +67,11 @@ def cuts_at_marks(tokenizer: Part) -> bool:
         return len(patterns) == 1 and not others
     isolated = [part["type"] == "Punctuation" and part["behavior"] == "Isolated" for part in cutters]
     return any(isolated) and _INSIDE.issuperset(others)
+
+
+def _steps(tokenizer: Part) -> tuple[list[Part], list[Part]]:
+    """Return the normalizers and the pre-tokenizers, each in order."""
+    return _parts(tokenizer.get("normalizer"), "normalizers"), _parts(tokenizer.get("pre_tokenizer"), "pretokenizers")
 
 
 def _parts(part: Part | None, key: str) -> list[Part]:

@@ -65,6 +65,10 @@ class TokenizerVocabulary(NamedTuple):
             "mark": self.special.mark,
         }
 
+    def in_manifest(self) -> dict[str, Any]:
+        """Return what the manifest of rows or ids says of it, and what tells where its words begin."""
+        return {"vocab_size": len(self.pieces), "special_tokens": self.special_tokens(), "word_mark": self.special.mark}
+
     def special_tokens(self) -> dict[str, str]:
         """Return the special tokens that there are, by their roles."""
         return {role: self.pieces[i] for role, i in self.special._asdict().items() if role in ROLES and i >= 0}

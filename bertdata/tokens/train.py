@@ -2,8 +2,10 @@
 
     bpe                  NFC, GPT-2's pattern, bytes                    every text has ids
     bpe, byte_fallback   NFKC, spaces as ▁, characters, bytes of those that are rare
-    unigram              NFKC, spaces as ▁, characters; with byte_fallback bytes of those that are rare
+    unigram              NFKC, all white space as ▁, characters
+    unigram, byte_fallback   as bpe with byte_fallback
 
+Line feeds, which stand between paragraphs, are pieces of their own where there are bytes; without them they would be [UNK].
 A word is what stands between spaces, with the space before it.  `tokenizers` gets words and alphabet in a fixed order; that makes
 its BPE the same in each run.  Its Unigram adds up in the order of a hash map, so Unigram is trained by `unigram`, here.
 """
@@ -40,7 +42,7 @@ def blank(config: VocabConfig) -> Tokenizer:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
         return tokenizer
-    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    spaces = normalizers.Replace(Regex(" {2,}" if config.byte_fallback else r"\s+"), " ")
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), *lower, spaces])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
     tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])

@@ -25,7 +25,7 @@ from tokenizers.trainers import WordPieceTrainer
 
 from .. import keys
 from ..config import VocabConfig
-from ..dataset.handed import Handed
+from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
 from ..pieces import OF_BERT, Special, continues_word, of_bert
@@ -80,6 +80,10 @@ class Vocabulary(_Fields):
         pieces = hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
         return {"sha256": pieces, "lowercase": self.lowercase, "strip_accents": self.strip_accents}
 
+    def in_manifest(self) -> dict[str, Any]:
+        """Return what the manifest of rows or ids says of it."""
+        return {"vocab_size": len(self.pieces)}
+
     def for_rows(self) -> Vocabulary:
         """Return what is needed by those who have the ids."""
         return self
@@ -107,9 +111,9 @@ AnyVocabulary = Vocabulary | TokenizerVocabulary
 
 
 @functools.lru_cache(maxsize=2)
-def of_run(handed: Handed) -> AnyVocabulary:
-    """Return the vocabulary that the driver of a run has handed to its workers; it is read once in a process."""
-    value = handed.read_once()
+def of_run(stored: StoredValue) -> AnyVocabulary:
+    """Return the vocabulary that the driver of a run has stored for its workers; it is read once in a process."""
+    value = stored.read()
     if "form" not in value:
         return Vocabulary(**value)
     special = Special(*value["special"])

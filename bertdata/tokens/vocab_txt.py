@@ -21,7 +21,8 @@ _NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
 def unreadable(file: Path, error: BaseException) -> UsageError:
     """Return the error of a vocabulary's file that cannot be read."""
     why = getattr(error, "strerror", None) or error
-    return UsageError(f"cannot read the vocabulary {file} ({why}): give a vocab.txt, or a directory of train-vocab")
+    remedy = "give a vocab.txt, a tokenizer.json, or a directory of train-vocab"
+    return UsageError(f"cannot read the vocabulary {file} ({why}): {remedy}")
 
 
 def read_pieces(file: Path) -> list[str]:

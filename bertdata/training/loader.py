@@ -92,6 +92,8 @@ def batches(
 
     ``loader.dataset.plan`` tells epoch and rows of a step, and how many rows an epoch leaves over.
     """
+    if not isinstance(shards, Shards):
+        raise UsageError(f"`shards` is {type(shards).__name__}: give bertdata.Shards(DIRECTORY)")
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
     dataset = Batches(shards, batch_size, **options, masks=masks, dense_labels=dense_labels, unpadded=unpadded)
     return DataLoader(

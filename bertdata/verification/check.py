@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
+from ..config import CONFIGS, PairsConfig
 from ..dataset import manifest
 from ..dataset.lists import split
 from ..dataset.staging import steady
@@ -25,7 +25,6 @@ from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
 
-_CONFIGS = {"documents": CorpusConfig, "vocabulary": VocabConfig, "pairs": PairsConfig, "export": ExportConfig}
 _EACH = 128 << 20  # bytes that make one more process worth its start, where nobody says how many
 
 
@@ -157,7 +156,7 @@ class _Whole:
 
     def _check_options(self) -> bool:
         """Tell whether all options are known: those that are not may ask for other rows than are known here."""
-        known = {field.name for field in dataclasses.fields(_CONFIGS[self.manifest["kind"]])}
+        known = {field.name for field in dataclasses.fields(CONFIGS[self.manifest["kind"]])}
         if strange := sorted(self.manifest["config"].keys() - known):
             self.problems[manifest.NAME] = (
                 f"has an option that this bertdata does not know: config.{ascii(strange[0])[1:-1][:100]}"

@@ -26,10 +26,9 @@ from ..io.storage import storage_errors
 __all__ = ["CheckFailed", "compare", "fetched", "require"]
 
 _BLOCK = 1 << 20  # bytes read at a time
-_KEPT = frozenset(
-    ("run.json", "run.sha256", "lock", "commit", "job.json", "timings.json")
-)  # of the state: what stays when a run has ended
-_UNFINISHED = re.compile(r"tasks|work|progress|old|new|build-[0-9a-f]{16}")  # and the folders that go at its end
+# Of the state: what stays when a run has ended, and the folders that go then.
+_KEPT = frozenset(("run.json", "run.sha256", "lock", "commit", "job.json", "timings.json"))
+_UNFINISHED = re.compile(r"tasks|work|progress|old|new|build-[0-9a-f]{16}")
 _FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import read_small
-from ..dataset.form import VOCABULARIES
+from ..dataset.manifest_schema import VOCABULARIES
 from ..errors import UsageError
 from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
 from . import tokenizer

@@ -15,7 +15,7 @@ from bertdata.errors import TransferError, UsageError
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
-__all__ = ["attended", "is_dask", "reach"]
+__all__ = ["is_dask", "reach", "reporting_losses"]
 
 _SOON = 1.0  # seconds in which a scheduler that runs answers; later it is asked what keeps it
 _END = 3  # seconds in which a client has to leave, as at the end of its process
@@ -77,7 +77,7 @@ def _refusal(host: str, port: int) -> str:
 
 
 @contextlib.contextmanager
-def attended(client: Any, tell: Callable[[str], object]) -> Iterator[None]:
+def reporting_losses(client: Any, tell: Callable[[str], object]) -> Iterator[None]:
     """Call `tell`, in a thread of Dask's client, with a line for each worker that its cluster loses during the block.
 
     The scheduler sends what happens to it under the topic "all": a worker that is gone is ``remove-worker``, which is `expected`

@@ -63,10 +63,10 @@ def run(
         if runner is local:
             one_process.run(chain)
             return
-        if isinstance(chain, Chain) and not jobs.only_looks(runner, options):
-            chain.hand_over()
+        if isinstance(chain, Chain) and not jobs.is_dry_run(runner, options):
+            chain.write_plan()
         pipeline = beam.Pipeline(runner=runner or local, options=options)
-        with _no_cells():
+        with _without_cell_names():
             _ = pipeline | on_beam(chain)
         try:
             if jobs.is_elsewhere(runner, options):
@@ -77,7 +77,7 @@ def run(
             interrupt = stopped.args
         except Exception as error:
             if runner is not None or not _INTERRUPT.search(str(error)):
-                raise _ours(error) from error
+                raise _original(error) from error
             interrupt = ()
         else:
             return
@@ -85,7 +85,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _no_cells() -> Iterator[None]:
+def _without_cell_names() -> Iterator[None]:
     """Keep Beam from naming steps after a notebook's cell: for that it imports its own data frames, which fail with pandas 3."""
     name = "alter_label_if_ipython"
     kept = getattr(beam.pipeline, name, None)
@@ -97,7 +97,7 @@ def _no_cells() -> Iterator[None]:
 
 
 def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:
-    """Raise UsageError for options that cannot be right, before anything is written; tell whether a job is only looked at."""
+    """Raise UsageError for options that cannot be right, before anything is written; tell whether this is a dry run of a job."""
     options, runner = _read(beam_args, workers)
     if not wait and not jobs.is_elsewhere(runner, options):
         name = options.view_as(StandardOptions).runner or "the local runner"
@@ -105,14 +105,14 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
             f"`wait`: a job of {name} ends with this process: omit it, or name an engine that continues by itself after "
             "--, such as --runner=DataflowRunner"
         )
-    looks = jobs.only_looks(runner, options)
-    jobs.refuse(runner, options, looks)
+    dry_run = jobs.is_dry_run(runner, options)
+    jobs.refuse(runner, options, dry_run)
     if runner is not None:
         with _as_usage():
             beam.Pipeline(runner=runner, options=options)
             if isinstance(runner, PortableRunner):
                 environments.Environment.from_options(options.view_as(PortableOptions))
-    return looks
+    return dry_run
 
 
 def reach(beam_args: Sequence[str]) -> None:
@@ -125,7 +125,7 @@ def reach(beam_args: Sequence[str]) -> None:
     except BertDataError:
         raise
     except Exception as error:
-        raise _ours(error) from error
+        raise _original(error) from error
 
 
 @contextlib.contextmanager
@@ -169,7 +169,7 @@ def _submit(pipeline: beam.Pipeline) -> Any:
 
 def _await(runner: Any, result: Any, warn: Callable[[str], object]) -> None:
     """Wait for the end of a job that ends with this process."""
-    with dask_cluster.attended(result.client, warn) if dask_cluster.is_dask(runner) else contextlib.nullcontext():
+    with dask_cluster.reporting_losses(result.client, warn) if dask_cluster.is_dask(runner) else contextlib.nullcontext():
         result.wait_until_finish()
 
 
@@ -189,7 +189,7 @@ def _local(options: PipelineOptions, count: int, verbose: bool, warn: Callable[[
         yield runner
 
 
-def _ours(error: BaseException) -> BertDataError:
+def _original(error: BaseException) -> BertDataError:
     """Find the error that a step raised in what Beam made of it: on some engines only its text is left."""
     cause: BaseException | None = error
     while cause is not None:

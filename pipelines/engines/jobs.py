@@ -21,7 +21,7 @@ from apache_beam.runners.runner import PipelineState
 from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.io.lock import Job
 
-__all__ = ["is_elsewhere", "only_looks", "reach", "refuse", "submit"]
+__all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "submit"]
 
 _SECONDS = 30  # in which a job service has to answer
 _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these the cluster gets the job, without a server of ours
@@ -41,7 +41,7 @@ def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
     return portable.job_endpoint not in (None, "", "embed") or any(given.get(name) for name in _UBER_JARS)
 
 
-def only_looks(runner: Any, options: PipelineOptions) -> bool:
+def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
     """Tell whether the job is to be made and checked, but not run; raise UsageError where the runner would run it."""
     if str(options.view_as(TestOptions).dry_run).lower() not in ("true", "1"):
         return False
@@ -50,7 +50,7 @@ def only_looks(runner: Any, options: PipelineOptions) -> bool:
     return True
 
 
-def refuse(runner: Any, options: PipelineOptions, looks: bool) -> None:
+def refuse(runner: Any, options: PipelineOptions, dry_run: bool) -> None:
     """Raise UsageError for a job of no service, and for one of Dataflow without a bucket or whose workers would have no bertdata.
 
     Without a bucket Beam would make one, for which it waits minutes where no cloud is; its own images hold Beam alone.
@@ -67,7 +67,7 @@ def refuse(runner: Any, options: PipelineOptions, looks: bool) -> None:
             raise UsageError(f"options after --: {wrong[0]}: name a folder in a bucket, --{name}=gs://…/…")
     setup, image = options.view_as(SetupOptions), options.view_as(WorkerOptions).sdk_container_image
     sent = (setup.setup_file, setup.extra_packages, setup.requirements_file, setup.prebuild_sdk_container_engine)
-    if not looks and not image and not any(sent):
+    if not dry_run and not image and not any(sent):
         raise UsageError(
             "--runner=DataflowRunner: its workers have no bertdata: name an image that has it, --sdk_container_image=…, or send "
             "the wheel along, --extra_package=bertdata-….whl"
@@ -111,7 +111,7 @@ def submit(
     `reserve` gets the job before it can begin, and again when it has a number; `release` is called when it is over.  A directory
     stays reserved for a job that this process loses sight of.
     """
-    if only_looks(runner, options):
+    if is_dry_run(runner, options):
         start()
         return
     reserve(_describe(runner, options, None))

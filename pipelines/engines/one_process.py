@@ -15,7 +15,7 @@ __all__ = ["run"]
 def run(chain: Step) -> None:
     """Run a chain of steps to its end; raise the BertDataError that a step raises, and BertDataError for any other exception."""
     if isinstance(chain, Chain):
-        chain.hand_over()
+        chain.write_plan()
     try:
         for _ in chain.here(()):
             pass

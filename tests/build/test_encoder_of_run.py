@@ -10,18 +10,16 @@ import pytest
 
 from bertdata.build import documents as corpus
 from bertdata.build.rows import buckets, encoding
-from bertdata.dataset.handed import Handed
+from bertdata.dataset.plan_files import StoredValue
 from bertdata.records import Task
 from bertdata.tokens import vocab
 
 PIECES = [*vocab.SPECIAL, *"abcdefghijklmnopqrstuvwxyz.,", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
 
 
-def given(root: Path, pieces: list[str] = PIECES) -> Handed:
+def given(root: Path, pieces: list[str] = PIECES) -> StoredValue:
     """Leave a vocabulary where the workers of a run look for it."""
-    handed = Handed.of(root, "vocabulary", value := vocab.Vocabulary(pieces, True, True)._asdict())
-    handed.write(value)
-    return handed
+    return StoredValue.written(root, "vocabulary", vocab.Vocabulary(pieces, True, True)._asdict())
 
 
 def test_a_step_made_anew_for_each_task_makes_no_encoder(
@@ -38,7 +36,7 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
     monkeypatch.setattr(encoding.DocumentsEncoder, "__init__", count)
     monkeypatch.setattr(encoding, "_encoders", {})
     source, layout = corpus.read(sample_corpus), buckets.Layout(1, 3, 0.0)
-    packed = pickle.dumps(buckets.Tokenize(str(tmp_path), given(tmp_path), source.reader(), layout))
+    packed = pickle.dumps(buckets.Tokenize(str(tmp_path), given(tmp_path), source.reader, layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
 
     def tokenize(task: Task) -> list[tuple[int, bytes, bytes]]:

@@ -16,16 +16,14 @@ from bertdata.build import documents as corpus
 from bertdata.build.corpus import commit, plan
 from bertdata.build.rows import buckets
 from bertdata.dataset import manifest, shards
-from bertdata.dataset.handed import Handed
+from bertdata.dataset.plan_files import StoredValue
 from bertdata.records import FileRange, Task, unpack
 from bertdata.tokens import vocab
 
 
-def handed(root: Path, directory: Path) -> Handed:
+def stored(root: Path, directory: Path) -> StoredValue:
     """Leave a vocabulary where workers look for it."""
-    given = Handed.of(root, "vocabulary", value := vocab.read(directory)._asdict())
-    given.write(value)
-    return given
+    return StoredValue.written(root, "vocabulary", vocab.read(directory)._asdict())
 
 
 @pytest.mark.parametrize("count", [2, 500])
@@ -34,9 +32,9 @@ def test_references_are_as_many_as_buckets_or_documents_at_the_most(
 ) -> None:
     """A task names only the buckets that it has documents for; the first one names all, so that each exists."""
     source, layout = corpus.read(sample_corpus), buckets.Layout(1, count, 0.0)
-    tokenize = buckets.Tokenize(str(tmp_path), handed(tmp_path, sample_vocab), source.reader(), layout)
+    tokenize = buckets.Tokenize(str(tmp_path), stored(tmp_path, sample_vocab), source.reader, layout)
     (part,) = unpack(source.tasks[0].parts)
-    documents = sum(len(ids) for (ids,) in source.reader().columns(source.tasks[0], "id"))
+    documents = sum(len(ids) for (ids,) in source.reader.columns(source.tasks[0], "id"))
     assert 2 < documents < 500
     for number in (0, 7):
         report = tokenize(Task(number, "documents", json.dumps([part])))
@@ -56,7 +54,7 @@ def test_references_are_plain_numbers(sample_corpus: Path, sample_vocab: Path, t
     """An engine holds or moves millions of them: nothing in one is as long as a path."""
     source = corpus.read(sample_corpus)
     layout = buckets.Layout(1, 3, 0.0)
-    report = buckets.Tokenize(str(tmp_path), handed(tmp_path, sample_vocab), source.reader(), layout)(source.tasks[0])
+    report = buckets.Tokenize(str(tmp_path), stored(tmp_path, sample_vocab), source.reader, layout)(source.tasks[0])
     for bucket, ref in buckets.references(0, report):
         assert type(ref) is tuple
         assert [type(value) for value in (bucket, *ref)] == [int] * 5
@@ -72,7 +70,7 @@ def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
     shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches, "arrow-file") | {"text_bytes": 1}
     manifest.write(tmp_path, corpus_manifest([shard], format="arrow-file"), "# Corpus\n")
     source = corpus.read(tmp_path)
-    slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader().columns(task, *schema.names)]
+    slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader.columns(task, *schema.names)]
     assert [row for part in slices for row in part.to_pylist()] == [row for rows in made for row in rows]
     assert all(part.nbytes <= most or len(part) == 1 for part in slices)
     assert [len(part) for part in slices] == [2, 2, 1, 3, 3, 7, 1]

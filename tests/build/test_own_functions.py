@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Run, read_manifest
+from conftest import Run, read_manifest, read_rows
 from guide import code, write_guide
 
 from bertdata import CorpusConfig, build_corpus
@@ -34,8 +34,11 @@ def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert read_manifest(tmp_path / "again")["rows"] == 1
-    explained = run("inspect", "corpus", "--explain", "mine:wet:http://example.org/1", cwd=tmp_path)
-    assert "was dropped: recipe (filter mine:no_recipes)" in explained.stdout
+    for id in ("mine:wet:http://example.org/1", "http://example.org/1"):  # as the corpus has it, and as the reader gave it
+        explained = run("inspect", "corpus", "--explain", id, cwd=tmp_path)
+        assert "was dropped: recipe (filter mine:no_recipes)" in explained.stdout
+    (kept,) = [row["id"] for row in read_rows(tmp_path / "corpus")]
+    assert f"{kept} is in data/" in run("inspect", "corpus", "--explain", kept.removeprefix("mine:wet:"), cwd=tmp_path).stdout
 
 
 @pytest.fixture

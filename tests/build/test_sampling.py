@@ -89,7 +89,7 @@ def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypat
     monkeypatch.setattr(sampling, "_FEWEST", 4)
     config = VocabConfig(size=300, layout="compact", sample_bytes=source.text_bytes // 16)
     sample = Sample.of(source, config)
-    read = sum(len(ids) for task in sample.tasks for (ids,) in source.reader().columns(task, "id", whole=False))
+    read = sum(len(ids) for task in sample.tasks for (ids,) in source.reader.columns(task, "id", whole=False))
     assert 0 < read < source.manifest["rows"]
     out = tmp_path / "vocab"
     write_json(out / ".bertdata" / "run.json", {})

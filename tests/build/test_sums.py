@@ -15,7 +15,7 @@ from conftest import Build
 
 from bertdata.build.corpus import sums
 from bertdata.dataset import reports
-from bertdata.dataset.handed import Handed
+from bertdata.dataset.plan_files import StoredValue
 from bertdata.dataset.reports import record_path
 from bertdata.errors import VerificationError
 from bertdata.io.files import write_json
@@ -94,12 +94,12 @@ class Kept:
 def done(root: Path, number: int) -> Report:
     """Leave the record of a task."""
     write_json(record_path(root, "add", number), {"task": number, "report": {"value": number * 10}})
-    return reports.of(number, "add", [{"value": number * 10}])
+    return reports.reference(number, "add", [{"value": number * 10}])
 
 
 def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine may bring them in any order, and twice; one that is lost, or is not what was reported, is an error."""
-    monkeypatch.setattr(transforms, "TOGETHER", 4)
+    monkeypatch.setattr(transforms, "REPORTS_PER_SUM", 4)
     found = [done(tmp_path, number) for number in [*range(10), *range(5)]]
     random.Random(1).shuffle(found)
     groups: dict[int, list[Any]] = {}
@@ -109,7 +109,7 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
     add = AddUp(Kept(tmp_path), 10)
     added = [add((number, groups[number])) for number in sorted(groups)]
     total, kept = (
-        Values([Handed(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
+        Values([StoredValue(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
         for name, at in (("sum", 0), ("kept", 2))
     )
     assert list(total) == [60, 220, 170]
@@ -124,8 +124,8 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
 def test_the_report_of_a_later_step_is_laid_over_that_of_an_earlier_one(tmp_path: Path) -> None:
     write_json(record_path(tmp_path, "extract", 3), {"task": [], "report": {"kind": "text", "files": [1]}})
     write_json(record_path(tmp_path, "choose", 3), {"task": [], "report": {"files": [2], "trimmed": [0, 1]}})
-    both = reports.of(3, "extract choose", [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
-    first = reports.of(3, "extract", [{"kind": "text", "files": [1]}])
+    both = reports.reference(3, "extract choose", [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
+    first = reports.reference(3, "extract", [{"kind": "text", "files": [1]}])
     assert [report for (report,) in reports.read([tmp_path], [both, first])] == [
         {"kind": "text", "files": [2], "trimmed": [0, 1]},
         {"kind": "text", "files": [1]},
@@ -141,7 +141,7 @@ def test_any_division_of_reports_gives_the_same_corpus(build: Build, tmp_path: P
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines) + "\n" + "{\n" * (number == 3))
     found = set()
     for together in (1, 3, 1000):
-        monkeypatch.setattr(transforms, "TOGETHER", together)
+        monkeypatch.setattr(transforms, "REPORTS_PER_SUM", together)
         words = ("--text", tmp_path / "*.jsonl", "--task-bytes", 1 << 16, "--max-rejects", 0.5)
         found.add((build("build-corpus", tmp_path / f"out-{together}", *words) / "manifest.json").read_bytes())
     assert len(found) == 1

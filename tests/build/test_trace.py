@@ -12,7 +12,7 @@ from rich.cells import cell_len
 import bertdata
 from bertdata.cli import cli
 from bertdata.errors import UsageError
-from bertdata.report.differences import differences
+from bertdata.report.diff import diff
 from bertdata.report.page.trace import write_trace
 from bertdata.sources.dumps.multistream import find_stream
 
@@ -59,6 +59,7 @@ def test_the_command_prints_and_writes_a_page(
     cli.main(arguments, standalone_mode=False)
     told = capsys.readouterr().out
     assert "templates: " in told
+    assert re.search(r"^\d+ rows with a sentence of it: \d+, ", told, re.MULTILINE)
     assert "to predict" in told
     cli.main([*arguments, "--html", str(tmp_path / "page.html")], standalone_mode=False)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -72,12 +73,10 @@ def test_only_what_went_is_struck_out(sample_corpus: Path, tmp_path: Path) -> No
     traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
     changes = [change for step in traced.steps for change in step.changes]
     for before, after in [*changes, ("也<ref>{{cite|管子}}</ref>。」在歐", "也。」在歐"), ("a " * 900 + "x", "b " * 900 + "y")]:
-        spans = differences(before, after)
+        spans = diff(before, after)
         assert "".join(span.text for span in spans if span.kind != "ins") == before
         assert "".join(span.text for span in spans if span.kind != "del") == after
-    assert [span.text for span in differences("也<ref>{{cite|管子}}</ref>。", "也。") if span.kind] == [
-        "<ref>{{cite|管子}}</ref>"
-    ]
+    assert [span.text for span in diff("也<ref>{{cite|管子}}</ref>。", "也。") if span.kind] == ["<ref>{{cite|管子}}</ref>"]
     write_trace(traced, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<del>[[</del>" in page and "<code>bertdata inspect " in page

@@ -65,6 +65,11 @@ def test_help_and_version(run: Run) -> None:
             2,
             "repeat the option for each value: --max-seq-length … --max-seq-length 512",
         ),
+        (
+            ["make-pairs", "{corpus}", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x"],
+            2,
+            "give all sources to one build-corpus",
+        ),
         (["build-corpus", "--output", "{tmp}/x", "--languages", "en", "zh"], 2, "an option takes one value; options for Beam"),
         (["build-corpus", "--text", "{tmp}/bad.jsonl", "--output", "{tmp}/x"], 3, "--max-rejects"),
         (["build-corpus", "--text", "{tmp}/empty.jsonl", "--output", "{tmp}/x", "--max-rejects", "1"], 3, "gave a document"),

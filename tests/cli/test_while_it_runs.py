@@ -19,12 +19,12 @@ from conftest import Build, Run, digests
 
 import bertdata
 from bertdata.cli import bars, cli, output
-from bertdata.cli.doctor import _ENGINES as ENGINES
 from bertdata.cli.doctor import _EXTRAS as EXTRAS
 from bertdata.cli.doctor import _JARS
 from bertdata.cli.doctor import command as doctor
 from bertdata.commands import estimate, progress
 from bertdata.commands.progress import Progress
+from bertdata.config.engines import ENGINES
 from bertdata.errors import StorageError
 from bertdata.io import machine
 from bertdata.io.progress import working
@@ -353,7 +353,7 @@ def test_beam_names_and_keeps_jars_as_doctor_does() -> None:
     from apache_beam.utils.subprocess_server import JavaJarServer
 
     assert str(Path(_JARS).expanduser()) == JavaJarServer.JAR_CACHE
-    assert FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS[-1] in ENGINES["Flink"].jar
+    assert FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS[-1] in ENGINES["FlinkRunner"].jar
 
 
 def test_doctor_knows_each_extra_that_a_user_may_want() -> None:

@@ -214,6 +214,17 @@ def test_explain_finds_titles_and_files(run: Run, sample_corpus: Path, build: Bu
     assert f"books:{name.removesuffix('.txt')} is in data/" in run("inspect", sample_corpus, "--explain", name).stdout
 
 
+def test_explain_finds_ids_of_a_table(run: Run, build: Build, tmp_path: Path) -> None:
+    table = tmp_path / "notes.jsonl"
+    rows = [{"id": f"a:{n}", "text": f"Note {n}. The kettle sang."} for n in range(3)] + [{"id": "short", "text": "Tea."}]
+    table.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    corpus = build("build-corpus", tmp_path / "corpus", "--text", table, "--id-column", "id", "--min-characters", 10)
+    for name in ("a:1", "text:notes.jsonl:a:1"):
+        shown = run("inspect", corpus, "--explain", name).stdout
+        assert shown.startswith("text:notes.jsonl:a:1 is in data/") and shown.count("\n") == 1
+    assert "text:notes.jsonl:short was dropped" in run("inspect", corpus, "--explain", "short").stdout
+
+
 def test_explain_of_what_is_not_found_ends_with_2(run: Run, sample_corpus: Path) -> None:
     missing = run("inspect", sample_corpus, "--explain", "Nothing At All", code=2)
     assert "is no document of" in missing.stdout and "nothing of this id, title or file name is known" in missing.stderr

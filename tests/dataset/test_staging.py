@@ -27,7 +27,7 @@ from bertdata.dataset import manifest, staging
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete
 from bertdata.dataset.shards import windows
-from bertdata.dataset.staging import commit, settle, steady
+from bertdata.dataset.staging import commit, recover, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
 from bertdata.io.files import read_json, write_json, write_text
 from bertdata.io.lock import Job, lock, reserve
@@ -84,7 +84,7 @@ def test_a_commit_whose_new_data_set_is_lost_is_undone(directory: Path) -> None:
     old.mkdir(mode=0o700)
     os.rename(directory / NAME, old / NAME)
     os.rename(directory / "data", old / "data")
-    settle(directory, reading=True)
+    recover(directory, reading=True)
     assert _content(directory) == WHOLE and _state(directory) == AT_REST
 
 
@@ -93,10 +93,10 @@ def test_a_reader_waits_for_a_commit_at_work_and_reads_the_old_while_that_stands
     _finish(directory, "old")
     _whole(directory)
     with lock(directory / STATE / "commit"):
-        settle(directory, reading=True)
+        recover(directory, reading=True)
         assert '"old"' in (directory / NAME).read_text()
         os.rename(directory / NAME, directory / STATE / "run-away")
-        waiting = threading.Thread(target=settle, args=(directory,), kwargs={"reading": True})
+        waiting = threading.Thread(target=recover, args=(directory,), kwargs={"reading": True})
         waiting.start()
         time.sleep(0.3)
         assert waiting.is_alive()

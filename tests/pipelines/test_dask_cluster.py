@@ -36,7 +36,7 @@ class Client:
 
 def test_each_worker_that_is_lost_is_told() -> None:
     client, told = Client(), list[str]()
-    with pytest.raises(ZeroDivisionError), dask_cluster.attended(client, told.append):
+    with pytest.raises(ZeroDivisionError), dask_cluster.reporting_losses(client, told.append):
         client.send("add-worker", worker="tcp://127.0.0.1:1")
         client.send("remove-worker", worker="tcp://127.0.0.1:1", expected=False)
         client.send("remove-worker", worker="tcp://127.0.0.1:2", expected=True)

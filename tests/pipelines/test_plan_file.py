@@ -31,8 +31,8 @@ from bertdata.build.documents import Corpus, DocumentReader
 from bertdata.build.rows.bucket import Output
 from bertdata.build.rows.buckets import Tokens
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
-from bertdata.dataset import handed
-from bertdata.dataset.handed import Handed
+from bertdata.dataset import plan_files
+from bertdata.dataset.plan_files import StoredValue
 from bertdata.errors import VerificationError
 from bertdata.exports.base import ExportSource
 from bertdata.io.files import write_json
@@ -52,8 +52,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """Make the job of each command with a million tasks, as Beam hands it to an engine."""
     tmp_path, monkeypatch = tmp_path_factory.mktemp("jobs"), pytest.MonkeyPatch()
     tasks = [Task(9_999_999, "wikipedia", PARTS)] * 700_000 + [Task(9_999_999, "text", PARTS)] * 300_000
-    monkeypatch.setattr(handed, "json", SimpleNamespace(dumps=cache(json.dumps)))  # there are two tasks, each many times
-    found = handed.ranges(tasks)
+    monkeypatch.setattr(plan_files, "json", SimpleNamespace(dumps=cache(json.dumps)))  # there are two tasks, each many times
+    found = plan_files.ranges(tasks)
     monkeypatch.undo()
     assert len(found) == 256 and found[-1].start + found[-1].length > 100_000_000
     monkeypatch.setattr(transforms, "ranges", lambda _: found)
@@ -137,7 +137,7 @@ def _run(root: Path, tasks: Sequence[Task], workers: int) -> list[list[str]]:
 @pytest.mark.slow
 def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are in one range, which one worker expands: it must not keep them."""
-    monkeypatch.setattr(handed, "_RANGES", 1)
+    monkeypatch.setattr(plan_files, "_RANGES", 1)
     (tmp_path / "together").touch()
     done = _run(tmp_path, _tasks(20), 2)
     assert sorted(int(number) for number, _ in done) == list(range(20))
@@ -145,20 +145,20 @@ def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path, monkeypatch: pyt
 
 
 def test_tasks_of_several_ranges_come_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed, "_RANGES", 4)
-    assert [found.start > 0 for found in handed.ranges(_tasks(10))] == [False, True, True, True]
+    monkeypatch.setattr(plan_files, "_RANGES", 4)
+    assert [found.start > 0 for found in plan_files.ranges(_tasks(10))] == [False, True, True, True]
     monkeypatch.setattr(time, "sleep", lambda _: None)
     assert sorted(int(number) for number, _ in _run(tmp_path, _tasks(10), 1)) == list(range(10))
 
 
 def test_the_file_of_another_job_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handed, "_RANGES", 1)
-    handed.write_tasks(tmp_path, _tasks(5))
+    monkeypatch.setattr(plan_files, "_RANGES", 1)
+    plan_files.write_tasks(tmp_path, _tasks(5))
     with pytest.raises(VerificationError, match=r"plan-tasks\.jsonl is missing or damaged: its bytes from 0 to"):
-        list(handed.ranges(_tasks(6))[0].tasks(str(tmp_path)))
-    assert list(handed.ranges(_tasks(5))[0].tasks(str(tmp_path))) == _tasks(5)
+        list(plan_files.ranges(_tasks(6))[0].tasks(str(tmp_path)))
+    assert list(plan_files.ranges(_tasks(5))[0].tasks(str(tmp_path))) == _tasks(5)
     value: Any = {"a": ["tea \udce9"]}
-    given = Handed.of(tmp_path, "inputs", value)
+    given = StoredValue.of(tmp_path, "inputs", value)
     with pytest.raises(VerificationError, match=r"plan-inputs\.json is missing"):
         given.read()
     given.write(value)

@@ -170,10 +170,10 @@ def test_a_shard_of_a_corpus_that_is_changed_later(sample_corpus: Path, tmp_path
     source = corpus.read(root)
     (part,) = corpus.unpack(source.tasks[0].parts)
     later = source.tasks[0]._replace(parts=corpus.pack([part._replace(start=1, end=1)]))
-    assert list(source.reader().columns(later, "id")) == []
+    assert list(source.reader.columns(later, "id")) == []
     flip(root / part.name)
     with pytest.raises(VerificationError, match="is not what its manifest says"):
-        list(source.reader().columns(later, "id"))
+        list(source.reader.columns(later, "id"))
 
 
 def test_a_shard_of_a_corpus_that_changes_while_it_is_read(
@@ -188,4 +188,4 @@ def test_a_shard_of_a_corpus_that_changes_while_it_is_read(
 
     monkeypatch.setattr(shards, "read_batches", changed)
     with pytest.raises(VerificationError, match="is not what its manifest says"):
-        list(source.reader().columns(source.tasks[0], "id"))
+        list(source.reader.columns(source.tasks[0], "id"))

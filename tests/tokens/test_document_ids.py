@@ -70,9 +70,9 @@ def _unigram() -> Tokenizer:
     return made
 
 
-def _marked(made: Tokenizer) -> Tokenizer:
+def _marked(made: Tokenizer, spaces: str = " {2,}") -> Tokenizer:
     """Cut at punctuation as well, as `train-vocab` has it."""
-    made.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+    made.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(spaces), " ")])
     made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
     return made
 
@@ -110,6 +110,7 @@ KINDS: dict[str, Any] = {
     "Gemma": lambda: _changed(_sentence_piece(), pre_tokenizer=GEMMA, normalizer=LLAMA_2[1]),
     "Unigram": _unigram,
     "Unigram, marks": lambda: _marked(_unigram()),
+    "Unigram, any white space": lambda: _marked(_unigram(), r"\s+"),
     "SentencePiece, marks": lambda: _marked(_sentence_piece()),
     "WordPiece": lambda: _words(
         models.WordPiece(unk_token="<unk>"),
@@ -226,7 +227,7 @@ def test_ids_are_those_of_the_whole_text(kind: str, told: list[Document]) -> Non
 
 def test_which_tokenizers_cut_at_marks() -> None:
     found = {kind for kind in KINDS if cuts_at_marks(json.loads(tokenizer_of(kind).to_str()))}
-    assert found == {"byte level", "Llama 3", "Unigram, marks", "SentencePiece, marks"}
+    assert found == {"byte level", "Llama 3", "Unigram, marks", "Unigram, any white space", "SentencePiece, marks"}
 
 
 @pytest.mark.parametrize("kind", ["byte level", "Unigram, marks"])

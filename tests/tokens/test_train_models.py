@@ -83,6 +83,22 @@ def test_pieces_and_special_tokens(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
+def test_where_a_paragraph_ends_is_no_unknown_piece(kind: str) -> None:
+    """Without bytes, white space of any kind is a space; with them line feeds are pieces of their own."""
+    config = CONFIGS[kind]
+    made = train.train(words_of(config), config)
+    library = made.tokenizer()
+    apart, spaced = (library.encode(f"tea{between}tea", add_special_tokens=False) for between in ("\n\n", " "))
+    assert made.special.unk not in apart.ids
+    assert (apart.ids == spaced.ids) == (kind == "unigram")
+    encoder = made.document_encoder()
+    import pyarrow as pa
+
+    ids, ends = encoder.encode_documents(pa.array([["tea", "tea"]]), pa.array([[0, 1]]))
+    assert ids.tolist() == apart.ids and ends[-1] == len(ids)
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
 def test_padding_and_further_tokens(kind: str) -> None:
     config = VocabConfig(**{**CONFIGS[kind].identity(), "pad_to_multiple_of": 64, "extra_tokens": ("<|one|>", "<|two|>")})
     made = train.train(words_of(config), config)

@@ -116,7 +116,7 @@ def readers(root: Path) -> Iterator[Callable[[], Any]]:
     yield lambda: CliRunner().invoke(cli, ["inspect", str(root), "--n", "1"], standalone_mode=False, catch_exceptions=False)
     yield lambda: CliRunner().invoke(cli, ["inspect", str(root), "--explain", "x"], standalone_mode=False, catch_exceptions=False)
     yield lambda: Shards(root).gather([0], 128)
-    yield lambda: corpus.read(root).reader().inputs()
+    yield lambda: corpus.read(root).reader.inputs()
 
 
 @pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.long)])

@@ -13,8 +13,8 @@ from typing import Any
 
 from ...config import CorpusConfig
 from ...dataset import manifest
-from ...dataset.handed import Handed
 from ...dataset.manifest import write_list
+from ...dataset.plan_files import StoredValue
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
 from ...report import card
@@ -39,7 +39,7 @@ class CorpusCommit:
 
     root: str
     config: CorpusConfig
-    inputs: Handed
+    inputs: StoredValue
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
@@ -57,7 +57,7 @@ class CorpusCommit:
         return sums.add_up(parts()), kept
 
     def __call__(self, totals: Iterable[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
-        root, inputs = to_path(self.root), self.inputs.read_once()
+        root, inputs = to_path(self.root), self.inputs.read()
         _check_published(entries)
         added = sums.add_up(chain.from_iterable(totals))
         tallies = {total["kind"]: Tally.from_json(total["tally"]) for total in added}

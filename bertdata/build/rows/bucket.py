@@ -13,7 +13,7 @@ import numpy as np
 from ... import keys, rows
 from ...config import PairsConfig
 from ...dataset import reports, shards
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
@@ -39,7 +39,7 @@ class Output(NamedTuple):
 class BuildBucket:
     """Build a bucket's pairs, once for each output."""
 
-    vocabulary: Handed
+    vocabulary: StoredValue
     outputs: list[Output]
     layout: Layout
     merged: bool = False
@@ -62,7 +62,7 @@ class BuildBucket:
             task = [number, content.hexdigest()]
             work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, *self.layout.split_of(number))
             done.append(perform(to_path(output.root), "pairs", number, task, work))
-        return reports.of(number, "pairs", done)
+        return reports.reference(number, "pairs", done)
 
     def sample(self, documents: list[Tokens]) -> list[int]:
         """Build the rows of these documents as if they were all; return the bytes of each output's shard."""

@@ -16,14 +16,14 @@ import pyarrow as pa
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...dataset.run import STATE
 from ...io.files import to_path
 from ...records import Task
 from ..documents import DocumentReader
 from .encoding import encoder_of_run
 
-__all__ = ["Layout", "Ref", "Tokenize", "SPILL", "Tokens", "gather", "references", "shard_count", "spill_name"]
+__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count", "spill_name", "write_spill"]
 
 # A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
 # millions, which the local runner holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
@@ -97,7 +97,7 @@ class Tokenize:
     """Tokenize a batch of documents, and write them to a spill file by bucket."""
 
     root: str
-    vocabulary: Handed
+    vocabulary: StoredValue
     reader: DocumentReader
     layout: Layout
     chinese_words: str = "none"
@@ -130,16 +130,10 @@ class Tokenize:
             by_bucket.setdefault(bucket, [])
             if document.row >= 0:
                 by_bucket[bucket].append(document)
-        full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-        name = spill_name(task.number)
-        batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], SPILL) for bucket in full)
-        file, ranges = shards.write_ranges(to_path(self.root), name, batches)
-        range_of = dict(zip(full, ranges, strict=True))
-        spills = [[bucket, *range_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]
-        return {"files": [file], "spills": spills}
+        return write_spill(self.root, spill_name(task.number), by_bucket)
 
 
-SPILL = pa.schema(
+_SPILL = pa.schema(
     [
         ("id", pa.string()),
         ("tokens", pa.binary()),
@@ -157,8 +151,17 @@ def spill_name(number: int, merged: bool = False) -> str:
     return f"{STATE}/work/{'merged' if merged else 'tokens'}-{number:05d}.arrow"
 
 
+def write_spill(root: str, name: str, by_bucket: dict[int, list[Tokens]]) -> dict[str, Any]:
+    """Write documents to a spill file, a record batch a bucket; report it, and where in it each bucket is (-1: without any)."""
+    full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
+    batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
+    file, ranges = shards.write_ranges(to_path(root), name, batches)
+    range_of = dict(zip(full, ranges, strict=True))
+    return {"files": [file], "spills": [[bucket, *range_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]}
+
+
 def references(number: int, report: dict[str, Any]) -> Iterator[tuple[int, Ref]]:
-    """Turn what `Tokenize` reported into a reference for each bucket that the task has documents for; the first task has all."""
+    """Turn what `write_spill` reported of file `number` into a reference for each bucket: a first file has all buckets."""
     for bucket, start, length, digest in report["spills"]:
         yield bucket, (number, start, length, digest)
 
@@ -178,7 +181,7 @@ def gather(root: str, members: Iterable[Ref | Tokens], merged: bool = False) -> 
             refs.append(member)
     directory = to_path(root)
     for batch in shards.read_ranges(
-        SPILL, ((directory / spill_name(task, merged), shards.BatchRange(*range_)) for task, *range_ in refs)
+        _SPILL, ((directory / spill_name(task, merged), shards.BatchRange(*range_)) for task, *range_ in refs)
     ):
         columns = [column.to_pylist() for column in batch.columns]
         yield from (Tokens(*values) for values in zip(*columns, strict=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...errors import EmptyResultError, VerificationError
 from ...io.files import file_entry, to_path
 from ...report import card
@@ -29,7 +29,7 @@ __all__ = ["PairsCommit", "describe"]
 class PairsCommit:
     """Check that the counts add up, and write each output's vocabulary, data card and, last, manifest."""
 
-    vocabulary: Handed
+    vocabulary: StoredValue
     outputs: list[Output]
     source: DocumentReader
     documents: int
@@ -53,9 +53,9 @@ class PairsCommit:
     def _commit(self, output: Output, total: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
         root, config = to_path(output.root), output.config
         counts = {of_split["split"]: Counter(of_split["statistics"]) for of_split in total}
-        entered = sum(count["documents"] for count in counts.values())
-        if entered != self.documents:
-            raise VerificationError(f"of {self.documents} documents in the corpus {entered} came to their buckets")
+        in_all = sum(counts.values(), Counter[str]())
+        if in_all["documents"] != self.documents:
+            raise VerificationError(f"of {self.documents} documents in the corpus {in_all['documents']} came to their buckets")
         tallies = [Tally.from_json(tally) for of_split in total for tally in _named(of_split)]
         for split, count in counts.items():
             if not count["rows"]:
@@ -71,16 +71,14 @@ class PairsCommit:
             tallies=tallies,
             packages=config.packages,
             files=[file_entry(root, name) for name in names],
-            vocab_size=len(vocabulary.pieces),
-            **_tokens(vocabulary),
-            statistics=describe(sum(counts.values(), Counter[str]()), config),
-            tokens=_by_source(sum(counts.values(), Counter[str]())),
+            **vocabulary.in_manifest(),
+            statistics=describe(in_all, config),
+            tokens=_by_source(in_all),
             splits={
                 of_split["split"]: {"shards": of_split["buckets"], **describe(counts[of_split["split"]], config)}
                 for of_split in total
             },
         )
-        in_all = sum(counts.values(), Counter[str]())
         manifest.check_rows(contents, in_all["rows"])
         chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
@@ -100,13 +98,6 @@ def _by_source(counts: Counter[str]) -> dict[str, dict[str, int]]:
         source, _, language = name.removeprefix(TOKENS_OF).partition(" ")
         tokens.setdefault(source, {})[language] = counts[name]
     return tokens
-
-
-def _tokens(vocabulary: vocab.AnyVocabulary) -> dict[str, Any]:
-    """Return the special tokens of a vocabulary that is not BERT's, and what tells where its words begin."""
-    if isinstance(vocabulary, vocab.Vocabulary):
-        return {}
-    return {"special_tokens": vocabulary.special_tokens(), "word_mark": vocabulary.special.mark}
 
 
 def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

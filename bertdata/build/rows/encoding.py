@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...dataset.handed import Handed
+from ...dataset.plan_files import StoredValue
 from ...tokens import vocab
 from ...tokens.chinese import WordEncoder
 from ...tokens.documents import DocumentEncoder
@@ -48,8 +48,8 @@ class DocumentsEncoder:
             return *self._encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
 
 
-def encoder_of_run(vocabulary: Handed, chinese_words: str) -> DocumentsEncoder:
-    """Return this process' encoder for the vocabulary that the driver of a run has handed to its workers."""
+def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:
+    """Return this process' encoder for the vocabulary that the driver of a run has stored for its workers."""
     key = (vocabulary.length, vocabulary.digest, chinese_words)
     with _making:
         encoder = _encoders.pop(key, None) or DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import pyarrow as pa
-
-from ...dataset import shards
-from ...io.files import to_path
 from ..levels import Levels
-from .buckets import SPILL, Layout, Ref, gather, spill_name
+from .buckets import Layout, Ref, Tokens, gather, references, spill_name, write_spill
 
 __all__ = ["Merge"]
 
@@ -27,17 +23,10 @@ class Merge:
 
     def __call__(self, item: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, refs = item
-        by_bucket: dict[int, list[dict[str, object]]] = {}
+        by_bucket: dict[int, list[Tokens]] = {}
         if number < self._levels.groups:  # of the first tasks: so that each bucket exists
             wanted = (b for b in range(self._levels.buckets) if self._levels.group(b) == number)
             by_bucket = {bucket: [] for bucket in wanted}
         for document in sorted(gather(self._root, refs), key=lambda document: (document.task, document.row)):
-            by_bucket.setdefault(self._layout.bucket(document.id), []).append(document._asdict())
-        full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-        batches = (pa.RecordBatch.from_pylist(by_bucket[bucket], SPILL) for bucket in full)
-        _, ranges = shards.write_ranges(to_path(self._root), spill_name(number, merged=True), batches)
-        for bucket in by_bucket:
-            if not by_bucket[bucket]:
-                yield bucket, (number, -1, 0, 0)
-        for bucket, range_ in zip(full, ranges, strict=True):
-            yield bucket, (number, *range_)
+            by_bucket.setdefault(self._layout.bucket(document.id), []).append(document)
+        yield from references(number, write_spill(self._root, spill_name(number, merged=True), by_bucket))

@@ -69,10 +69,6 @@ class Claims(NamedTuple):
         """The bytes that they take in memory."""
         return sum(column.nbytes for column in self if column is not None)
 
-    def with_payload(self, payload: pa.Array | None) -> Claims:
-        """Return the same claims with this payload."""
-        return self._replace(payload=payload)
-
     def in_order(self) -> Claims:
         """Sort by hash, and claims with one hash by their position in the corpus."""
         return self.take(np.lexsort((self.part, self.row, self.task, self.low, self.high)))
@@ -80,7 +76,7 @@ class Claims(NamedTuple):
     def take(self, chosen: Indices) -> Claims:
         """Return some of the claims."""
         payload = None if self.payload is None else self.payload.take(pa.array(chosen))
-        return Claims(*(column[chosen] for column in self[:5])).with_payload(payload)
+        return Claims(*(column[chosen] for column in self[:5]))._replace(payload=payload)
 
 
 def first_of_each(claims: Claims) -> Indices:

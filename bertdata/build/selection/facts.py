@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,8 +73,8 @@ class Facts:
             self._take()
 
     def write(self, root: Path, task: int) -> dict[str, Any]:
-        """Write them to the task's file; return its entry."""
-        if self._rows:
+        """Write them to the task's file, which has a record batch at least; return its entry."""
+        if self._rows or not self._batches:
             self._take()
         return shards.write(root, _name(task), self._schema, self._batches, _FORMAT)
 
@@ -109,9 +108,9 @@ def _name(task: int) -> str:
     return f"{FILES}{task:05d}.arrow"
 
 
-def read(root: Path, task: int) -> Iterator[pa.RecordBatch]:
-    """Read the facts of a task, in order of its documents."""
-    return shards.read_batches(root / _name(task), _FORMAT)
+def read(root: Path, task: int) -> pa.Table:
+    """Read the facts of a task, in order of its documents: each column is one array."""
+    return pa.Table.from_batches(list(shards.read_batches(root / _name(task), _FORMAT))).combine_chunks()
 
 
 def signatures(column: pa.Array) -> npt.NDArray[np.uint8]:

@@ -12,9 +12,8 @@ from .duplicates import Claims
 
 __all__ = ["Items", "limited"]
 
-Items = Callable[
-    [], Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]
-]  # each task's claims, and the words of each that are left
+# Yields each task, its claims, and how many words of each are left.
+Items = Callable[[], Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]]
 
 
 def limited(items: Items, limit: int, tasks: list[int]) -> Items:

@@ -35,9 +35,8 @@ _SPACELESS = (  # Thai to Khmer, kana, Han
 )
 _TOKENS = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 
-Signatures = npt.NDArray[
-    np.uint8
-]  # [N, VALUES], of each value the lowest eight bits (Li and König 2010, "b-bit minwise hashing")
+# [N, VALUES], of each value the lowest eight bits (Li and König 2010, "b-bit minwise hashing").
+Signatures = npt.NDArray[np.uint8]
 
 
 class _Hashes(dict[str, bytes]):

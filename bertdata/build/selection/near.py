@@ -107,7 +107,7 @@ class Near:
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
         known: dict[int, tuple[minhash.Signatures, pa.Array]] = {}  # of tasks in this bucket's range
-        for claims in round_files.some(received.parts(), _COMPARED):
+        for claims in round_files.in_batches(received.parts(), _COMPARED):
             first_task, first_row = split_address(claims.low)
             lost: list[tuple[npt.NDArray[np.int64], pa.Array]] = []  # which claims, and the ids of what is kept instead
             for task in np.unique(first_task).tolist():
@@ -129,8 +129,5 @@ class Near:
 
 def _signed(root: str, task: int) -> tuple[minhash.Signatures, pa.Array]:
     """Return the signatures and ids of a task's documents."""
-    signatures, ids = [np.zeros((0, minhash.VALUES), np.uint8)], [pa.array([], pa.string())]
-    for batch in facts.read(to_path(root), task):
-        signatures.append(facts.signatures(batch.column("signature")))
-        ids.append(batch.column("id"))
-    return np.concatenate(signatures), pa.concat_arrays(ids)
+    table = facts.read(to_path(root), task)
+    return facts.signatures(table.column("signature").combine_chunks()), table.column("id").combine_chunks()

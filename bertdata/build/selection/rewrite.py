@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...dataset import reports, shards
 from ...dataset.run import STATE, perform
@@ -26,6 +25,7 @@ from ...io.moves import move
 from ...records import Document, Report
 from ...tally import Tally
 from ..amounts import Amounts, count_words
+from ..documents import text_bytes
 from ..listing import Listing
 from .rounds import WHOLE, Losses
 from .rules import LISTED, REASONS
@@ -75,7 +75,7 @@ class Rewrite:
             identity = [report["files"][0]["sha256"], *losses.digests()]
             report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, losses))
             steps = "extract choose"
-        return reports.of(task, steps, [report])
+        return reports.reference(task, steps, [report])
 
     def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
         shard, *others = report["files"]
@@ -146,8 +146,8 @@ class _Removal:
         for batch in batches:
             pending.append(self.amounts.add(self._left(batch)))
             del batch  # or it stays in memory while the next one is read
-            text_bytes = pc.sum(pc.binary_length(pending[-1].column("sentences").flatten())).as_py() or 0
-            self.text_bytes, size = self.text_bytes + text_bytes, size + text_bytes
+            left = text_bytes(pending[-1])
+            self.text_bytes, size = self.text_bytes + left, size + left
             if size >= shards.BATCH_BYTES:
                 yield from shards.joined(pending)
                 pending, size = [], 0

@@ -27,13 +27,13 @@ __all__ = [
     "LOST",
     "NONE",
     "Ref",
-    "apart",
-    "claimed",
-    "joined",
+    "group_losses",
+    "in_batches",
+    "join_claims",
     "name",
     "read",
-    "some",
-    "together",
+    "read_claims",
+    "split_losses",
     "write",
     "write_claims",
 ]
@@ -41,10 +41,7 @@ __all__ = [
 Ref = tuple[int, int, int, int]  # the file's number, where a record batch begins in it (-1: none), bytes and digest
 NONE = (-1, 0, 0)
 
-_PAYLOADS = {
-    "id": pa.string(),
-    "signature": pa.binary(VALUES),
-}  # what a claim may carry of its document: one of these, or nothing
+_PAYLOADS = {"id": pa.string(), "signature": pa.binary(VALUES)}  # what a claim may carry of its document: one of them at most
 _CLAIMS = {"high": pa.uint64(), "low": pa.uint64(), "task": pa.uint32(), "row": pa.uint32(), "part": pa.uint32(), **_PAYLOADS}
 LOST = pa.schema(  # the document or paragraph that is lost, why (an index of REASONS), and the earlier one that is kept instead
     [
@@ -119,7 +116,7 @@ def _batch(claims: Claims, schema: pa.Schema) -> pa.RecordBatch:
     )
 
 
-def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], merged: bool = False) -> Iterator[Claims]:
+def read_claims(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], merged: bool = False) -> Iterator[Claims]:
     """Read claims: of each task, or of each merged file; columns that were not written are those of whole documents."""
     numbers = [number for number, start, _, _ in refs if start >= 0]
     batches = read(root, round, "merged" if merged else "claims", refs, _schema(columns, merged))
@@ -128,20 +125,20 @@ def claimed(root: str, round: str, columns: tuple[str, ...], refs: list[Ref], me
         known |= {name: batch.column(name).to_numpy() for name in batch.schema.names if name not in _PAYLOADS}
         payload = [batch.column(name) for name in batch.schema.names if name in _PAYLOADS]
         values = (np.broadcast_to(known[name], batch.num_rows) for name in Claims._fields[:5])
-        yield Claims(*values).with_payload(*(payload or [None]))
+        yield Claims(*values, *payload)
         del batch, known, payload, values  # or they stay while the next one is read
 
 
-def joined(parts: Iterable[Claims]) -> Claims:
+def join_claims(parts: Iterable[Claims]) -> Claims:
     """Put claims together."""
     none = Claims(*np.zeros((2, 0), np.uint64), *np.zeros((3, 0), np.uint32))
     every = [none, *parts]
     payloads = [claims.payload for claims in every if claims.payload is not None]
     columns = zip(*(claims[:5] for claims in every), strict=True)
-    return Claims(*map(np.concatenate, columns)).with_payload(pa.concat_arrays(payloads) if payloads else None)
+    return Claims(*map(np.concatenate, columns))._replace(payload=pa.concat_arrays(payloads) if payloads else None)
 
 
-def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
+def in_batches(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
     """Put claims together until they have `most` bytes in memory, again and again."""
     held, size = list[Claims](), 0
     for claims in parts:
@@ -149,13 +146,13 @@ def some(parts: Iterable[Claims], most: int) -> Iterator[Claims]:
         size += claims.nbytes
         del claims
         if size >= most:
-            yield joined(held)
+            yield join_claims(held)
             held, size = [], 0
     if held:
-        yield joined(held)
+        yield join_claims(held)
 
 
-def together(lost: Iterable[tuple[int, pa.RecordBatch]], key: Callable[[int], int]) -> Iterator[tuple[int, pa.RecordBatch]]:
+def group_losses(lost: Iterable[tuple[int, pa.RecordBatch]], key: Callable[[int], int]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Put what tasks lose together whose keys are the same and that follow one another."""
     for group_key, members in groupby(lost, lambda item: key(item[0])):
         yield group_key, _concatenated([_with_task(batch, task) for task, batch in members])
@@ -165,8 +162,8 @@ def _with_task(batch: pa.RecordBatch, task: int) -> pa.RecordBatch:
     return pa.record_batch([*batch.columns, np.full(batch.num_rows, task, np.uint32)], schema=_TOGETHER)
 
 
-def apart(root: str, round: str, refs: Iterable[Ref]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Read what `together` put together; yield what each task loses, in order of tasks and for each in the order of `refs`."""
+def split_losses(root: str, round: str, refs: Iterable[Ref]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Read what `group_losses` gave; yield what each task loses, in order of tasks and for each in the order of `refs`."""
     read_batches = list(read(root, round, "together", refs, _TOGETHER))
     if not read_batches:
         return

@@ -132,11 +132,11 @@ class BucketClaims:
 
     def parts(self) -> Iterator[Claims]:
         """Read the claims of each of these tasks."""
-        return round_files.claimed(self.root, self.round, self.columns, self.refs, self.merged)
+        return round_files.read_claims(self.root, self.round, self.columns, self.refs, self.merged)
 
     def all(self) -> Claims:
         """Read all claims, sorted by hash."""
-        return round_files.joined(self.parts()).in_order()
+        return round_files.join_claims(self.parts()).in_order()
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class MergeClaims:
         number, members = group
         refs = sorted(set(members))
         name, columns = self.rule.name, self.rule.columns
-        claims = round_files.some(round_files.claimed(self.root, name, columns, refs), _MERGED)
+        claims = round_files.in_batches(round_files.read_claims(self.root, name, columns, refs), _MERGED)
         yield from round_files.write_claims(self.root, name, columns, number, claims, self._bucket, True)
         for ref in refs:
             if ref[1] < 0:
@@ -214,7 +214,7 @@ class Decide:
         with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
             lost = self.rule.decide(received)
             if two:
-                lost = round_files.together(lost, lambda task: self.levels.merged(task, bucket_group))
+                lost = round_files.group_losses(lost, lambda task: self.levels.merged(task, bucket_group))
             written = list(round_files.write(self.root, self.rule.name, "together" if two else "lost", number, lost))
         for task, start, _, _ in refs:
             if start < 0:
@@ -232,7 +232,8 @@ class SplitLosses:
     def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))
-        yield from round_files.write(self.root, self.round, "split", number, round_files.apart(self.root, self.round, refs))
+        losses = round_files.split_losses(self.root, self.round, refs)
+        yield from round_files.write(self.root, self.round, "split", number, losses)
         for task, start, _, _ in refs:
             if start < 0:
                 yield task, (number, *NONE)

@@ -74,13 +74,13 @@ class _Repeated:
 
     def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
         """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
-        hashes, age, ids = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.uint32)], list[pa.Array]()
-        for batch in facts.read(to_path(self.root), task) if self.kinds.kind(task) == "wikipedia" else ():
-            ids.append(batch.column("id"))
-            hashes.append(np.array([fingerprint(id) for id in ids[-1].to_pylist()], np.uint64).reshape(-1, 2))
-            age.append(WHOLE - batch.column("as_of").to_numpy())
-        rows = np.flatnonzero(losses.left(sum(map(len, age)))).astype(np.uint32)
-        yield Claims.of(task, np.concatenate(hashes)[rows], rows, np.concatenate(age).astype(np.uint32)[rows], _at(ids, rows))
+        if self.kinds.kind(task) != "wikipedia":
+            return
+        table = facts.read(to_path(self.root), task)
+        hashes = np.array([fingerprint(id) for id in table.column("id").to_pylist()], np.uint64).reshape(-1, 2)
+        age = WHOLE - table.column("as_of").to_numpy()
+        rows = np.flatnonzero(losses.left(table.num_rows)).astype(np.uint32)
+        yield Claims.of(task, hashes[rows], rows, age.astype(np.uint32)[rows], _ids(table, rows))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         claims = received.all()
@@ -104,13 +104,10 @@ class _Same:
     drops = True
 
     def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        hashes, ids = [np.zeros((0, 2), np.uint64)], list[pa.Array]()
-        for batch in facts.read(to_path(self.root), task):
-            hashes.append(np.stack([batch.column("high").to_numpy(), batch.column("low").to_numpy()], 1))
-            ids.append(batch.column("id"))
-        every = np.concatenate(hashes)
-        rows = np.flatnonzero(losses.left(len(every))).astype(np.uint32)
-        yield Claims.of(task, every[rows], rows, payload=_at(ids, rows))
+        table = facts.read(to_path(self.root), task)
+        hashes = np.stack([table.column(name).to_numpy() for name in ("high", "low")], 1)
+        rows = np.flatnonzero(losses.left(table.num_rows)).astype(np.uint32)
+        yield Claims.of(task, hashes[rows], rows, payload=_ids(table, rows))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         return lose_later(received.all(), _DUPLICATE)
@@ -127,12 +124,12 @@ class _Paragraphs:
     drops = True
 
     def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        batches = list(facts.read(to_path(self.root), task))
-        row, part, _, counts = _paragraphs(batches)
-        high, low = (_flat(batches, name) for name in ("part_high", "part_low"))
-        left = losses.left(len(counts))[row]
+        table = facts.read(to_path(self.root), task)
+        row, part = _long_paragraphs(table)
+        hashes = np.stack([_flat(table, name) for name in ("part_high", "part_low")], 1)
+        left = losses.left(table.num_rows)[row]
         row, part = row[left].astype(np.uint32), part[left].astype(np.uint32)
-        yield Claims.of(task, np.stack([high, low], 1)[left], row, part, _at([batch.column("id") for batch in batches], row))
+        yield Claims.of(task, hashes[left], row, part, _ids(table, row))
 
     def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
         return lose_later(received.all(), _PARAGRAPHS)
@@ -247,37 +244,32 @@ def _out(row: npt.NDArray[np.uint32], part: Any, reason: Any) -> pa.RecordBatch:
 
 def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:
     """Claim a key (`high`) for each document that is left and how much it has, ``bytes`` or ``words`` (`low`)."""
-    batches = list(facts.read(to_path(root), task))
-    size = np.concatenate([np.zeros(0, np.uint64), *(batch.column(what).to_numpy() for batch in batches)])
-    left = losses.left(len(size))
+    table = facts.read(to_path(root), task)
+    size, left = table.column(what).to_numpy().copy(), losses.left(table.num_rows)
     # Paragraphs that the rule before has taken out count no more: subtract what they have, and drop a document without any.
     if (in_part := losses.column("part") != WHOLE).any():
         cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
-        rows, parts, sizes, counts = _paragraphs(batches, f"part_{what}")
+        rows, parts = _long_paragraphs(table)
         # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
         index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
-        np.subtract.at(size, cut, sizes[index])
-        left &= np.bincount(cut, minlength=len(size)) < counts
+        np.subtract.at(size, cut, _flat(table, f"part_{what}")[index])
+        left &= np.bincount(cut, minlength=len(size)) < table.column("paragraphs").to_numpy()
     row = np.flatnonzero(left).astype(np.uint32)
-    ids = [id for batch in batches for id in batch.column("id").to_pylist()]
-    hashed = np.array([keys.key(seed, "choose", ids[number]) for number in row.tolist()], np.uint64)
+    hashed = np.array([keys.key(seed, "choose", id) for id in _ids(table, row).to_pylist()], np.uint64)
     return Claims.of(task, np.stack([hashed, size[row]], 1), row)
 
 
-def _flat(batches: list[pa.RecordBatch], name: str) -> npt.NDArray[np.uint64]:
+def _flat(table: pa.Table, name: str) -> npt.NDArray[np.uint64]:
     """Put together the values of a column of lists."""
-    return np.concatenate([np.zeros(0, np.uint64), *(batch.column(name).flatten().to_numpy() for batch in batches)])
+    return np.asarray(table.column(name).combine_chunks().flatten().to_numpy())
 
 
-def _paragraphs(batches: list[pa.RecordBatch], size: str = "part_bytes") -> tuple[Any, Any, Any, Any]:
-    """Return of each long paragraph its document, its number in it and its `size`; and how many paragraphs each document has."""
-    none = np.zeros(0, np.int64)
-    lengths = np.concatenate([none, *(batch.column("parts").value_lengths().to_numpy() for batch in batches)])
-    counts = np.concatenate([none, *(batch.column("paragraphs").to_numpy() for batch in batches)])
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    return rows, _flat(batches, "parts").astype(np.int64), _flat(batches, size), counts
+def _long_paragraphs(table: pa.Table) -> tuple[Any, Any]:
+    """Return of each long paragraph its document, and its number in it."""
+    lengths = table.column("parts").combine_chunks().value_lengths().to_numpy()
+    return np.repeat(np.arange(len(lengths)), lengths), _flat(table, "parts").astype(np.int64)
 
 
-def _at(columns: list[pa.Array], rows: npt.NDArray[np.uint32]) -> pa.Array:
-    """Take rows of what batches have in a column."""
-    return pa.concat_arrays([pa.array([], pa.string()), *columns]).take(pa.array(rows))
+def _ids(table: pa.Table, rows: npt.NDArray[np.uint32]) -> pa.Array:
+    """Return the ids of documents."""
+    return table.column("id").combine_chunks().take(pa.array(rows))

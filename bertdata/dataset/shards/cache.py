@@ -27,7 +27,7 @@ import pyarrow as pa
 from ...errors import StorageError, VerificationError
 from ...io.files import PRIVATE, TEMPORARY, digest, is_local
 from ...io.storage import storage_errors
-from .views import REMAKE
+from .views import CHANGED, REMAKE
 from .write import read_batches
 
 __all__ = ["Cache", "RemoteShard"]
@@ -141,7 +141,7 @@ def _download(remote: RemoteShard, target: Path) -> None:
             hashed.update(block)
             size += file.write(block)
     if size != remote.bytes or hashed.hexdigest() != remote.sha256:
-        raise VerificationError(f"{remote.path} is not the file its manifest tells of (SHA-256): {REMAKE}")
+        raise VerificationError(f"{remote.path} {CHANGED}")
 
 
 def _blocks(remote: RemoteShard) -> Iterator[bytes]:
@@ -175,7 +175,7 @@ def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
     import pyarrow.parquet as pq
 
     if is_local(remote.path) and digest(source) != remote.sha256:
-        raise VerificationError(f"{remote.path} is not the file its manifest tells of (SHA-256): {REMAKE}")
+        raise VerificationError(f"{remote.path} {CHANGED}")
     try:
         schema = pq.read_schema(source)
     except pa.ArrowException as error:

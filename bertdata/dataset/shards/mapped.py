@@ -27,7 +27,7 @@ from ...labels import IGNORED
 from ...pieces import Special
 from .. import manifest
 from ..staging import steady
-from .views import DIFFER, REMAKE
+from .views import DIFFER, REMAKE, VERIFY
 from .vocabulary import read_vocabulary
 from .windows import MappedShards, ShardFile, Window
 
@@ -222,7 +222,7 @@ class Shards:
                 arrays[name] = self._lists(window, name, addresses, most, fill)
         if self.packed and (arrays["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             where = ", ".join(map(str, self.paths))
-            raise VerificationError(f"{where}: a part begins after its row: Shards(…, verify=True) names the damaged file")
+            raise VerificationError(f"{where}: a part begins after its row: {VERIFY}")
         return arrays
 
     def _lists(
@@ -247,7 +247,7 @@ class Shards:
                 row[: end - start] = values[start:end]
             except ValueError as error:
                 where = f"{', '.join(map(str, self.paths))}: {name} of a row can't be ({error})"
-                raise VerificationError(f"{where}: Shards(…, verify=True) names the damaged file") from error
+                raise VerificationError(f"{where}: {VERIFY}") from error
         return gathered.view(bool) if bits else gathered
 
 

@@ -14,13 +14,15 @@ from ...errors import VerificationError
 from .schema import pair_schema
 from .write import check_end, raise_for
 
-__all__ = ["DIFFER", "REMAKE", "ColumnView", "View", "columns_of", "map_rows"]
+__all__ = ["CHANGED", "DIFFER", "REMAKE", "VERIFY", "ColumnView", "View", "columns_of", "map_rows"]
 
 READ = (
     *("input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word"),
     *("masked_lm_positions", "masked_lm_labels"),
 )
 REMAKE = "build it again with `overwrite`"
+CHANGED = f"is not the file its manifest tells of (SHA-256): {REMAKE}"
+VERIFY = "Shards(…, verify=True) names the damaged file"
 DIFFER = "differ in their {}: read them apart, or make them alike"
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import VerificationError
 from ...io.storage import storage_errors
 from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
-from ..form import VOCABULARIES
+from ..manifest_schema import VOCABULARIES
 from .views import REMAKE
 
 __all__ = ["read_vocabulary"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...errors import UsageError, VerificationError
 from ...io.files import digest
 from .cache import Cache, RemoteShard
-from .views import DIFFER, REMAKE, ColumnView, View, columns_of, map_rows
+from .views import CHANGED, DIFFER, VERIFY, ColumnView, View, columns_of, map_rows
 
 __all__ = ["MappedShards", "ShardFile", "Window", "windows"]
 
@@ -115,9 +115,7 @@ class Window:
         lengths = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
         if len(lengths) and (longest := int(lengths.max())) > self._longest:  # a damaged length below 0 is a large one here
             problem = f"tokens, but {self._longest} are the most by the manifest"
-            raise VerificationError(
-                f"{self._where}: a row has {longest} {problem}: Shards(…, verify=True) names the damaged file"
-            )
+            raise VerificationError(f"{self._where}: a row has {longest} {problem}: {VERIFY}")
         return lengths
 
     @cached_property
@@ -125,7 +123,7 @@ class Window:
         """The most parts that a row has, where rows are packed."""
         most = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self.batches))
         if not 0 < most <= self._longest:
-            raise VerificationError(f"{self._where}: a row has {most} parts: Shards(…, verify=True) names the damaged file")
+            raise VerificationError(f"{self._where}: a row has {most} parts: {VERIFY}")
         return most
 
     def numbers(self, positions: Array) -> Array:
@@ -176,7 +174,7 @@ class MappedShards:
         """Hash every shard that lies here, and fetch all others, which are hashed then."""
         for file in self.files:
             if file.is_here and digest(file.path) != file.entry["sha256"]:
-                raise VerificationError(f"{file.path} is not the file its manifest tells of (SHA-256): {REMAKE}")
+                raise VerificationError(f"{file.path} {CHANGED}")
         for number in range(len(self.windows)):
             self.window(number)
 

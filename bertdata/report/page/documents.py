@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...tokens.segment import is_chinese
+from ..examples import pick
 from ..script import scripts_of
 from ..words import count, percent, size
 from .charts import by_doubling, histogram
@@ -26,10 +27,7 @@ _UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese
 def key_figures(subject: Subject) -> Html:
     """Return the figures that come first."""
     manifest = subject.manifest
-    languages: dict[str, Counter[str]] = {}
-    for source in manifest["sources"].values():
-        for code, counts in source.get("languages", {}).items():
-            languages.setdefault(code, Counter()).update(counts)
+    languages = _by_language(manifest["sources"])
     spaced = {code for code in languages if _has_spaces(code)}
     words = [(code in spaced, counts["words"]) for code, counts in languages.items()]
     known = [
@@ -41,6 +39,15 @@ def key_figures(subject: Subject) -> Html:
         where = "" if spaced == set(languages) else ", in languages with spaces"
         known.append((f"words{where}", f"{sum(number for has_spaces, number in words if has_spaces):,}"))
     return figures([*known, (count(len(languages), "language").split()[1], f"{len(languages):,}")])
+
+
+def _by_language(sources: dict[str, Any]) -> dict[str, Counter[str]]:
+    """Add up what the sources have counted of each language."""
+    languages: dict[str, Counter[str]] = {}
+    for source in sources.values():
+        for code, counts in source.get("languages", {}).items():
+            languages.setdefault(code, Counter()).update(counts)
+    return languages
 
 
 def _has_spaces(code: str) -> bool:
@@ -79,10 +86,7 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
     rows = [
         (name, f"{s['documents']:,}", size(s["text_bytes"]), percent(s["share"]), bar(s["share"])) for name, s in sources.items()
     ]
-    spoken: dict[str, Counter[str]] = {}
-    for source in sources.values():
-        for code, counts in source.get("languages", {}).items():
-            spoken.setdefault(code, Counter()).update(counts)
+    spoken = _by_language(sources)
     for of_source in (tokens or {}).values():
         for code, number_of in of_source.items():
             spoken.setdefault(code, Counter())["tokens"] += number_of
@@ -182,8 +186,7 @@ def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
     kinds = zip(table.column("source").to_pylist(), table.column("language").to_pylist(), strict=True)
     for index, kind in enumerate(kinds):
         first.setdefault(kind, index)
-    spread = [index * table.num_rows // _SHOWN for index in range(_SHOWN)]
-    chosen = list(dict.fromkeys([*list(first.values())[:_SHOWN], *spread]))[: min(_SHOWN, table.num_rows)]
+    chosen = list(dict.fromkeys([*first.values()][:_SHOWN] + pick(table.num_rows, _SHOWN)))[:_SHOWN]
     return [_head(table.slice(index, 1)) for index in sorted(chosen)]
 
 

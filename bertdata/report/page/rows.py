@@ -10,6 +10,7 @@ import numpy as np
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...pieces import bare, shown, tokens_by_role
 from ...tokens.vocab import AnyVocabulary
+from ..examples import pick
 from ..masking import unit_of
 from ..words import percent
 from .charts import histogram, up_to
@@ -176,8 +177,6 @@ def _tokens(sample: RowSample, subject: Subject) -> Html:
 def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subject: Subject) -> Html:
     known = subject.vocabulary
     rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
-    count = min(_SHOWN, rows)
-    chosen = sorted({index * rows // count for index in range(count)})
     mark = known.special.mark
     inside = f" ({mark} where it is one from inside words)" if mark == "##" else ""
     note = "A sentence that does not fit into a row goes on in the next one, so a row may begin and end within a sentence."
@@ -189,5 +188,5 @@ def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subjec
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    shown_rows = (row_article(sample, masks, index, config, known, "", subject.languages) for index in chosen)
+    shown_rows = (row_article(sample, masks, index, config, known, "", subject.languages) for index in pick(rows, _SHOWN))
     return join(tag("p", note, class_="faint"), key if masks is not None else "", *shown_rows)

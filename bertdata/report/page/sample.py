@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from ...dataset import shards
 from ...dataset.shards.write import raise_for
 from ...io.files import is_local, open_file
+from ..examples import pick
 
 __all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
 
@@ -103,9 +104,7 @@ def _first_batches(directory: Path, manifest: dict[str, Any]) -> Iterator[tuple[
         if shard["rows"]:
             filled.append((before, shard))
         before += shard["rows"]
-    count = min(_SHARDS, len(filled))
-    for index in range(count):
-        before, shard = filled[index * len(filled) // count]
+    for before, shard in map(filled.__getitem__, pick(len(filled), _SHARDS)):
         for batch in _first_batch(directory / shard["name"], shard, manifest):
             yield before, shard["rows"], batch
 
@@ -141,8 +140,7 @@ def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3)
     """Return, by reason, some lines of the lists of ``rejects`` or ``drops``."""
     by_reason: dict[str, list[dict[str, Any]]] = {}
     filled = [file for file in manifest.get(kind, []) if file["rows"]]
-    count = min(_SHARDS, len(filled))
-    for file in (filled[index * len(filled) // count] for index in range(count)):
+    for file in map(filled.__getitem__, pick(len(filled), _SHARDS)):
         with open_file(directory / file["name"]) as lines:
             for line in lines.read(_LIST).splitlines()[: file["rows"]]:
                 try:

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...dataset.staging import STATE
-from ...io.files import is_local, read_json
+from ...dataset.timings import read
+from ...io.files import is_local
 from ...tokens.read import read_any
 from ...tokens.vocab import AnyVocabulary
 from ..words import count
@@ -61,10 +61,9 @@ def counted(caption: str, what: str, counts: Sequence[tuple[object, float]], uni
 
 def timings(directory: Path) -> Section | None:
     """Return how long the stages of a run took, where its state says so; it is no part of a data set's bytes."""
-    path = directory / STATE / "timings.json"
-    recorded = read_json(path) if is_local(path) else None
-    stages = recorded.get("stages") if isinstance(recorded, dict) else None
-    if not isinstance(recorded, dict) or not isinstance(stages, list):
+    recorded = read(directory) if is_local(directory) else {}
+    stages = recorded.get("stages")
+    if not isinstance(stages, list):
         return None
     known = [
         (str(each.get("name")), _seconds(each.get("wall_s")), _seconds(each.get("cpu_s")))

@@ -13,7 +13,7 @@ from ...dataset import manifest
 from ...io.files import write_text
 from ...pieces import shown
 from ...tokens.read import read_any
-from ..differences import Span, differences
+from ..diff import Span, diff
 from ..masking import MaskRule
 from ..trace import Trace
 from .frame import frame, section_of
@@ -62,7 +62,7 @@ def _steps(traced: Trace) -> Html:
         parts.append(tag("h3", step.name[:1].upper() + step.name[1:]))
         parts.append(tag("p", summary, class_="faint"))
         for change in step.changes[:_CHANGES]:
-            parts.append(tag("article", tag("p", tag("bdi", *map(_span, differences(change.before, change.after))))))
+            parts.append(tag("article", tag("p", tag("bdi", *map(_span, diff(change.before, change.after))))))
     lost = counted(
         "Templates that gave no text", "Template", [(foreign(name, most=60), times) for name, times in traced.lost], "Calls"
     )

@@ -15,32 +15,11 @@ _BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
 
 _HYPHEN = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_SUSPENDED = frozenset(  # three- and fourfold
-    (
-        "and",
-        "or",
-        "to",
-        "nor",
-        "but",
-        "und",
-        "oder",
-        "bis",
-        "sowie",
-        "wie",
-        "en",
-        "of",
-        "tot",
-        "et",
-        "ou",
-        "y",
-        "o",
-        "e",
-        "a",
-        "och",
-        "eller",
-        "og",
-    )
-)
+# Words before which a hyphen is a suspended one: "three- and fourfold".
+_SUSPENDED = {
+    *("and", "or", "to", "nor", "but", "und", "oder", "bis", "sowie", "wie", "en", "of", "tot", "et", "ou", "y", "o", "e", "a"),
+    *("och", "eller", "og"),
+}
 _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # not the blank of "Mr. ____"
 _OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left by those who wrote HTML first

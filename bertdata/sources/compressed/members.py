@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from ...errors import UsageError
 from ...io.files import open_file
@@ -43,16 +43,24 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBloc
                 start += len(data)
 
 
-class _Member(Protocol):
+class _Member:
     """A member of a file: a gzip member, an xz stream, a zstd frame; files of one format follow each other in a file."""
 
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
+    _member: Any  # the library's decompressor
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what the next bytes of the file unpack to, in parts of bounded size; raise _Damaged."""
+        raise NotImplementedError
 
     @property
-    def eof(self) -> bool: ...
+    def eof(self) -> bool:
+        """Whether the member is read to its end."""
+        return bool(self._member.eof)
 
     @property
-    def unused_data(self) -> bytes: ...
+    def unused_data(self) -> bytes:
+        """The bytes behind that end which were fed as well."""
+        return bytes(self._member.unused_data) if self.eof else b""
 
 
 class _Damaged(Exception):
@@ -80,7 +88,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
             data = file.read(CHUNK)
 
 
-class _Gzip:
+class _Gzip(_Member):
     def __init__(self, path: str) -> None:
         self._member = zlib.decompressobj(wbits=31)
 
@@ -94,16 +102,8 @@ class _Gzip:
             if out:
                 yield out
 
-    @property
-    def eof(self) -> bool:
-        return self._member.eof
 
-    @property
-    def unused_data(self) -> bytes:
-        return self._member.unused_data
-
-
-class _Xz:
+class _Xz(_Member):
     def __init__(self, path: str) -> None:
         self._path = path
         self._member = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY)
@@ -120,22 +120,13 @@ class _Xz:
             if out:
                 yield out
 
-    @property
-    def eof(self) -> bool:
-        return self._member.eof
 
-    @property
-    def unused_data(self) -> bytes:
-        return self._member.unused_data if self.eof else b""
-
-
-class _Zstd:
+class _Zstd(_Member):
     def __init__(self, path: str) -> None:
         self._path = path
         self._zstd: Any = _zstandard(path)
         self._member = self._zstd.ZstdDecompressor(max_window_size=_MEMORY).decompressobj()
-        self._head = True
-        self.unused_data = b""
+        self._head, self._rest = True, b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._head and self._window(data) > _MEMORY:
@@ -149,7 +140,7 @@ class _Zstd:
             for begin in range(0, len(out), MOST):
                 yield out[begin : begin + MOST]
             if self._member.eof:
-                self.unused_data = self._member.unused_data + data[at + _STEP :]
+                self._rest = self._member.unused_data + data[at + _STEP :]
                 return
 
     def _window(self, data: bytes) -> int:
@@ -159,8 +150,8 @@ class _Zstd:
             return 0  # no frame, or too little of it to tell: the decompressor will
 
     @property
-    def eof(self) -> bool:
-        return bool(self._member.eof)
+    def unused_data(self) -> bytes:
+        return self._rest
 
 
 def _zstandard(path: str) -> Any:

@@ -15,11 +15,11 @@ from .limits import PARAGRAPHS, Allowance
 
 __all__ = ["is_text", "is_used", "read_batch"]
 
-_BINARY = (
+_BINARY = (  # the type that holds the bytes of strings of a type as they lie
     (pa.types.is_string, pa.binary()),
     (pa.types.is_large_string, pa.large_binary()),
     (pa.types.is_string_view, pa.binary_view()),
-)  # what holds the bytes of strings, as they lie
+)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -65,9 +65,8 @@ _AFTER_INITIAL = re.compile(rf"(?:^|[\s(.]){_ONE}[.] ?{_ONE}[.]$")  # "पु. �
 _INITIAL = re.compile(rf"(?:^|[\s(.]){_ONE}[.]$")
 _NEXT_INITIAL = re.compile(rf"\s?{_ONE}[.]")
 _BEFORE = frozenset(" \t\n(.")  # a letter after one of them stands alone
-_ONE_LETTER = frozenset(
-    ("ar", "as", "bn", "fa", "gu", "hi", "kn", "ml", "mr", "ne", "or", "te", "ur")
-)  # no word of one letter is last
+# In these languages no sentence ends with a word of one letter.
+_ONE_LETTER = frozenset(("ar", "as", "bn", "fa", "gu", "hi", "kn", "ml", "mr", "ne", "or", "te", "ur"))
 _NO_CAPITALS = _ONE_LETTER | {"arz", "bho", "ckb", "he", "mai", "pa", "ps", "sa", "sd", "si", "ta", "yi"}
 _LONGEST = 12
 LANGUAGES = frozenset((*_OPEN, *_NO_CAPITALS))  # those where is_open may tell more than sentencex does

@@ -21,8 +21,8 @@ from torch import Tensor
 from ...errors import VerificationError
 from ...io.files import TEMPORARY, read_json, replacing_directory, write_json
 from ...io.moves import remove
-from ..earlier import checkpoints
 from ..recipe import Recipe
+from ..resume import checkpoints
 from .learner import Learner
 
 __all__ = ["restore", "save"]

@@ -18,10 +18,10 @@ from ...errors import BertDataError, UsageError
 from ...report import curve
 from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, read_metrics
 from ...report.page import REPORT, write_report
-from ..earlier import begin, checkpoints
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
+from ..resume import begin, checkpoints
 from ..trial import estimate
 from ..words import Words
 from .checkpoint import restore, save

@@ -12,6 +12,7 @@ from small import STILL, differ, load, small
 from test_training import After, metrics
 
 from bertdata import Shards
+from bertdata.cli.train import _conclude
 from bertdata.errors import UsageError
 from bertdata.training.trainer import train
 
@@ -56,11 +57,13 @@ def test_the_gradient_is_the_same(two_seeds: list[Any], tmp_path: Path, change: 
     assert differ(other, changed) > 1e-3
 
 
-def test_rotary_checkpoints_are_roformers(data: dict[str, Path], tmp_path: Path) -> None:
+def test_rotary_checkpoints_are_roformers(data: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     transformers = pytest.importorskip("transformers")
     done = train(small(data["documents"], 4, ROTARY | {"initializer_range": 0.2}), tmp_path / "run")
     model, told = transformers.AutoModelForMaskedLM.from_pretrained(done.checkpoint, output_loading_info=True)
     assert type(model) is transformers.RoFormerForMaskedLM and not told["mismatched_keys"]
+    _conclude(done)
+    assert f'transformers.RoFormerForMaskedLM.from_pretrained("{done.checkpoint}")' in capsys.readouterr().out
     assert set(told["missing_keys"]) <= {"roformer.encoder.embed_positions.weight"}  # which are no weights but sines
     tokenizer = transformers.AutoTokenizer.from_pretrained(done.checkpoint)
     text = tokenizer("A river and a bridge over it", return_tensors="pt")

@@ -22,7 +22,7 @@ from small import TOML, differ, pairs, started
 
 from bertdata.config.train import read_training
 from bertdata.report.metrics import read_metrics
-from bertdata.training.earlier import checkpoints
+from bertdata.training.resume import checkpoints
 from bertdata.training.trainer import train
 
 torch.set_num_threads(1)

@@ -22,9 +22,8 @@ from .tex import tex_to_text
 __all__ = ["CHOICES", "Formulas"]
 
 CHOICES = ("text", "tex", "drop-sentence", "drop")
-_STOP = re.compile(
-    r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)"
-)  # a full stop within the formula ends the sentence
+# A full stop at the end of the formula ends the sentence.
+_STOP = re.compile(r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)")
 _DIGITS = 12  # twice as many kinds as there are names of formulas: tables name some tens
 _TO_BITS, _TO_DIGITS = str.maketrans("01", BITS), str.maketrans(BITS, "01")
 _NUMBER = re.compile(rf"[{BITS}]{{{_DIGITS}}}")

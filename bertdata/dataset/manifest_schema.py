@@ -1,8 +1,8 @@
 """Check what a manifest has, by its kind: fields and their types, bounds, and what must agree before anyone reads a file.
 
-`misfit` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
+`schema_problem` is the one function that checks that.  So whoever reads a manifest may take its values as they are.
 
-    misfit({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
+    schema_problem({"bertdata": 1, "kind": "pairs", …, "vocab_size": -3})      # "vocab_size is not a whole number"
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..config import LABEL_1, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
-from ..config.base import Config, misfit_of
+from ..config import CONFIGS, LABEL_1, PairsConfig
+from ..config.base import TYPE_NAMES, type_problem
 from ..errors import UsageError
 
-__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "misfit"]
+__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "schema_problem"]
 
 FORMAT = 1  # raised when a reader of the old form would misread the new one
 CARD = "README.md"
@@ -27,7 +27,6 @@ LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of
 VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("tokenizer.json", "tokenizer_config.json"))
 _FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
 # in one folder at most, none hidden but LDDL's list of files
-_KINDS = {str: "text", int: "a whole number", float: "a number"}
 _MOST = 1 << 63  # over all counts
 _BATCH = 256  # bytes: each record batch takes more (680 where it is empty)
 
@@ -124,12 +123,6 @@ _OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a voca
     "special_tokens": _Each(str, named=True),
     "word_mark": str,
 }
-_CONFIGS: dict[str, type[Config]] = {
-    "documents": CorpusConfig,
-    "vocabulary": VocabConfig,
-    "pairs": PairsConfig,
-    "export": ExportConfig,
-}
 _OPTIONS = {  # of the first manifests; one that came later may be missing, and then has its default
     "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
@@ -138,7 +131,7 @@ _OPTIONS = {  # of the first manifests; one that came later may be missing, and 
 }
 
 
-def misfit(contents: dict[str, Any]) -> str:
+def schema_problem(contents: dict[str, Any]) -> str:
     """Name the first field that is missing or has an impossible value, and say what is wrong; nothing where all are right."""
     if problem := _differs("", contents, _Object(_ALL)):
         return problem
@@ -156,7 +149,7 @@ def misfit(contents: dict[str, Any]) -> str:
 def _differs(where: str, value: Any, form: Any) -> str:
     """Say what is not of a form: a type, a pair of them, an object or a list."""
     if isinstance(form, type):
-        return "" if _is(value, form) else f"{where} is not {_KINDS[form]}"
+        return "" if _is(value, form) else f"{where} is not {TYPE_NAMES[form]}"
     if isinstance(form, _Object):
         if type(value) is not dict:
             return f"{where} is not an object"
@@ -169,7 +162,7 @@ def _differs(where: str, value: Any, form: Any) -> str:
         values: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
         return next((p for key, each in values if (p := _differs(_at(where, key), each, form.form))), "")
     pair = type(value) is list and len(value) == len(form) and all(map(_is, value, form))
-    return "" if pair else f"{where} is not {' and '.join(_KINDS[each] for each in form)}"
+    return "" if pair else f"{where} is not {' and '.join(TYPE_NAMES[each] for each in form)}"
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -217,10 +210,10 @@ def _config(contents: dict[str, Any]) -> Iterator[str]:
 
 
 def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
-    kind = _CONFIGS[name]
+    kind = CONFIGS[name]
     if missing := next((option for option in _OPTIONS[name] if option not in config), ""):
         yield f"config.{missing} is missing"
-    elif problem := misfit_of(kind, config):
+    elif problem := type_problem(kind, config):
         yield f"config.{problem}"
     else:
         try:

@@ -1,4 +1,4 @@
-"""Hand values to workers in files: what grows with the input is then no part of the job that is submitted.
+"""Give workers the tasks and other values in files: what grows with the input is then no part of the job that is submitted.
 
     .bertdata/work/plan-tasks.jsonl      the tasks, a line each; a job names at most `_RANGES` ranges of it
     .bertdata/work/plan-inputs.json      any other value, of JSON
@@ -8,7 +8,6 @@ Both are functions of the run's identity, but for the paths of this machine's fi
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -20,7 +19,7 @@ from ..io.ranges import range_digest, read_range
 from ..records import Task
 from .staging import STATE
 
-__all__ = ["Handed", "TaskRange", "ranges", "write_tasks"]
+__all__ = ["StoredValue", "TaskRange", "ranges", "write_tasks"]
 
 # Ranges of the file of tasks that a job names: with them it has some 10 kB more.  Dask makes as many partitions of all that
 # follows as there are ranges, at most, so a range has a task alone where there are few.
@@ -84,7 +83,7 @@ def _path(root: Path, name: str) -> Path:
     return root / STATE / "work" / f"plan-{name}"
 
 
-class Handed(NamedTuple):
+class StoredValue(NamedTuple):
     """A value of JSON that lies in a file of the run that builds in `root`; `name` is the file's, within those of the plan."""
 
     root: str
@@ -93,10 +92,17 @@ class Handed(NamedTuple):
     digest: int
 
     @classmethod
-    def of(cls, root: Path, name: str, value: Any) -> Handed:
-        """Name a value; `write` puts it where `read` looks for it."""
+    def of(cls, root: Path, name: str, value: Any) -> StoredValue:
+        """Refer to a value; `write` puts it where `read` looks for it."""
         data = _value(value)
         return cls(str(root), name, len(data), range_digest(data))
+
+    @classmethod
+    def written(cls, root: Path, name: str, value: Any) -> StoredValue:
+        """Write a value, and refer to it."""
+        stored = cls.of(root, name, value)
+        stored.write(value)
+        return stored
 
     def write(self, value: Any) -> None:
         """Write the file."""
@@ -104,19 +110,10 @@ class Handed(NamedTuple):
             file.write(_value(value))
 
     def read(self) -> Any:
-        """Read the value, once in a process; raise VerificationError where it is not that of this job."""
-        return _known(self)
-
-    def read_once(self) -> Any:
-        """Read the value, and keep nothing of it."""
+        """Read the value; raise VerificationError where it is not that of this job."""
         path = _path(to_path(self.root), f"{self.name}.json")
         return json.loads(read_range(path, 0, self.length, self.digest))
 
 
 def _value(value: Any) -> bytes:
     return f"{json.dumps(value)}\n".encode()
-
-
-@functools.lru_cache(maxsize=4)
-def _known(handed: Handed) -> Any:
-    return handed.read_once()

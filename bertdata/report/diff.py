@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
-__all__ = ["Span", "differences"]
+__all__ = ["Span", "diff"]
 
 _TOKEN = re.compile(r"\w+|.", re.DOTALL)  # by which texts are compared in which too many characters differ
 _MOST = 600  # characters, or words and marks, that differ and are compared; of more the one part is told as replaced by the other
@@ -23,10 +23,10 @@ class Span(NamedTuple):
     text: str
 
 
-def differences(before: str, after: str) -> list[Span]:
+def diff(before: str, after: str) -> list[Span]:
     """Return the parts of two texts in order, those that were kept once.
 
-    >>> [(span.kind, span.text) for span in differences("tea<ref>a</ref>. [[x|Cup]]s", "tea. Cups")]
+    >>> [(span.kind, span.text) for span in diff("tea<ref>a</ref>. [[x|Cup]]s", "tea. Cups")]
     [('', 'tea'), ('del', '<ref>a</ref>'), ('', '. '), ('del', '[[x|'), ('', 'Cup'), ('del', ']]'), ('', 's')]
     """
     for cut in (list, _TOKEN.findall):
