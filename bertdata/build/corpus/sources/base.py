@@ -91,7 +91,7 @@ def document(
     for paragraph in paragraphs:
         begin = len(sentences)
         for part in _parts(paragraph):
-            sentences += splitter(config.sentence_splitter)(part, code)
+            sentences += split_sentences(part, code, config.sentence_splitter)
             if len(sentences) > _MOST_SENTENCES:
                 return Reject(id, "too-large", f"{id}: more than {_MOST_SENTENCES} sentences")
         if len(sentences) > begin:
@@ -108,3 +108,8 @@ def _parts(paragraph: str) -> Iterator[str]:
         yield paragraph[start:end]
         start = end
     yield paragraph[start:] if start else paragraph
+
+
+def split_sentences(paragraph: str, code: str, names: str) -> list[str]:
+    """Split a paragraph by the splitter of these names."""
+    return splitter(names)(paragraph, code)
