@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import hashlib
 import importlib
+import os
 import random
 import threading
 import time
@@ -156,6 +157,15 @@ def test_a_part_of_another_file_is_not_gone_on_with(server: Server, tmp_path: Pa
     fetch(server, tmp_path, remote(server, body=OTHER))
     assert server.ranges("/a.bin") == [""]
     assert (tmp_path / "a.bin").read_bytes() == OTHER
+
+
+def test_the_whole_file_is_flushed(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short file, which a buffer could hold back."""
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.fstat(descriptor).st_size))
+    server.files["/a.bin"] = BODY[:100]
+    fetch(server, tmp_path, remote(server, body=BODY[:100]))
+    assert 100 in flushed and 0 not in flushed  # beside the record of its version, and directories
 
 
 def test_a_second_run_checks_and_asks_for_nothing(server: Server, tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ def _save(response: requests.Response, remote: RemoteFile, part: Path, start: in
         if at < remote.size:
             raise RetryableError(f"the connection ended after {at} of {remote.size} bytes")
         with _storage(part):
+            file.flush()
             os.fsync(file.fileno())
 
 
