@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from bertdata.pipelines.steps import GroupByKey
 from conftest import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
@@ -30,6 +31,19 @@ def test_a_task_takes_little_memory_while_it_waits() -> None:
     finally:
         tracemalloc.stop()
     assert (peaks[1] - peaks[0]) / 2000 < EACH
+
+
+def test_references_take_little_memory_while_they_wait() -> None:
+    """Of 100,000 tasks there are five millions: tuples would take a GB."""
+    made = ((number % 50, (number, -1, 1000 + number, (1 << 62) - number)) for number in range(100_000))
+    tracemalloc.start(1)
+    try:
+        key, values = next(iter(GroupByKey().here(made)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak / 100_000 < 48
+    assert key == 0 and values[:2] == [(0, -1, 1000, 1 << 62), (50, -1, 1050, (1 << 62) - 50)] and len(values) == 2000
 
 
 @pytest.mark.parametrize(
