@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tiny import corpus_manifest
@@ -15,6 +17,8 @@ from tiny import corpus_manifest
 from bertdata.build import documents as corpus
 from bertdata.build.corpus import commit, plan
 from bertdata.build.rows import buckets
+from bertdata.build.selection import round_files
+from bertdata.build.selection.duplicates import Claims
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.records import FileRange, Task, unpack
@@ -136,3 +140,21 @@ def test_the_digest_of_a_file_in_parts_is_that_of_their_digests() -> None:
     whole, unread = commit._with_digests(entries, reports)
     assert whole["sha256"] == hashlib.sha256(b"0" + b"5" + b"10").hexdigest()
     assert unread == entries[1]
+
+
+def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
+    """Some claims each: what a record batch takes beside them is not held for all tasks of a bucket at a time."""
+    (tmp_path / ".bertdata" / "work").mkdir(parents=True)
+    hashes, rows = np.arange(16_000, dtype=np.uint64), np.arange(16_000, dtype=np.uint32)
+    claims = Claims(hashes, hashes, rows, rows, rows)
+    columns = ("high", "low", "row")
+    keyed = round_files.write_claims(str(tmp_path), "texts", columns, 0, [claims], lambda each: each.high // 4, False)
+    refs = [ref for _, ref in keyed]
+    tracemalloc.start(1)
+    try:
+        found = round_files.join_claims(round_files.read_claims(str(tmp_path), "texts", columns, refs))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.high.tolist() == hashes.tolist() and found.row.tolist() == rows.tolist()
+    assert len(refs) == 4000 and peak / len(refs) < 1200

@@ -11,7 +11,7 @@ texts-gone-00012.arrow     what task 12 loses in the round
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ LOST = pa.schema(  # the document or paragraph that is lost, why (an index of RE
         ("first", pa.string()),
     ]
 )
+_PARTS = 1024  # claims of tasks that are held as they were read: in record batches, which take 3 kB however few the claims are
 _TOGETHER = LOST.append(pa.field("task", pa.uint32()))  # of several tasks
 
 
@@ -130,9 +131,14 @@ def read_claims(root: str, round: str, columns: tuple[str, ...], refs: list[Ref]
 
 
 def join_claims(parts: Iterable[Claims]) -> Claims:
-    """Put claims together."""
-    none = Claims(*np.zeros((2, 0), np.uint64), *np.zeros((3, 0), np.uint32))
-    every = [none, *parts]
+    """Put claims together, `_PARTS` at a time: 100,000 tasks may have some claims each in a bucket."""
+    left, joined = iter(parts), [Claims(*np.zeros((2, 0), np.uint64), *np.zeros((3, 0), np.uint32))]
+    while some := [*islice(left, _PARTS)]:
+        joined.append(_joined(some))
+    return _joined(joined)
+
+
+def _joined(every: list[Claims]) -> Claims:
     payloads = [claims.payload for claims in every if claims.payload is not None]
     columns = zip(*(claims[:5] for claims in every), strict=True)
     return Claims(*map(np.concatenate, columns))._replace(payload=pa.concat_arrays(payloads) if payloads else None)
