@@ -157,4 +157,4 @@ def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert found.high.tolist() == hashes.tolist() and found.row.tolist() == rows.tolist()
-    assert len(refs) == 4000 and peak / len(refs) < 1200
+    assert len(refs) == 4000 and peak / len(refs) < 1600  # 2,600 without
