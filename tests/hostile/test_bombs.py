@@ -214,11 +214,11 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, re
     "deep.jsonl": ("text", "too-large malformed-json", lambda: b"[" * 4_000_000 + b"\n" + b'{"a":' * 800_000),
     "number.jsonl": ("text", "malformed-json", lambda: b'{"text": ' + b"9" * 4_000_000 + b"}"),
     "string.parquet": ("text", "too-large", lambda: in_parquet(["x" * (128 << 20)])),
-    "plain-string.parquet": ("text", "too-large", lambda: in_parquet(["x" * (192 << 20)], use_dictionary=False)),
+    "plain-string.parquet": ("text", "too-large", lambda: in_parquet(["x" * (256 << 20)], use_dictionary=False)),
     "same.parquet": (
         "text",
         "too-large",
-        lambda: in_parquet(one_value(3 << 20, 300), dictionary_pagesize_limit=64 << 20, row_group_size=300),
+        lambda: in_parquet(one_value(3 << 20, 1000), dictionary_pagesize_limit=64 << 20, row_group_size=1000),
     ),
     "same-prefix.parquet": (
         "text",
@@ -233,7 +233,7 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, re
     ),
     "list-of-nulls.parquet": ("text", "too-large", lambda: in_parquet(one_list(pa.nulls(30_000_000, pa.string())))),
     "string.arrow": ("text", "too-large", lambda: in_arrow(["x" * (256 << 20)])),
-    "same.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 300))),
+    "same.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 100_000))),
     "views.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 50).cast(pa.string()).cast(pa.string_view()))),
     "paragraphs.arrow": ("text", "too-large", lambda: in_arrow(one_list(pa.array(["a"] * 300_000)))),
     "values.jsonl": ("text", "too-large", lambda: b"[" + b"{}," * 1_300_000 + b"{}]"),
