@@ -74,21 +74,29 @@ class Server:
             self.send(handler, body if how.cut is None else body[: how.cut], how.slow)
 
     def send(self, handler: http.server.BaseHTTPRequestHandler, body: bytes, slow: float) -> None:
-        """Send a body, at once or slowly, and count how many are being sent."""
+        """Send a body, at once or slowly, and count how many are being sent.
+
+        One is no longer counted before its last piece is sent: who has that piece may ask for the next body at once.
+        """
+        step = max(1, len(body) // 10) if slow else max(1, len(body))
+        pieces = [body[start : start + step] for start in range(0, len(body), step)]
         with self.mutex:
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            step = max(1, len(body) // 10) if slow else max(1, len(body))
-            for start in range(0, len(body), step):
+            for piece in pieces[:-1]:
                 time.sleep(slow)
-                handler.wfile.write(body[start : start + step])
+                handler.wfile.write(piece)
                 handler.wfile.flush()
+            time.sleep(slow)
         except OSError:
-            pass  # the client went away
+            return  # the client went away
         finally:
             with self.mutex:
                 self.at_once -= 1
+        with contextlib.suppress(OSError):
+            handler.wfile.write(b"".join(pieces[-1:]))
+            handler.wfile.flush()
 
 
 @contextlib.contextmanager
