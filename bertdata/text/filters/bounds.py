@@ -9,20 +9,17 @@ Drop(reason='few letters', id='text:a', detail='letters 0.00 < 0.50')
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...config import FilterConfig
 from ...records import Document, Drop
 from .boilerplate import is_boilerplate
-from .characters import LIMIT, WINDOW, categories, codes
+from .characters import DIGIT, LETTER, SIGN, WINDOW, codes, kinds
 
 __all__ = ["FILTERS", "Filter", "Measures", "check"]
-
-_LETTER, _DIGIT, _MARK = 1, 2, 3  # of any script; 0 is space and what has no shape
 
 
 class Measures:
@@ -38,27 +35,27 @@ class Measures:
         return len(self._text) - max(0, len(self._document.sentences) - 1)
 
     @cached_property
-    def _kinds(self) -> list[int]:
-        """How many characters of each kind there are."""
-        counts = [0, 0, 0, 0]
+    def _counts(self) -> dict[int, int]:
+        """How many letters, digits and signs there are."""
+        counts = {LETTER: 0, DIGIT: 0, SIGN: 0}
         for start in range(0, len(self._text), WINDOW):
-            kinds = _kinds()[codes(self._text[start : start + WINDOW])]
-            for kind in (_LETTER, _DIGIT, _MARK):
-                counts[kind] += np.count_nonzero(kinds == kind)
+            found = kinds(codes(self._text[start : start + WINDOW]))
+            for kind in counts:
+                counts[kind] += np.count_nonzero(found == kind)
         return counts
 
     def _share(self, kind: int) -> float:
-        return self._kinds[kind] / (sum(self._kinds[1:]) or 1)
+        return self._counts[kind] / (sum(self._counts.values()) or 1)
 
     @property
     def letters(self) -> float:
         """The share of letters, with the marks that belong to them."""
-        return self._share(_LETTER)
+        return self._share(LETTER)
 
     @property
     def digits(self) -> float:
         """The share of digits and other signs for numbers."""
-        return self._share(_DIGIT)
+        return self._share(DIGIT)
 
     @property
     def repeated(self) -> float:
@@ -122,12 +119,3 @@ def _figure(value: float) -> str:
     ('0.31', '1200')
     """
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-@cache
-def _kinds() -> npt.NDArray[np.uint8]:
-    """Return the kind of each code point."""
-    kinds = np.zeros(LIMIT + 1, np.uint8)
-    for kind, letters in ((_LETTER, ["L", "M"]), (_DIGIT, ["N"]), (_MARK, ["P", "S"])):
-        kinds[np.isin(categories(), letters)] = kind
-    return kinds

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ... import keys
 from ...errors import UsageError
 from ...io.files import open_file
-from .characters import LIMIT, WINDOW, categories, codes
+from .characters import DIGIT, LETTER, LIMIT, WINDOW, codes, kinds
 
 __all__ = ["CHARACTERS", "WORDS", "Grams", "read_examples"]
 
@@ -119,9 +119,9 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
 
     A run from character i to j of those that are in words has the hash ``(sum of n[k] * base**k) / base**i``, k from i to j.
     """
-    kinds, numbers = _characters()
+    roles, numbers = _characters()
     points = codes(text)
-    kind = kinds[points]
+    kind = roles[points]
     part, alone = kind == _PART, kind == _ALONE
     opens = alone.copy()
     opens[:1] |= part[:1]
@@ -150,14 +150,14 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
 @cache
 def _characters() -> tuple[npt.NDArray[np.uint8], Bits]:
     """Return what each code point is to a word, and a number for each: one for capital and small, wide and narrow letters."""
-    kinds = np.isin(categories(), ["L", "M", "N"]).astype(np.uint8)
+    roles = np.isin(kinds(np.arange(LIMIT + 1)), [LETTER, DIGIT]).astype(np.uint8)
     for first, end in _SINGLE:
-        kinds[first:end] *= _ALONE
+        roles[first:end] *= _ALONE
     plain = np.arange(LIMIT + 1)
-    for code in np.flatnonzero(kinds).tolist():
+    for code in np.flatnonzero(roles).tolist():
         folded = unicodedata.normalize("NFKC", chr(code)).lower()
         plain[code] = min(ord(folded), LIMIT) if len(folded) == 1 else code
-    return kinds, keys.stream(keys.key(0, "overlap"), LIMIT + 1)[plain]
+    return roles, keys.stream(keys.key(0, "overlap"), LIMIT + 1)[plain]
 
 
 @cache

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
+from functools import cache
 
 __all__ = ["begins_sentence", "is_listed", "is_written_out", "left_out"]
 
@@ -82,18 +83,21 @@ def _table(words: dict[str, str]) -> dict[str, str]:
 
 
 _FIRST = {language: frozenset(words.split()) for language, words in _table(_STARTERS).items()}
-_COMPLETE = {  # what a full stop is behind that ends the sentence if a capital follows
-    language: re.compile(rf"(?:(?<!\w)(?:etc{lists and '|'}{lists}{words and '|'}{words})|\d ?(?:{_UNITS}))\s?$")
-    for language, lists, words in (
-        (language, _table(_LISTS).get(language, ""), _table(_WRITTEN_OUT).get(language, "").replace(" ", "|"))
-        for language in _FIRST.keys() | _table(_WRITTEN_OUT).keys()
-    )
-}
+_LISTED, _WORDS = _table(_LISTS), _table(_WRITTEN_OUT)
 _STOP = re.compile(r"[.;]\s+(?=([^\W\d_]+)(?!\w|[.]))")
 _LONG_WORD = re.compile(r"(?:[^\W\d_]{5,}[aeiouyàáâãäåèéêëìíîïòóôõöøùúûüýąęıаеиоуыэюяіїєёsς]|[^\W\d_]{8,})\s?$")
 _LETTERS = re.compile(r"(?<!\w)[^\W\d_], (?:[^\W\d_] \w{1,4} )?[^\W\d_]\s?$")  # "A, B and C" are no initials
 _CAPITALS_ONLY = frozenset(("de", "en", "hy", "lb", "nds"))  # German shortens words at any length; in Armenian it is a colon
 _LOOK_BACK = 24
+
+
+@cache
+def _complete(language: str) -> re.Pattern[str] | None:
+    """Return what a full stop is behind that ends the sentence if a capital follows; None for a language without a list."""
+    if language not in _FIRST and language not in _WORDS:
+        return None
+    before = "|".join(filter(None, ("etc", _LISTED.get(language), *_WORDS.get(language, "").split())))
+    return re.compile(rf"(?:(?<!\w)(?:{before})|\d ?(?:{_UNITS}))\s?$")
 
 
 def begins_sentence(text: str, at: int, language: str) -> bool:
@@ -114,9 +118,9 @@ def is_written_out(text: str, end: int, language: str) -> bool:
 
 def left_out(masked: str, language: str, known: Container[int]) -> list[int]:
     """Return the ends after full stops, besides the known ones, that what stands before or after them shows."""
-    first, complete = _FIRST.get(language), _COMPLETE.get(language)
     if language in ("en", "hy"):  # sentencex knows enough English, and an Armenian full stop is no "."
         return []
+    first, complete = _FIRST.get(language), _complete(language)
     ends = []
     for stop in _STOP.finditer(masked):
         if stop.end() in known:

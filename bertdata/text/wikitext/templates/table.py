@@ -50,21 +50,30 @@ class Body(NamedTuple):
     star: str = ""
 
 
+@cache
+def _parsed(text: str) -> Body:
+    parts = parse(resolve_extensions(text))
+    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * len(_walk(parts)))
+
+
 @dataclass(frozen=True)
 class Templates:
-    """What is known of templates; ``functions`` are the parser functions that may be called."""
+    """What is known of templates; ``functions`` are the parser functions that may be called.
+
+    ``bodies`` are wikitext by name, each parsed when a page first calls it.
+    """
 
     footnotes: frozenset[str] = frozenset()
     formulas: frozenset[str] = frozenset()
-    bodies: Mapping[str, Body] = field(default_factory=dict)
+    bodies: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset(PLAIN_FUNCTIONS)
-    patterns: tuple[tuple[str, str, Body], ...] = ()  # what stands before and after the star
+    patterns: tuple[tuple[str, str, str], ...] = ()  # what stands before and after the star, and the body
 
     def find(self, name: str) -> Body | None:
         """Return the body of a template, or None."""
-        body = self.bodies.get(name)
-        return self._starred(name) if body is None else body
+        text = self.bodies.get(name)
+        return self._starred(name) if text is None else _parsed(text)
 
     @cached_property
     def kind(self) -> Callable[[str], str]:
@@ -97,9 +106,9 @@ class Templates:
         def find(name: str) -> Body | None:
             if not name.startswith(starts) and not name.endswith(ends):
                 return None
-            for start, end, body in self.patterns:
+            for start, end, text in self.patterns:
                 if name.startswith(start) and name.endswith(end) and len(name) > len(start + end):
-                    return body._replace(star=name[len(start) : len(name) - len(end)])
+                    return _parsed(text)._replace(star=name[len(start) : len(name) - len(end)])
             return None
 
         return find
@@ -173,21 +182,17 @@ def _depth(spans: Sequence[Span]) -> int:
     return 1 + max(_depth(span.children) for span in spans) if spans else 0
 
 
-def _parse(file: str, name: str, text: str) -> Body:
-    """Parse a body, and refuse one that could not work."""
-    text = resolve_extensions(text)
-    spans = scan(text)
+def _check_body(file: str, name: str, text: str) -> None:
+    """Refuse a body that could not work."""
+    spans = scan(resolve_extensions(text))
     if any(span.kind == GONE for span in spans):
         raise _fault(file, name, "braces without a partner")
     if _depth(spans) > _MAX_NESTING:
         raise _fault(file, name, f"braces nested deeper than {_MAX_NESTING}")
-    parts = parse(text)
-    nodes = _walk(parts)
-    for node in nodes:
+    for node in _walk(_parsed(text).parts):
         if isinstance(node, Function) and node.name not in FUNCTIONS and node.name not in MODULES:
             known = ", ".join(sorted(name for name in (*FUNCTIONS, *MODULES) if name[0] == "#"))
             raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
-    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * len(nodes))
 
 
 def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) -> None:
@@ -205,15 +210,22 @@ def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] 
         _check_calls(table, file, called, (*above, name))
 
 
-def _add(table: Templates, file: str, text: str) -> Templates:
+def _check(table: Templates, read: _File) -> None:
+    """Refuse a file with a body that could not work in the table that it is a part of."""
+    once: dict[str, str] = {}  # the names of a template have one text
+    for name, text in read.templates.items():
+        once.setdefault(text, name)
+    for text, name in once.items():
+        _check_body(read.name, name, text)
+    for name in once.values():
+        _check_calls(table, read.name, name)
+
+
+def _with(table: Templates, read: _File) -> Templates:
     """Return the table with a file's templates above those it had."""
-    read = _read(file, text)
-    bodies = {name: body for name, body in table.bodies.items() if name not in read.footnotes}
-    parsed: dict[str, Body] = {}
-    for name, text in read.templates.items():  # the names of a template have one text
-        bodies[name] = parsed[text] = parsed.get(text) or _parse(file, name, text)
+    bodies = {name: text for name, text in table.bodies.items() if name not in read.footnotes} | read.templates
     starred = sorted((name for name in bodies if "*" in name), key=lambda name: (-len(name), name))
-    added = Templates(
+    return Templates(
         footnotes=(table.footnotes | read.footnotes) - read.templates.keys(),
         formulas=table.formulas | read.formulas,
         bodies=bodies,
@@ -221,23 +233,21 @@ def _add(table: Templates, file: str, text: str) -> Templates:
         functions=frozenset([*FUNCTIONS, *MODULES]),
         patterns=tuple((*name.split("*", 1), bodies[name]) for name in starred),  # type: ignore[misc]
     )
-    for name in {text: name for name, text in read.templates.items()}.values():  # one of the names of each body
-        _check_calls(added, file, name)
-    return added
 
 
 @cache
 def _built_in(language: str) -> Templates:
+    """Return the package's own table for a language; its tests check it as a user's is checked."""
     code = _SAME.get(language, language)
     table = Templates()
     if code != "en":
         english = _built_in("en")
-        empty = {name: body for name, body in english.bodies.items() if not body.parts}
+        empty = {name: text for name, text in english.bodies.items() if not text}
         table = Templates(footnotes=english.footnotes, bodies=empty)
     for name in ("common", code):
         path = _TABLES / f"{name}.toml"
         if name.isidentifier() and path.exists():
-            table = _add(table, path.name, path.read_text(encoding="utf-8"))
+            table = _with(table, _read(path.name, path.read_text(encoding="utf-8")))
     return table
 
 
@@ -253,7 +263,9 @@ def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({
     """
     table = _built_in(language)
     for name, text in tables.items():
-        table = _add(table, name, text)
+        read = _read(name, text)
+        table = _with(table, read)
+        _check(table, read)
     return table
 
 
