@@ -54,9 +54,9 @@ def _begin(phase: str) -> None:
 
 def _work(*given: Any, **more: Any) -> None:
     """Run a pipeline, with what is done before its last step as work."""
-    one_process: Any = importlib.import_module("bertdata.pipelines.engines.one_process")
+    local: Any = importlib.import_module("bertdata.pipelines.engines.local")
     _begin("work")
-    one_process._run_before(*given, **more)
+    local._run_before(*given, **more)
     _begin("driver")
 
 
@@ -83,9 +83,9 @@ def _patch(scale: int, buckets: int) -> None:
     levels._ONE_LEVEL = 1 << 60
     corpus: Any = importlib.import_module("bertdata.pipelines.build_corpus")
     corpus.bucket_count = lambda rule, _: buckets if rule.per_document else 1
-    one_process: Any = importlib.import_module("bertdata.pipelines.engines.one_process")
+    local: Any = importlib.import_module("bertdata.pipelines.engines.local")
     transforms: Any = importlib.import_module("bertdata.pipelines.transforms")
-    one_process._run_before, one_process.run = one_process.run, _work
+    local._run_before, local.run = local.run, _work
     transforms._commit_before, transforms._commit_once = transforms._commit_once, _commit
 
 
@@ -125,7 +125,7 @@ def _end(work: Callable[[], None], said: Path) -> NoReturn:
 
 def main() -> None:
     """Run the commands that are asked for, one after the other, each in a fork."""
-    for name in ("s3fs", "upath", "bertdata.__main__", "bertdata.cli", "bertdata.pipelines.engines.engine", *_LATER, *_SCALED):
+    for name in ("s3fs", "upath", "bertdata.__main__", "bertdata.cli", "bertdata.pipelines.engines.local", *_LATER, *_SCALED):
         importlib.import_module(name)
     for line in sys.stdin:
         with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:

@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines import local
 from bertdata.pipelines.steps import Map, Steps
 from bertdata.pipelines.transforms import Chain, Gather, Tasks
 from measured import run, workplace
@@ -115,7 +115,7 @@ def idle(count: int) -> Row:
         root, started = Path(directory), time.monotonic()
         write_json(root / ".bertdata" / "run.json", {})
         before = time.process_time()
-        engine.run(Idle(root, tasks_of(count)), tasks=count, workers=1)
+        local.run(Idle(root, tasks_of(count)))
         peak = _PEAK.search(Path("/proc/self/status").read_text(encoding="utf-8"))
         assert peak is not None
         return Row(count, time.monotonic() - started, time.process_time() - before, int(peak[1]) << 10)

@@ -1,6 +1,6 @@
-"""Beam pipelines: the chains of steps that carry tasks and references; the work itself is in bertdata.
+"""The chains of steps that carry tasks and references, done here or by Beam; the work itself is in bertdata.
 
-What plans a run does not import Beam, which takes a second: worker processes import it at the same time as the driver does.
+Only `engines/engine.py`, what it needs, and `dataflow/` import Beam, which takes a second.
 """
 
 import pyarrow

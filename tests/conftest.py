@@ -149,7 +149,7 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     from bertdata.pipelines.engines import processes
 
     assert not forks().changed(dict(os.environ))
-    monkeypatch.setattr(processes, "_start", forks().start_worker)
+    monkeypatch.setattr(processes, "start", forks().start_worker)
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:

@@ -19,8 +19,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO
+
+from bertdata.io.process import FOR_PARENT, arrow_alone, imports_frozen
 
 __all__ = ["Forks", "Started", "forks", "fsync", "leave_to_system", "start", "trainers"]
 
@@ -91,8 +95,8 @@ class Forks:
             streams = [each.fileno() for each in (nothing, *said)]
             return Started(_ask(self._socket, request, streams, forked_workers), said)
 
-    def start_worker(self, verbose: bool) -> Started:
-        """Do what `processes._start` does, by a fork: start a worker of the local runner, here in a session of its own."""
+    def start_worker(self, verbose: bool) -> tuple[Started, Connection]:
+        """Do what `processes.start` does, by a fork: start a worker of a local run, here in a session of its own."""
         return _start_worker(self._socket, verbose)
 
 
@@ -105,23 +109,23 @@ def _ask(server: socket.socket, request: dict[str, object], streams: list[int], 
     return os.fdopen(status, "rb", 0)
 
 
-def _start_worker(server: socket.socket, verbose: bool) -> Started:
+def _start_worker(server: socket.socket, verbose: bool) -> tuple[Started, Connection]:
     from bertdata.pipelines.engines import processes
 
-    code = _BLOCK.format([*map(int, processes._FOR_DRIVER)])
+    code = _BLOCK.format([*map(int, FOR_PARENT)])
     code += processes._START.format(path=sys.path, module=f"{processes.__package__}.worker")
     request: dict[str, object] = {"arguments": [], "cwd": os.getcwd(), "env": dict(os.environ), "code": code}
-    stdin_in_child, stdin = os.pipe()
-    with open(os.devnull, "wb") as nothing, os.fdopen(stdin_in_child, "rb") as theirs:
-        said = [1, 2] if verbose else [nothing.fileno()] * 2
-        return Started(_ask(server, request, [theirs.fileno(), *said], False), stdin=os.fdopen(stdin, "wb"))
+    ours, theirs = Pipe()
+    with open(os.devnull, "wb") as nothing, theirs:
+        said = 2 if verbose else nothing.fileno()
+        return Started(_ask(server, request, [theirs.fileno(), said, said], False)), ours
 
 
 class Started:
     """A process that runs a command: what the tests use of `subprocess.Popen`."""
 
-    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, ...] = (), stdin: BinaryIO | None = None) -> None:
-        self.stdin, self._status, self._files, self._one_at_a_time = stdin, status, said, threading.Lock()
+    def __init__(self, status: BinaryIO, said: tuple[BinaryIO, ...] = ()) -> None:
+        self._status, self._files, self._one_at_a_time = status, said, threading.Lock()
         self._said: tuple[bytes, ...] = (b"", b"")
         self.pid = int(status.readline())
         self.returncode: int | None = None
@@ -150,9 +154,6 @@ class Started:
                     closing.enter_context(file)
                 code, self.cpu = int(self._status.readline()), float(self._status.readline())
                 self._said = tuple(map(_read, self._files))
-            if self.stdin:
-                with contextlib.suppress(BrokenPipeError):
-                    self.stdin.close()
             self.returncode = code
 
     def communicate(self, timeout: float | None = None) -> tuple[bytes, ...]:
@@ -193,7 +194,7 @@ def _read(file: BinaryIO) -> bytes:
 
 
 def _leave() -> None:
-    """Keep modules out of the end of the interpreter: to take those of Beam apart takes as long as a short command."""
+    """Keep modules out of the end of the interpreter: to take them apart takes as long as a short command."""
     kept = {name: sys.modules.pop(name) for name in _left & sys.modules.keys()}
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
@@ -227,7 +228,7 @@ def _serve(requests: socket.socket) -> str:
                 os.close(descriptor)
             if server:
                 _left.update(name for name in sys.modules if name.partition(".")[0] not in _TAKEN_APART)
-                processes._start = functools.partial(_start_worker, socket.socket(fileno=server[0]))  # type: ignore[assignment]
+                processes.start = functools.partial(_start_worker, socket.socket(fileno=server[0]))  # type: ignore[assignment]
             sys.argv[1:], sys.path[0] = asked["arguments"], asked["cwd"]
             return str(asked["code"])
         for descriptor in (stdin, *server):
@@ -243,22 +244,15 @@ def _serve(requests: socket.socket) -> str:
 if __name__ == "__main__":
     leave_to_system()
     atexit.register(_leave)  # first, so that it is called last
-    from bertdata.pipelines.engines import processes
-
-    from bertdata.__main__ import main
-
-    with processes.lean():
-        import bertdata.pipelines.build_corpus
-        import bertdata.pipelines.export
-        import bertdata.pipelines.make_pairs
-        import bertdata.pipelines.train_vocab  # noqa: F401
-        from apache_beam.runners.worker import sdk_worker_main  # noqa: F401 - a worker of the local runner
-        from bertdata.pipelines.engines import engine, local, one_process  # noqa: F401
+    arrow_alone()
+    with imports_frozen():
+        from bertdata.pipelines.engines import local, processes, worker  # noqa: F401
 
         with contextlib.suppress(ImportError):
             import s3fs  # noqa: F401 - it reads `AWS_…` when it connects
             import upath  # noqa: F401
 
+        from bertdata.__main__ import main
         from bertdata.cli import cli  # noqa: F401
         from bertdata.commands import build_corpus, export, make_pairs, train_vocab  # noqa: F401
 

@@ -114,9 +114,17 @@ def imports_run_one_way(path: Path, imported: set[str]) -> None:
     assert used <= MAY_IMPORT[part] | {part}, f"{path} imports {used - MAY_IMPORT[part] - {part}}"
 
 
+WITH_BEAM = {
+    *(f"pipelines/engines/{name}.py" for name in ("dask_cluster", "engine", "jobs", "on_beam", "runners")),
+    "pipelines/dataflow/launch.py",
+}
+
+
 def what_is_heavy_has_its_place(path: Path, imported: set[str]) -> None:
     roots = {module.split(".")[0] for module in imported}
-    assert part_of(path) == "pipelines" or "apache_beam" not in roots
+    assert roots.isdisjoint({"apache_beam", "grpc"}) or path.relative_to(REPOSITORY).as_posix() in WITH_BEAM, (
+        "a local run needs no Beam"
+    )
     assert part_of(path) == "cli" or "click" not in roots
     assert with_torch(path) or not roots & {"torch", "safetensors"}
     assert path == AUTO or not roots & {"transformers", "datasets"}

@@ -151,7 +151,6 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             check_space=options.check_space,
             progress=progress,
             warn=partial(echo, err=True),
-            own_process=(click.get_current_context().obj or {}).get("own_process", False),
         )
         data_sets = run(planned, how)
     if not data_sets:

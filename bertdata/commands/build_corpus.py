@@ -68,7 +68,7 @@ def build_corpus(
         overwrite: Replace what `output` holds, once the new corpus is whole.
         check_space: Refuse a run that, by samples of the input, does not fit on the disk of `output`.
         progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.
-        beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any the local runner is used.
+        beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any it runs here.
 
     Returns:
         The corpus: path, manifest, counts, shards.

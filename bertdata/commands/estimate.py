@@ -32,8 +32,8 @@ __all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "of_corpu
 
 T = TypeVar("T")
 _SECONDS, _SAMPLES = 2.0, 4  # of work, and of how many tasks
-_START = 2.0  # seconds until the workers have imported Beam (docs/explanation/scale.md)
-_BEAM, _DRIVER = 60_000_000, 250_000_000  # bytes: what Beam takes of a worker, and the driver (docs/explanation/scale.md)
+_START = 0.5  # seconds until the workers have imported what they need (docs/explanation/scale.md)
+_DRIVER = 200_000_000  # bytes, beside its workers (docs/explanation/scale.md)
 _FACTS = 150  # bytes of facts and claims of a document (docs/explanation/scale.md: 1 GB of 7 million articles)
 _BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/explanation/scale.md)
 _RANGE = 2 << 20  # bytes of a request to a store
@@ -96,7 +96,7 @@ def estimate(
     if most and measured.documents:
         total = min(total, math.ceil(measured.bytes * most / measured.documents))
     ratio = total / max(1, measured.bytes)
-    worker_memory = peak_memory() + _BEAM + round(held * _BUCKET)
+    worker_memory = peak_memory() + round(held * _BUCKET)
     gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
     remote = not all(map(is_local, writes))
     return Estimate(

@@ -47,8 +47,6 @@ class RunOptions:
     options for Beam, such as ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse
     what, by samples of the input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a
     thread of its own.  warn: is called with what a user should know and no error says, also from other threads.
-    own_process: this process does nothing else, so Beam is imported without the packages that a local run does not use, in
-    half the time.
     """
 
     workers: int | None = None
@@ -59,7 +57,6 @@ class RunOptions:
     check_space: bool = True
     progress: Callable[[Progress], None] | None = None
     warn: Callable[[str], None] = warnings.warn
-    own_process: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,21 +126,18 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             raise planned.unreached
         options.warn(planned.summary)
         return [DataSet.read(directory, new=False) for directory in planned.directories]
-    workers, local = _workers([*planned.directories, *planned.reads], options), not options.beam_args and options.wait
-    pipelines = _pipelines(lean=local and options.own_process)
+    workers, with_beam = _workers([*planned.directories, *planned.reads], options), bool(options.beam_args) or not options.wait
+    _check_installed()
     if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-        from pipelines.engines import one_process, processes
+        from pipelines.engines import local, processes
     else:
-        from bertdata.pipelines.engines import one_process, processes
+        from bertdata.pipelines.engines import local, processes
 
-    total = max((step.bytes for step in planned.steps), default=0)
-    count = processes.number(workers, planned.tasks, total) if local else 0
-    how_run: dict[str, Any] = {"tasks": planned.tasks, "workers": count or workers, "beam_args": options.beam_args}
-    how_run |= {"verbose": options.verbose, "warn": options.warn}
-    if not local:
+    count = 0 if with_beam else processes.number(workers, planned.tasks, max((step.bytes for step in planned.steps), default=0))
+    if with_beam:
         with _silenced(options.verbose):
-            if _check_engine(pipelines(), planned, options, workers):
-                pipelines().run(planned.chain([*planned.directories]), **how_run)
+            if _check_engine(_engine(), planned, options, workers):
+                _engine().run(planned.chain([*planned.directories]), beam_args=options.beam_args)
                 return []
     if options.check_space:
         _check_space(planned, options)
@@ -155,16 +149,20 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         todo = [_unfinished(root) for root in roots]
         first = next((root for root in todo if root is not None), None)
         if first is not None:
-            if local:
-                stack.enter_context(processes.started(count, options.verbose))
             states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
-            reservation = {"reserve": functools.partial(_reserve, states), "release": functools.partial(_release, states)}
             stack.enter_context(spilling(planned.spill))
             with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
-                if count == 1:
-                    one_process.run(planned.chain(todo))
+                if with_beam:
+                    _engine().run(
+                        planned.chain(todo),
+                        beam_args=options.beam_args,
+                        wait=options.wait,
+                        reserve=functools.partial(_reserve, states),
+                        release=functools.partial(_release, states),
+                        warn=options.warn,
+                    )
                 else:
-                    pipelines().run(planned.chain(todo), **how_run, **reservation, wait=options.wait)
+                    local.run(planned.chain(todo), count, options.verbose)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
 
@@ -231,11 +229,8 @@ def _silenced(verbose: bool) -> Iterator[None]:
         root.removeHandler(handler)
 
 
-def _pipelines(lean: bool) -> Callable[[], Any]:
-    """Return what imports Beam, which takes a second; raise UsageError where `bertdata.pipelines` is not installed.
-
-    A `lean` Beam lacks what engines other than the local one use, for as long as this process lives.
-    """
+def _check_installed() -> None:
+    """Raise UsageError where `bertdata.pipelines` is not installed."""
     import importlib.util
 
     if importlib.util.find_spec("bertdata.pipelines") is None:
@@ -245,13 +240,11 @@ def _pipelines(lean: bool) -> Callable[[], Any]:
             "run from another directory"
         )
 
-    def engine() -> Any:
-        from bertdata.pipelines.engines import processes
 
-        with processes.lean() if lean else imports_frozen():
-            from bertdata.pipelines.engines import engine
-        return engine
-
+def _engine() -> Any:
+    """Import Beam, which takes a second, and what runs a chain with it."""
+    with imports_frozen():
+        from bertdata.pipelines.engines import engine
     return engine
 
 

@@ -2,8 +2,8 @@
 
     .bertdata/tasks/extract/00012.json     {"task": …, "report": …}: what task 12 did, and what came of it
 
-An engine's local runner has in memory all that crosses between two steps, of all tasks at a time: so a report, of about a kB, is
-read where it is added up and not before.
+A run here has in memory all that crosses between two steps, of all tasks at a time: so a report, of about a kB, is read where it
+is added up and not before.
 """
 
 from __future__ import annotations

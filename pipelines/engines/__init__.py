@@ -1,1 +1,1 @@
-"""Engines: the local runner with its worker processes, and jobs of Beam runners elsewhere."""
+"""What runs a chain of steps: this process, worker processes here, and jobs of Beam's runners."""

@@ -1,7 +1,4 @@
-"""Run a chain of steps with Beam: on the engine that its options name, or by worker processes here; turn its errors into ours.
-
-The default is the local runner of this package: Beam's plain `DirectRunner` first tries to download another.
-"""
+"""Run a chain of steps with Beam, on the engine that its options name; turn its errors into ours."""
 
 from __future__ import annotations
 
@@ -14,73 +11,59 @@ from typing import Any
 
 import apache_beam as beam
 import grpc
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions, StandardOptions
+from apache_beam.options.pipeline_options import PipelineOptions, PortableOptions, StandardOptions
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
 from bertdata import errors
-from bertdata.errors import BertDataError, StorageError, TransferError, UsageError
+from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.io.lock import Job
 
 from ..steps import Step
 from ..transforms import Chain
-from . import dask_cluster, jobs, one_process, processes, runners, sockets
+from . import dask_cluster, jobs, runners
 from .on_beam import on_beam
 
 __all__ = ["check", "reach", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
-_INTERRUPT = re.compile(r"^(?:RuntimeError: )?KeyboardInterrupt\b", re.MULTILINE)  # what Beam makes of one inside a step
 _UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
 
 
 def run(
     chain: Step,
     *,
-    tasks: int,
-    workers: int | None = None,
-    beam_args: Sequence[str] = (),
-    verbose: bool = False,
+    beam_args: Sequence[str],
     wait: bool = True,
     reserve: Callable[[Job], None] = lambda _: None,
     release: Callable[[], None] = lambda: None,
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
-    """Run a chain of steps, of so many tasks, to its end; `beam_args` go to Beam unchanged.
+    """Run a chain of steps to its end; `beam_args`, which name a runner, go to Beam unchanged.
 
     A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
-    it is waited for only with `wait`.  `warn` gets the reason where a local run of several workers is run in this process alone,
-    and a line for each worker that Dask loses.
+    it is waited for only with `wait`.  `warn` gets a line for each worker that Dask loses.
     Raise the BertDataError that a step raised, on whatever engine, BertDataError for a failure of the engine, or, where this
     process is interrupted, KeyboardInterrupt.
     """
-    options, runner = _read(beam_args, workers)
+    options, runner = _read(beam_args)
     jobs.reach(runner, options)
-    with contextlib.ExitStack() as stack:
-        local = None
-        if runner is None:
-            local = stack.enter_context(_local(options, processes.number(workers, tasks), verbose, warn))
-        if runner is local:
-            one_process.run(chain)
-            return
-        if isinstance(chain, Chain) and not jobs.is_dry_run(runner, options):
-            chain.write_plan()
-        pipeline = beam.Pipeline(runner=runner or local, options=options)
-        with _without_cell_names():
-            _ = pipeline | on_beam(chain)
-        try:
-            if jobs.is_elsewhere(runner, options):
-                jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)
-            else:
-                _await(runner, pipeline.run() if runner is None else _submit(pipeline), warn)
-        except KeyboardInterrupt as stopped:
-            interrupt = stopped.args
-        except Exception as error:
-            if runner is not None or not _INTERRUPT.search(str(error)):
-                raise _original(error) from error
-            interrupt = ()
+    if isinstance(chain, Chain) and not jobs.is_dry_run(runner, options):
+        chain.write_plan()
+    pipeline = beam.Pipeline(runner=runner, options=options)
+    with _without_cell_names():
+        _ = pipeline | on_beam(chain)
+    try:
+        if jobs.is_elsewhere(runner, options):
+            jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)
         else:
-            return
+            _await(runner, _submit(pipeline), warn)
+    except KeyboardInterrupt as stopped:
+        interrupt = stopped.args
+    except Exception as error:
+        raise _original(error) from error
+    else:
+        return
     raise KeyboardInterrupt(*interrupt)  # anew: without the frames of Beam
 
 
@@ -100,10 +83,11 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
     """Raise UsageError for options that cannot be right, before anything is written; tell whether this is a dry run of a job."""
     options, runner = _read(beam_args, workers)
     if not wait and not jobs.is_elsewhere(runner, options):
-        name = options.view_as(StandardOptions).runner or "the local runner"
+        name = options.view_as(StandardOptions).runner
+        ends = f"a job of {name} ends" if name else "a local run ends"
         raise UsageError(
-            f"`wait`: a job of {name} ends with this process: omit it, or name an engine that continues by itself after "
-            "--, such as --runner=DataflowRunner"
+            f"`wait`: {ends} with this process: omit it, or name an engine that continues by itself after --, such as "
+            "--runner=DataflowRunner"
         )
     dry_run = jobs.is_dry_run(runner, options)
     jobs.refuse(runner, options, dry_run)
@@ -117,7 +101,7 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
 
 def reach(beam_args: Sequence[str]) -> None:
     """Raise TransferError for an engine that cannot be reached; one that is started by the run, or as a service, is not tried."""
-    options, runner = _read(beam_args, None)
+    options, runner = _read(beam_args)
     jobs.reach(runner, options)
     try:
         with _as_usage():
@@ -141,21 +125,23 @@ def _as_usage() -> Iterator[None]:
         raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
 
 
-def _read(beam_args: Sequence[str], workers: int | None) -> tuple[PipelineOptions, Any]:
-    """Read Beam's options, and make the runner they name: None for the local one."""
+def _read(beam_args: Sequence[str], workers: int | None = None) -> tuple[PipelineOptions, Any]:
+    """Read Beam's options, and make the runner they name: None without options; raise UsageError for some that name none."""
     with _as_usage():
         options = PipelineOptions([*beam_args], save_main_session=False)
         name = options.view_as(StandardOptions).runner
         if name and workers is not None:
-            raise UsageError("`workers` is for the local runner: say how many workers in the runner's own options, after --")
+            raise UsageError("`workers` is for a local run: say how many workers in the runner's own options, after --")
         runner = runners.make(name) if name else None  # knows options of its own once it is imported
         known = options.get_all_options(drop_default=True)
     if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
         raise UsageError(f"--{given[0]}: use `workers`")
     unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
     if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
-        of, near = f"--runner={name}" if name else "the local runner", runners.meant(f"--{unknown[0]}", options)
-        raise UsageError(f"--{unknown[0]}: Beam knows no such option for {of}{near}")
+        of, near = f" for --runner={name}" if name else "", runners.meant(f"--{unknown[0]}", options)
+        raise UsageError(f"--{unknown[0]}: Beam knows no such option{of}{near}")
+    if beam_args and runner is None:
+        raise UsageError(f"{beam_args[0]}: a local run takes no options of Beam: omit it, or name a --runner too")
     return options, runner
 
 
@@ -171,22 +157,6 @@ def _await(runner: Any, result: Any, warn: Callable[[str], object]) -> None:
     """Wait for the end of a job that ends with this process."""
     with dask_cluster.reporting_losses(result.client, warn) if dask_cluster.is_dask(runner) else contextlib.nullcontext():
         result.wait_until_finish()
-
-
-@contextlib.contextmanager
-def _local(options: PipelineOptions, count: int, verbose: bool, warn: Callable[[str], object]) -> Iterator[Any]:
-    """Yield the runner of worker processes here; None where there is to be one, or where several are not possible."""
-    runner = None
-    with contextlib.ExitStack() as stack:
-        if count > 1:
-            try:
-                from .local import LocalRunner
-
-                runner = LocalRunner(stack.enter_context(sockets.private_socket()), verbose)
-            except (ImportError, StorageError) as error:
-                warn(f"one process does the work of {count} workers: {error}")
-        options.view_as(DirectOptions).direct_num_workers = count
-        yield runner
 
 
 def _original(error: BaseException) -> BertDataError:

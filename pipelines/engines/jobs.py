@@ -30,7 +30,7 @@ _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these th
 def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
     """Tell whether a runner hands the job to a service, so that it continues when this process ends.
 
-    The local runner and Dask plan each step in this process; a portable runner without ``--job_endpoint`` starts its server
+    Dask plans each step in this process; a portable runner without ``--job_endpoint`` starts its server
     here, and with ``LOOPBACK`` its workers.
     """
     if not isinstance(runner, PortableRunner):

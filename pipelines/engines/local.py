@@ -1,116 +1,164 @@
-"""Run on several local workers: Beam's `FnApiRunner` with dynamic scheduling, which notices worker processes that die.
+"""Run a chain of steps on this machine, without Beam: in this process alone, or in worker processes.
 
-Beam assigns the input of a stage to the workers beforehand, so that all wait for the slowest, and it waits for ever for a worker
-that was killed.  Here an idle worker takes the next bundle, and requests to a dead worker fail.  This overrides private names of
-Beam, which beam_names.py lists: importing this module raises ImportError where one is missing.
+Up to the next GroupByKey each element goes its way alone.  So the steps until there are a stage, which workers do of one element
+after another: an idle one gets the next.  What a stage makes comes back to this process, which groups it: references of a few
+numbers.  A worker is reached by a pipe, which nobody else can open.
 """
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import functools
-import queue
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import chain
-from typing import Any
+import logging
+import subprocess
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any
 
-from apache_beam.metrics import monitoring_infos
-from apache_beam.portability.api import beam_fn_api_pb2
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
-from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManager
+from bertdata.credentials import hand_over
+from bertdata.errors import BertDataError
 
-from . import beam_names
+from ..steps import Map, Step
+from ..transforms import Chain
+from . import processes
 
-beam_names.check()  # before classes of Beam are extended
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-from .local_workers import Processes, Workers  # noqa: E402
+__all__ = ["run"]
 
-__all__ = ["LocalRunner"]
-
-_PARTS = 64  # of a stage's input, for each worker: the other workers wait while the last part is processed
-_one_at_a_time = threading.Lock()  # for what is replaced in Beam's module while a runner runs
+_DIED = "a worker process was killed, perhaps for want of memory: run the same command again, with fewer `workers`"
+_CLOSING = 1  # seconds for a worker that has nothing left to do
 
 
-class LocalRunner(FnApiRunner):
-    """Beam's local runner with workers in processes of their own, which connect to `socket` and speak only if `verbose`."""
+def run(chain: Step, workers: int = 1, verbose: bool = False) -> None:
+    """Run a chain of steps to its end, in this process where one worker is enough.
 
-    def __init__(self, socket: str, verbose: bool) -> None:
-        super().__init__(default_environment=Processes(b"verbose" if verbose else b""))
-        self._socket = socket
-
-    def run_stages(self, *arguments: Any) -> Any:
-        with _replaced(fn_runner, "WorkerHandlerManager", functools.partial(Workers, self._socket)):
-            return super().run_stages(*arguments)
-
-    def _get_bundle_manager(self, context: Any) -> BundleManager:
-        return _DynamicBundleManager(context)
-
-
-@contextlib.contextmanager
-def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
-    """Set a name of a module, and restore it at the end; another thread that does the same waits until then."""
-    with _one_at_a_time:
-        old = getattr(module, name)
-        setattr(module, name, value)
-        try:
-            yield
-        finally:
-            setattr(module, name, old)
-
-
-class _DynamicBundleManager(BundleManager):
-    """Cuts the input of a stage into small bundles: an idle worker takes the next one."""
-
-    def process_bundle(
-        self, inputs: Any, expected_outputs: Any, fired_timers: Any, expected_output_timers: Any, dry_run: bool = False
-    ) -> Any:
-        context = self.bundle_context_manager
-        _ = context.process_bundle_descriptor  # a cached property: compute it here, before several threads ask for it
-        idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for worker in context.worker_handlers:
-            idle.put(worker)
-
-        def process(bundle: dict[str, list[bytes]]) -> Any:
-            worker, own_context = idle.get(), copy.copy(context)
-            own_context._worker_handlers = [worker]
-            try:
-                # No timers: no pipeline of ours has one, and they would be fired once for each bundle.
-                return BundleManager(own_context).process_bundle(bundle, expected_outputs, {}, expected_output_timers, dry_run)[0]
-            except Exception:
-                worker.check()
-                raise
-            finally:
-                idle.put(worker)  # also a dead one, whose next bundle fails at once: so no thread waits here for ever
-
-        pool = ThreadPoolExecutor(context.num_workers)
-        try:
-            futures = [pool.submit(process, bundle) for bundle in _bundles(inputs, context.num_workers)]
-            results = [future.result() for future in as_completed(futures)]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # after a failure the workers are ended, and their threads with them
-        infos = monitoring_infos.consolidate(chain.from_iterable(result.process_bundle.monitoring_infos for result in results))
-        response = beam_fn_api_pb2.ProcessBundleResponse(monitoring_infos=infos)
-        return beam_fn_api_pb2.InstructionResponse(process_bundle=response), []
-
-
-def _bundles(inputs: Any, workers: int) -> list[dict[str, list[bytes]]]:
-    """Cut a stage's input into bundles, each a share of half of what is left, so that they get smaller, down to single parts.
-
-    That is guided self-scheduling (Polychronopoulos and Kuck 1987): a bundle costs some 10 ms, so there should be few, but the
-    last ones should be small, for the other workers wait for them.  A stage without input gets one bundle, so that it runs too.
-    With 2 workers and 128 parts the bundles have 32, 24, 18, 13, ... and at the end 1.
+    Raise the BertDataError that a step raises, and BertDataError for any other exception, or where a worker dies.
     """
-    count = workers * _PARTS
-    parts = list(zip(*(buffer.partition(count) for buffer in inputs.values()), strict=True))
-    parts = [part for part in parts if any(map(any, part))] or parts[:1]
-    bundles: list[dict[str, list[bytes]]] = []
-    while parts:
-        size = max(1, len(parts) // (2 * workers))
-        bundles.append(
-            {name: sum(parts_of_input, []) for name, parts_of_input in zip(inputs, zip(*parts[:size], strict=True), strict=True)}
-        )
-        del parts[:size]
-    return bundles
+    if isinstance(chain, Chain):
+        chain.write_plan()
+    try:
+        if workers == 1:
+            _exhaust(chain.here(()))
+        else:
+            with _Pool(workers, verbose) as pool:
+                _exhaust(chain.expand(_Stage(pool)).results())
+    except BertDataError:
+        raise
+    except Exception as error:
+        logging.getLogger(__name__).exception("a step failed")
+        problem = f"{type(error).__name__}: {error}".splitlines()[-1]
+        raise BertDataError(f"the run failed: {problem}: run the same command again, with --verbose for more") from error
+
+
+def _exhaust(elements: Iterable[Any]) -> None:
+    for _ in elements:
+        pass
+
+
+class _Stage:
+    """Elements, and the steps that workers are to do of each."""
+
+    def __init__(self, pool: _Pool, elements: Iterable[Any] = (), steps: tuple[Map, ...] = ()) -> None:
+        self._pool, self._elements, self._steps = pool, elements, steps
+
+    def __or__(self, step: Step) -> _Stage:
+        if isinstance(step, Map):
+            return _Stage(self._pool, self._elements, (*self._steps, step))
+        if type(step).here is Step.here:  # it is made of others
+            stage: _Stage = step.expand(self)
+            return stage
+        return _Stage(self._pool, step.here(self.results()))
+
+    def results(self) -> Iterable[Any]:
+        """Return what the steps make of the elements, in any order."""
+        return self._pool.each(self._steps, self._elements) if self._steps else self._elements
+
+
+class _Pool:
+    """Worker processes, which end with the block."""
+
+    def __init__(self, count: int, verbose: bool) -> None:
+        self._count, self._verbose, self._workers = count, verbose, list[_Worker]()
+
+    def __enter__(self) -> Self:
+        try:
+            for _ in range(self._count):
+                self._workers.append(_Worker(self._verbose))
+                self._workers[-1].begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.close()
+        for worker in self._workers:
+            worker.end()
+
+    def each(self, steps: tuple[Map, ...], elements: Iterable[Any]) -> Iterator[Any]:
+        """Yield what the steps make of each element; of the elements, each is asked for when a worker is idle."""
+        idle, left = [*self._workers], iter(elements)
+        new = set(idle)  # who doesn't have the steps yet
+        by_pipe = {worker.pipe: worker for worker in self._workers}
+        made: list[Any] = []
+        while True:
+            while idle and (element := next(left, self)) is not self:
+                worker = idle.pop()
+                worker.give(steps if worker in new else None, element)
+                new.discard(worker)
+            yield from made  # the workers are at work again
+            if len(idle) == self._count:
+                return
+            made = []
+            for pipe in wait([*by_pipe]):
+                made += by_pipe[pipe].answer()  # type: ignore[index]
+                idle.append(by_pipe[pipe])  # type: ignore[index]
+
+
+class _Worker:
+    """A worker process, which does one element at a time."""
+
+    def __init__(self, verbose: bool) -> None:
+        (self._process, self.pipe), self._is_busy = processes.start(verbose), False
+
+    def begin(self) -> None:
+        """Tell it what it needs to read what this process reads; raise BertDataError where it is dead."""
+        self._send(hand_over())
+
+    def give(self, steps: tuple[Map, ...] | None, element: Any) -> None:
+        """Let it do these steps, or the ones it has, of an element; raise BertDataError where it is dead."""
+        self._is_busy = True
+        self._send((steps, element))
+
+    def _send(self, value: Any) -> None:
+        try:
+            self.pipe.send(value)
+        except ConnectionError as error:
+            raise BertDataError(_DIED) from error
+
+    def answer(self) -> list[Any]:
+        """Return what it has made of its element; raise what a step raised there, and BertDataError where it is dead."""
+        try:
+            made, error, traceback = self.pipe.recv()
+        except (EOFError, OSError) as error:
+            raise BertDataError(_DIED) from error
+        self._is_busy = False
+        if error is not None:
+            raise error from RuntimeError(f"in a worker process:\n{traceback}")
+        elements: list[Any] = made
+        return elements
+
+    def close(self) -> None:
+        """Tell it that there is nothing left to do; one that still does something is ended at once, for the run has failed."""
+        if self._is_busy:
+            self._process.kill()
+        self.pipe.close()
+
+    def end(self) -> None:
+        """Wait for its end."""
+        try:
+            self._process.wait(_CLOSING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

@@ -1,56 +1,73 @@
-"""Run a worker process of the local runner, which ends with its driver."""
+"""Run a worker process of a local run, which ends with the process that started it."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import signal
-import sys
 import threading
-from collections.abc import Iterator
+import time
+import traceback
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from bertdata.errors import BertDataError
+from bertdata.io.process import arrow_alone
 from bertdata.io.terminal import guard
 
-from .processes import lean
+from ..steps import Map
 
 __all__ = ["main"]
 
-_SAMPLES = 10  # ms between two samples of Beam's profiler; a bundle ends only after the next sample, with Beam's default 200 ms
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent ends
-
-
-def _end_with_driver() -> None:
-    """End this process when its driver ends, which closes the pipe; files are complete or temporary at any moment."""
-    os.read(0, 1)
-    os._exit(1)
-
-
-@contextlib.contextmanager
-def _sampling(sampler: Any) -> Iterator[None]:
-    """Let Beam's sampler sample every `_SAMPLES` ms; the period is a default of its constructor, which is restored at the end."""
-    old = sampler.__init__.__defaults__
-    sampler.__init__.__defaults__ = (_SAMPLES,)
-    try:
-        yield
-    finally:
-        sampler.__init__.__defaults__ = old
+_LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
 def main() -> None:
-    """Serve the runner that started this process; a line of JSON on the standard input tells where it is."""
+    """Do the steps of a stage of one element after another, which the pipe at the standard input brings, until it is closed."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
-    with lean():
-        from apache_beam.runners.worker import sdk_worker_main, statesampler
-
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    arrow_alone()
     guard()
-    where = sys.stdin.buffer.readline()
-    if not where:  # the driver needs no worker after all
-        return
-    os.environ.update(json.loads(where))
-    threading.Thread(target=_end_with_driver, daemon=True).start()
-    with _sampling(statesampler.StateSampler):
-        sdk_worker_main.main(sys.argv)
+    with Connection(os.dup(0)) as pipe, contextlib.suppress(EOFError, ConnectionError):
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the pipe is of this process alone
+        os.environ.update(pipe.recv())
+        _serve(pipe)
+    os._exit(0)  # files are complete: nothing is left that the end of the interpreter would take apart
+
+
+def _serve(pipe: Connection) -> None:
+    """Answer each request by what was made, or else by what was raised and its traceback; raise EOFError after the last."""
+    steps: tuple[Map, ...] = ()
+    while True:
+        new, element = pipe.recv()
+        steps = new or steps
+        try:
+            pipe.send((_made(steps, element), None, ""))
+        except BaseException as error:
+            pipe.send(([], _portable(error), traceback.format_exc()))
+
+
+def _made(steps: tuple[Map, ...], element: Any) -> list[Any]:
+    elements: Any = [element]
+    for step in steps:
+        elements = step.here(elements)
+    return [*elements]
+
+
+def _portable(error: BaseException) -> BaseException:
+    """Return an exception that can be told to another process."""
+    try:
+        ForkingPickler.loads(ForkingPickler.dumps(error))
+    except Exception:
+        return BertDataError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _end_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)

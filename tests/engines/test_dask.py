@@ -163,5 +163,5 @@ def test_wrong_options_are_told(job: Job, options: list[str], code: int, says: s
 
 
 def test_workers_and_a_runner_are_refused_together(job: Job, cluster: Cluster) -> None:
-    assert "--workers is for the local runner" in job.run("corpus", "both", cluster, "--workers", "2", code=2)
+    assert "--workers is for a local run" in job.run("corpus", "both", cluster, "--workers", "2", code=2)
     assert not (job.root / "both").exists()

@@ -113,7 +113,7 @@ def test_a_command_that_waits_holds_the_directory_for_its_job_too(
 @pytest.mark.parametrize(
     ("beam", "runner"),
     [
-        ((), "the local runner"),
+        ((), ""),
         (("--runner=PortableRunner", "--job_endpoint=embed"), "PortableRunner"),
         (("--runner=PortableRunner", "--job_endpoint=127.0.0.1:9", "--environment_type=LOOPBACK"), "PortableRunner"),
         (("--runner=FlinkRunner", "--flink_master=127.0.0.1:9"), "FlinkRunner"),
@@ -121,7 +121,10 @@ def test_a_command_that_waits_holds_the_directory_for_its_job_too(
     ],
 )
 def test_an_engine_that_ends_with_the_command_is_refused(beam: tuple[str, ...], runner: str) -> None:
-    with pytest.raises(UsageError, match=f"^`wait`: a job of {runner} ends with this process: omit it, or name an engine"):
+    with pytest.raises(
+        UsageError,
+        match=f"^`wait`: a {f'job of {runner}' if runner else 'local run'} ends with this process: omit it, or name an engine",
+    ):
         engine.check(beam, None, wait=False)
 
 
@@ -139,7 +142,7 @@ def test_an_engine_that_goes_on_is_taken(beam: tuple[str, ...]) -> None:
 
 def test_a_refused_command_writes_nothing(run: Run, tmp_path: Path) -> None:
     said = run("build-corpus", *SOURCES, "--output", tmp_path / "corpus", "--no-wait", code=2).stderr
-    assert "a job of the local runner ends with this process" in said
+    assert "a local run ends with this process" in said
     assert not (tmp_path / "corpus").exists()
 
 

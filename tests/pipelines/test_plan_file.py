@@ -17,7 +17,7 @@ import apache_beam as beam
 import pytest
 from bertdata.pipelines import transforms
 from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines import local
 from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.pipelines.export import Export
 from bertdata.pipelines.make_pairs import MakePairs
@@ -130,7 +130,7 @@ def _tasks(count: int) -> list[Task]:
 
 def _run(root: Path, tasks: Sequence[Task], workers: int) -> list[list[str]]:
     write_json(root / ".bertdata" / "run.json", {})
-    engine.run(Work(root, tasks), tasks=len(tasks), workers=workers)
+    local.run(Work(root, tasks), workers)
     return [path.name.split("-")[1:] for path in root.glob("done-*")]
 
 

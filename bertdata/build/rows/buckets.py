@@ -26,7 +26,7 @@ from .encoding import encoder_of_run
 __all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count", "spill_name", "write_spill"]
 
 # A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
-# millions, which the local runner holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
+# millions, which a run here holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
 Ref = tuple[int, int, int, int]
 
 
