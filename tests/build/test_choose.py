@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines import local
 from bertdata.pipelines.steps import Step
 from conftest import Run, build_of, digests, leftovers, read_manifest, read_rows
 from test_resume import kill_in_mid_run
@@ -88,7 +88,7 @@ def build(output: Path, files: dict[str, list[tuple[str, str]]], *, task_bytes: 
     choice = ChoiceConfig(**choice)  # type: ignore[assignment]
     config = CorpusConfig(task_bytes=task_bytes, id_column="id", choice=choice, max_documents=most)  # type: ignore[arg-type]
     write_json(output / STATE / "run.json", {})
-    engine.run(BuildCorpus(plan(config, files), config, output), tasks=1, workers=1)
+    local.run(BuildCorpus(plan(config, files), config, output))
     return output
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines import local
 from conftest import Run, digests
 
 from bertdata.build.corpus import commit as commit_module
@@ -72,7 +72,7 @@ def build(output: Path, dumps: Path, **options: Any) -> dict[str, Any]:
     config = CorpusConfig(**{"task_bytes": 1 << 16, **options})
     planned = plan(config, {"wikipedia": find([str(dumps)], SUFFIXES["wikipedia"], "--wikipedia")})
     write_json(output / STATE / "run.json", {})
-    engine.run(BuildCorpus(planned, config, output), tasks=1, workers=1)
+    local.run(BuildCorpus(planned, config, output))
     found: dict[str, Any] = json.loads((output / "manifest.json").read_text())
     return found
 

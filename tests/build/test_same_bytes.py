@@ -63,7 +63,6 @@ def test_shuffled_input(run: Run, reference: dict[str, str], tmp_path: Path) -> 
     assert everything(run, arguments(dumps, books), tmp_path, "--workers", 1) == reference
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_repeated_bundles(build: Build, reference: dict[str, str], tmp_path: Path) -> None:
     """By Beam in this process."""
 
@@ -71,7 +70,7 @@ def test_repeated_bundles(build: Build, reference: dict[str, str], tmp_path: Pat
         at = words.index("--output")
         build(command, words[at + 1], *words[:at], *words[at + 2 :])
 
-    assert everything(run, arguments(DUMPS, BOOKS), tmp_path, "--", "--direct_runner_bundle_repeat=1") == reference
+    assert everything(run, arguments(DUMPS, BOOKS), tmp_path, "--", "--runner=FnApiRunner", "--direct_runner_bundle_repeat=1") == reference
 
 
 def test_input_elsewhere(run: Run, reference: dict[str, str], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines import local
 from bertdata.pipelines.train_vocab import TrainVocab
 from conftest import SAMPLE, Build
 
@@ -93,7 +93,7 @@ def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypat
     assert 0 < read < source.manifest["rows"]
     out = tmp_path / "vocab"
     write_json(out / ".bertdata" / "run.json", {})
-    engine.run(TrainVocab(source, config, out), tasks=1, workers=1)
+    local.run(TrainVocab(source, config, out))
     made = json.loads((out / "manifest.json").read_text())
     (counts,) = made["counts"]
     assert counts["in"] == source.manifest["rows"] == counts["out"] + counts["dropped"]["not in the sample"]
