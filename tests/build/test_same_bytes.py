@@ -70,7 +70,8 @@ def test_repeated_bundles(build: Build, reference: dict[str, str], tmp_path: Pat
         at = words.index("--output")
         build(command, words[at + 1], *words[:at], *words[at + 2 :])
 
-    assert everything(run, arguments(DUMPS, BOOKS), tmp_path, "--", "--runner=FnApiRunner", "--direct_runner_bundle_repeat=1") == reference
+    beam = ("--", "--runner=FnApiRunner", "--direct_runner_bundle_repeat=1")
+    assert everything(run, arguments(DUMPS, BOOKS), tmp_path, *beam) == reference
 
 
 def test_input_elsewhere(run: Run, reference: dict[str, str], tmp_path: Path) -> None:
