@@ -47,7 +47,7 @@ def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
 def _check_open_files(workers: int) -> None:
     import resource
 
-    limit, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 48 + 8 * workers
+    limit, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 48 + 2 * workers
     if limit != resource.RLIM_INFINITY and limit < needed:
         raise StorageError(
             f"{limit} open files are too few for {workers} workers, who take {needed}: raise the limit (ulimit -n 1024), or take "

@@ -164,7 +164,7 @@ def test_a_clock_that_was_set_back_or_forth(build: Build, parts: Path, text: Pat
 
 
 SURROUNDINGS = {
-    "64 open files": ('ulimit -n 64; exec "$@"', {}),
+    "52 open files": ('ulimit -n 52; exec "$@"', {}),
     "no directory for temporary files": ('exec "$@"', {"TMPDIR": "/nonexistent"}),
     "no home": ('exec "$@"', {"HOME": "/nonexistent"}),
     "nobody reads the output": ('set -o pipefail; "$@" | true', {}),
@@ -180,7 +180,7 @@ SURROUNDINGS = {
 def test_surroundings(parts: Path, text: Path, tmp_path: Path, name: str) -> None:
     line, env = SURROUNDINGS[name]
     output = tmp_path / "出力 out\n'\"$(x)"
-    workers = 2 if name == "64 open files" else 1
+    workers = 2 if name == "52 open files" else 1
     arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", output, "--workers", workers]
     done = shell(line, *arguments, **env)
     assert done.returncode == 0, done.stderr
@@ -189,11 +189,11 @@ def test_surroundings(parts: Path, text: Path, tmp_path: Path, name: str) -> Non
 
 
 def test_too_few_open_files_for_the_workers(build: Build, parts: Path, text: Path, tmp_path: Path) -> None:
-    """Beam alone would wait for ever."""
+    """They are named before anything is written."""
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
-    done = shell('ulimit -n 63; exec "$@"', "build-corpus", *arguments, "--output", output, "--workers", 2)
+    done = shell('ulimit -n 51; exec "$@"', "build-corpus", *arguments, "--output", output, "--workers", 2)
     assert done.returncode == 4
-    assert "63 open files are too few for 2 workers, who take 64: raise the limit (ulimit -n 1024)" in done.stderr
+    assert "51 open files are too few for 2 workers, who take 52: raise the limit (ulimit -n 1024)" in done.stderr
     build("build-corpus", output, *arguments)
     assert digests(output) == digests(parts / "build-corpus")
 
