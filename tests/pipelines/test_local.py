@@ -19,6 +19,7 @@ from bertdata.io import process
 
 
 @pytest.mark.usefixtures("forked_workers")
+@pytest.mark.slow
 def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     """The first number takes longer than all others together: its worker gets no other, and each is done once."""
     local.run(Work(40, note, tmp_path, 1.0), 2)
@@ -62,6 +63,7 @@ def test_an_error_that_no_other_process_can_make_and_the_end_of_a_file() -> None
         local.run(Work(2, end_early), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verbose", [False, True])
 def test_what_a_step_prints_is_no_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str], verbose: bool) -> None:
     """Elements of a MB, which no pipe holds, go from stage to stage."""
@@ -81,6 +83,7 @@ def test_a_worker_that_dies_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> 
         local.run(Work(2, print), 2)
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_be_started_leaves_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     started, start = list[subprocess.Popen[bytes]](), processes.start
 
