@@ -30,6 +30,7 @@ __all__ = [
 
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 _SHARED = 8 << 20  # bytes: a packed dump of 6 MB takes 1.5 s of a core, as much as the start of a second worker and of Beam
+_THREADS = "OPENBLAS_NUM_THREADS"  # which OpenBLAS reads when NumPy loads it
 _LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
@@ -82,12 +83,19 @@ def imports_frozen(without: Iterable[str] = ()) -> Iterator[None]:
 def arrow_alone() -> None:
     """Import pyarrow, which looks for pandas when it makes its first array, and never again unless asked for pandas' objects.
 
-    That takes .2 s, so this is for a process of ours; a program that uses the library may want pandas itself.
+    That takes .2 s.  NumPy, which comes with it, would start a thread a core for matrices, of which bertdata has none: .1 s of
+    the processor.  A program that uses the library may want both, so this is for a process of ours.
     """
-    with imports_frozen(without=("pandas",)):
-        import pyarrow
+    is_asked = _THREADS in os.environ
+    os.environ.setdefault(_THREADS, "1")
+    try:
+        with imports_frozen(without=("pandas",)):
+            import pyarrow
 
-        pyarrow.array([])
+            pyarrow.array([])
+    finally:
+        if not is_asked:
+            del os.environ[_THREADS]
 
 
 def end_with_parent() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from bertdata.errors import OutputLockedError
 from bertdata.io.lock import lock
-from bertdata.io.process import end_with_parent, imports_frozen
+from bertdata.io.process import cores, end_with_parent, imports_frozen
 
 # Two children sit in pipes that the parent's death does not break: each holds the reading end of the other's, as the workers of a
 # DataLoader do.
@@ -180,3 +180,21 @@ def test_a_package_is_hidden_while_another_is_imported() -> None:
                 importlib.import_module(name)
     assert importlib.import_module("colorsys").rgb_to_hsv(0, 0, 0) == (0, 0, 0)
     assert importlib.import_module("signal") is signal
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists() or cores() == 1, reason="threads are not listed, or there is one core")
+@pytest.mark.parametrize("asked", ["", "2"])
+def test_numpy_starts_no_threads_in_a_process_of_ours_unless_asked(asked: str) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    env |= {"OPENBLAS_NUM_THREADS": asked} if asked else {}
+
+    def told(load: str) -> tuple[int, str]:
+        code = f"import os\nfrom bertdata.io.process import arrow_alone\n{load}\n"
+        code += "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS', ''))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+        threads, _, variable = done.stdout.strip().partition(" ")
+        return int(threads), variable
+
+    ours, usual = told("arrow_alone()"), told("import numpy, pyarrow\npyarrow.array([])")
+    assert ours[0] < usual[0] if not asked else ours[0] == usual[0]
+    assert ours[1] == usual[1] == asked, "the environment is as it was"
