@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -212,14 +213,19 @@ def _check_published(entries: Iterable[dict[str, Any]]) -> None:
 
 def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add each file's SHA-256; of a file read in parts, that of its parts' digests, in order, as text; of a trial none."""
-    digests_by_file = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
-    for report in reports:
-        for part in report["inputs"]:
-            digests_by_file[report["kind"], part["name"]].append((part["start"], part["sha256"]))
-    for entry in entries:
-        digests = [digest for _, digest in sorted(digests_by_file.pop((entry["source"], entry["name"]), []))]
-        if digests:
-            entry["sha256"] = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    numbers = {(entry["source"], entry["name"]): number for number, entry in enumerate(entries)}
+    starts = array("q", [0]) * len(entries)  # of each file's part that came first
+    others = defaultdict[int, list[tuple[int, str]]](list)
+    for kind, part in ((report["kind"], part) for report in reports for part in report["inputs"]):
+        if (number := numbers.get((kind, part["name"]))) is None:
+            continue  # of a check
+        if "sha256" in entries[number]:
+            others[number].append((part["start"], part["sha256"]))
+        else:
+            entries[number]["sha256"], starts[number] = part["sha256"], part["start"]
+    for number, parts in others.items():
+        parts.append((starts[number], entries[number]["sha256"]))
+        entries[number]["sha256"] = hashlib.sha256("".join(digest for _, digest in sorted(parts)).encode()).hexdigest()
     return entries
 
 
@@ -229,4 +235,6 @@ def _with_licences(entries: list[dict[str, Any]], reports: Iterable[dict[str, An
     for report in reports:
         for name, counts in report.get("licences", {}).items():
             told[report["kind"], name].update(counts)
-    return [{**entry, "licence": licences.named(told[entry["source"], entry["name"]], entry["licence"])} for entry in entries]
+    for entry in entries:
+        entry["licence"] = licences.named(told.get((entry["source"], entry["name"]), Counter()), entry["licence"])
+    return entries
