@@ -12,18 +12,24 @@ written where workers report nothing, as in a store.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ..errors import StorageError
 from ..io.files import read_json, write_json
 from ..io.progress import TaskProgress, current, lines
 from .staging import STATE, TIMINGS
 
+Told = npt.NDArray[Any]  # a line a task, in 50 bytes: there may be millions
+
 _TICK = 0.01  # seconds
+_COLUMNS = np.dtype("i4,i8,?,f8,f8,f8,i8,i4")
+_COLUMNS.names = ("step", "task", "done", "began", "wall", "cpu", "memory", "worker")
 
 __all__ = ["read", "summary", "write"]
 
@@ -31,9 +37,9 @@ __all__ = ["read", "summary", "write"]
 def write(root: Path) -> None:
     """Write what the run that builds here took so far; it is no error where that cannot be written."""
     current().tell()
-    if found := lines(root / STATE):
+    if told := summary(lines(root / STATE)):
         with contextlib.suppress(StorageError, OSError):
-            write_json(root / STATE / TIMINGS, summary(found))
+            write_json(root / STATE / TIMINGS, told)
 
 
 def read(directory: Path) -> dict[str, Any]:
@@ -43,43 +49,55 @@ def read(directory: Path) -> dict[str, Any]:
 
 
 def summary(found: Iterable[TaskProgress]) -> dict[str, Any]:
-    """Add up what tasks took, stage by stage in order of their beginnings.
+    """Add up what tasks took, stage by stage in order of their beginnings; nothing where there are none.
+
+    Of a task that was begun more than once its end counts, or what was said last.
 
     >>> line = TaskProgress("read", 0, True, 1, 1, 0, began=0.0, wall=2.0, cpu=1.5, memory=10, worker="a")
     >>> timings = summary([line, line._replace(task=1, began=1.0, worker="b"), line._replace(step="commit", began=5.0)])
     >>> timings["stages"], timings["workers"], timings["started"]
     ([{'name': 'read', 'wall_s': 3.0, 'cpu_s': 3.0}, {'name': 'commit', 'wall_s': 2.0, 'cpu_s': 1.5}], 2, '1970-01-01T00:00:00Z')
     """
-    ordered = sorted(found, key=lambda line: line.began)
-    stages: dict[str, list[TaskProgress]] = {}
-    for line in ordered:
-        stages.setdefault(line.step, []).append(line)
-    started = datetime.fromtimestamp(ordered[0].began, timezone.utc)
+    steps: dict[str, int] = {}
+    workers: dict[str, int] = {}
+    told = np.fromiter(
+        (
+            (steps.setdefault(step, len(steps)), task, done, began, wall, cpu, memory, workers.setdefault(worker, len(workers)))
+            for step, task, done, _, _, _, began, wall, cpu, memory, worker in found
+        ),
+        _COLUMNS,
+    )
+    if not len(told):
+        return {}
+    told = told[np.lexsort((told["done"], told["task"], told["step"]))]
+    told = told[np.append((told["step"][1:] != told["step"][:-1]) | (told["task"][1:] != told["task"][:-1]), True)]
+    told = told[np.argsort(told["began"], kind="stable")]
+    numbers, names = dict.fromkeys(told["step"].tolist()), [*steps]
     return {
-        "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "workers": _at_a_time(ordered),
-        "peak_memory_bytes": max(line.memory for line in ordered),
-        "stages": [
-            {"name": name, "wall_s": round(_covered(of_stage), 3), "cpu_s": round(sum(line.cpu for line in of_stage), 3)}
-            for name, of_stage in stages.items()
-        ],
+        "started": datetime.fromtimestamp(told["began"][0], timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "workers": _at_a_time(told, len(workers)),
+        "peak_memory_bytes": int(told["memory"].max()),
+        "stages": [_stage(names[number], told[told["step"] == number]) for number in numbers],
     }
 
 
-def _covered(lines: list[TaskProgress]) -> float:
-    """Return the seconds in which at least one of these tasks was at work; they are in order of their beginnings."""
-    covered, end = 0.0, 0.0
-    for line in lines:
-        covered += max(0.0, line.began + line.wall - max(end, line.began))
-        end = max(end, line.began + line.wall)
-    return covered
+def _stage(name: str, told: Told) -> dict[str, Any]:
+    """Return what a stage took, of tasks in order of their beginnings: the seconds in which at least one was at work, and CPU."""
+    ends = told["began"] + told["wall"]
+    covered = np.append(0.0, np.maximum.accumulate(ends)[:-1])
+    at_work = np.maximum(ends - np.maximum(covered, told["began"]), 0).sum()
+    return {"name": name, "wall_s": round(float(at_work), 3), "cpu_s": round(float(told["cpu"].sum()), 3)}
 
 
-def _at_a_time(lines: list[TaskProgress]) -> int:
+def _at_a_time(told: Told, workers: int) -> int:
     """Return the most processes at work at a time, but for what the clock's steps make of one after the other."""
-    ends = [(line.began + line.wall - _TICK, -1, line.worker) for line in lines]
-    at_work, most = Counter[str](), 1
-    for _, change, worker in sorted(ends + [(line.began, 1, line.worker) for line in lines]):
-        at_work[worker] += change
-        most = max(most, sum(tasks > 0 for tasks in at_work.values()))
+    times = np.concatenate((told["began"] + told["wall"] - _TICK, told["began"]))
+    changes = np.repeat([-1, 1], len(told))
+    order = np.lexsort((changes, times))
+    tasks, at_work, most = [0] * workers, 0, 1
+    for change, worker in zip(changes[order].tolist(), np.tile(told["worker"], 2)[order].tolist(), strict=True):
+        before = tasks[worker] > 0
+        tasks[worker] += change
+        at_work += (tasks[worker] > 0) - before
+        most = max(most, at_work)
     return most

@@ -28,6 +28,7 @@ FOLDER = "progress"  # in the state of a run; it goes with the records of tasks
 _LINE = 256  # bytes
 _EVERY = 0.5  # seconds between two lines of a task
 _TASKS = 1 << 27  # of a run; a line of a higher number is none
+_MOST = 1e11  # seconds: a clock shows that in the year 5138
 _here = threading.local()
 
 
@@ -138,11 +139,13 @@ def _parse(data: bytes) -> TaskProgress | None:
     try:
         step, task, done, *rest = json.loads(data)
         size, documents, rejects = map(int, rest[:3])
-        began, wall, cpu = map(float, rest[3:6])
-        if not 0 <= int(task) < _TASKS:
+        began, wall, cpu, memory = *map(float, rest[3:6]), int(rest[6])
+        if not (
+            0 <= int(task) < _TASKS and 0 <= began < _MOST and abs(wall) < _MOST and abs(cpu) < _MOST and abs(memory) < 1 << 60
+        ):
             return None
-        return TaskProgress(str(step), int(task), bool(done), size, documents, rejects, began, wall, cpu, int(rest[6]))
-    except (ValueError, TypeError, IndexError):
+        return TaskProgress(str(step), int(task), bool(done), size, documents, rejects, began, wall, cpu, memory)
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
@@ -221,13 +224,9 @@ class ProgressReader:
             yield name, line
 
 
-def lines(state: Path) -> list[TaskProgress]:
-    """Return the line of each task that a run has begun; of one that was begun more than once, that of its end, or the last."""
-    last: dict[tuple[str, int], TaskProgress] = {}
-    for _, line in _lines(state / FOLDER, {}):
-        if line.done or not ((known := last.get((line.step, line.task))) and known.done):
-            last[line.step, line.task] = line
-    return list(last.values())
+def lines(state: Path) -> Iterator[TaskProgress]:
+    """Yield what workers have said of each task that a run has begun: once, or more often where it was begun more than once."""
+    return (line for _, line in _lines(state / FOLDER, {}))
 
 
 def _lines(folder: Path, ends: dict[str, int]) -> Iterator[tuple[str, TaskProgress]]:

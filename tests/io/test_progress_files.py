@@ -101,7 +101,7 @@ def test_tasks_in_threads_of_one_process_have_lines_of_their_own(state: Path) ->
         thread.start()
     for thread in threads:
         thread.join()
-    done = progress.lines(state)
+    done = [*progress.lines(state)]
     assert {(line.step, line.task): line.bytes for line in done} == {("extract", 1): 1, ("extract", 2): 2}
     assert timings.summary(done)["workers"] == 1, "a worker is a process"
     of_two = [line._replace(worker=f"host-{number}") for number, line in enumerate(done)]
@@ -133,7 +133,7 @@ def test_a_task_that_is_done_twice_counts_once_and_its_worker_reads_one_line(sta
     reader = progress.ProgressReader(state)
     finished = reader.finished["extract"]
     assert (finished.tasks, finished.bytes, finished.documents) == (40, 400, 40)
-    assert len(progress.lines(state)) == 40
+    assert len({line.task for line in progress.lines(state)}) == 40
     (file,) = (state / progress.FOLDER).iterdir()
     before = Path("/proc/self/io").read_text() if Path("/proc/self/io").exists() else ""
     with file.open("r+b") as lines:
@@ -151,10 +151,21 @@ def test_a_task_that_is_done_twice_counts_once_and_its_worker_reads_one_line(sta
 def test_damaged_lines_are_left_out(state: Path) -> None:
     (state / progress.FOLDER).mkdir()
     huge = json.dumps(["extract", 1 << 60, 1, 0, 0, 0, 1.0, 1.0, 1.0, 10]).encode().ljust(256)
-    for number, data in enumerate((b"", b"x" * 256, b"[1]".ljust(256), b'{"a": 1}'.ljust(255) + b"\n", os.urandom(600), huge)):
+    wrong = [
+        json.dumps(["extract", 1, 1, 0, 0, 0, *rest]).encode().ljust(256)
+        for rest in (
+            (1e300, 1, 1, 1),
+            (1, float("nan"), 1, 1),
+            (1, 1, float("inf"), 1),
+            (1, 1, 1, 1 << 70),
+            (1, 1, 1, float("inf")),
+        )
+    ]
+    damaged = (b"", b"x" * 256, b"[1]".ljust(256), b'{"a": 1}'.ljust(255) + b"\n", os.urandom(600), huge, *wrong)
+    for number, data in enumerate(damaged):
         (state / progress.FOLDER / f"w{number}").write_bytes(data)
     reader = progress.ProgressReader(state)
-    assert (reader.look(), reader.finished, progress.lines(state)) == ([], {}, [])
+    assert (reader.look(), reader.finished, [*progress.lines(state)]) == ([], {}, [])
 
 
 def test_a_pause_between_two_attempts_is_no_time_of_a_stage() -> None:
@@ -164,6 +175,16 @@ def test_a_pause_between_two_attempts_is_no_time_of_a_stage() -> None:
     assert (told["workers"], told["peak_memory_bytes"]) == (2, 5)
 
 
+def test_of_a_task_that_is_begun_twice_its_end_counts() -> None:
+    """Of two ends the last, and without an end what was said last."""
+    line = progress.TaskProgress("extract", 0, True, 1, 1, 0, began=100.0, wall=10.0, cpu=8.0, memory=5)
+    begun = line._replace(done=False, cpu=1.0)
+    for lines, cpu in (([begun, line], 8.0), ([line, begun], 8.0), ([line, line._replace(cpu=7.0)], 7.0)):
+        assert timings.summary(lines)["stages"] == [{"name": "extract", "wall_s": 10.0, "cpu_s": cpu}]
+    assert timings.summary([begun, begun._replace(cpu=2.0)])["stages"][0]["cpu_s"] == 2.0
+    assert timings.summary([]) == {}
+
+
 def test_nothing_is_written_in_a_store_nor_looked_for_there() -> None:
     pytest.importorskip("upath")
     state = to_path("memory://progress/.bertdata")
@@ -171,7 +192,7 @@ def test_nothing_is_written_in_a_store_nor_looked_for_there() -> None:
         work.add(bytes=3)
     assert work.bytes == 3
     reader = progress.ProgressReader(state)
-    assert (reader.look(), reader.finished, progress.lines(state)) == ([], {}, [])
+    assert (reader.look(), reader.finished, [*progress.lines(state)]) == ([], {}, [])
     assert not (state / progress.FOLDER).exists()
 
 
