@@ -146,10 +146,10 @@ def build() -> Build:
 @pytest.fixture
 def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the workers of runs in this process, where a test is of what they write, and not of how they are started."""
-    from bertdata.pipelines.engines import processes
+    from bertdata.io import workers
 
     assert not forks().changed(dict(os.environ))
-    monkeypatch.setattr(processes, "start", forks().start_worker)
+    monkeypatch.setattr(workers, "start", forks().start_worker)
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:

@@ -96,7 +96,7 @@ class Forks:
             return Started(_ask(self._socket, request, streams, forked_workers), said)
 
     def start_worker(self, verbose: bool) -> tuple[Started, Connection]:
-        """Do what `processes.start` does, by a fork: start a worker of a local run, here in a session of its own."""
+        """Do what `workers.start` does, by a fork: start a worker of a local run, here in a session of its own."""
         return _start_worker(self._socket, verbose)
 
 
@@ -110,10 +110,10 @@ def _ask(server: socket.socket, request: dict[str, object], streams: list[int], 
 
 
 def _start_worker(server: socket.socket, verbose: bool) -> tuple[Started, Connection]:
-    from bertdata.pipelines.engines import processes
+    from bertdata.io import workers
 
     code = _BLOCK.format([*map(int, FOR_PARENT)])
-    code += processes._START.format(path=sys.path, module=f"{processes.__package__}.worker")
+    code += workers._START.format(path=sys.path, module=f"{workers.__package__}.worker")
     request: dict[str, object] = {"arguments": [], "cwd": os.getcwd(), "env": dict(os.environ), "code": code}
     ours, theirs = Pipe()
     with open(os.devnull, "wb") as nothing, theirs:
@@ -228,7 +228,7 @@ def _serve(requests: socket.socket) -> str:
                 os.close(descriptor)
             if server:
                 _left.update(name for name in sys.modules if name.partition(".")[0] not in _TAKEN_APART)
-                processes.start = functools.partial(_start_worker, socket.socket(fileno=server[0]))  # type: ignore[assignment]
+                workers.start = functools.partial(_start_worker, socket.socket(fileno=server[0]))  # type: ignore[assignment]
             sys.argv[1:], sys.path[0] = asked["arguments"], asked["cwd"]
             return str(asked["code"])
         for descriptor in (stdin, *server):
@@ -246,7 +246,9 @@ if __name__ == "__main__":
     atexit.register(_leave)  # first, so that it is called last
     arrow_alone()
     with imports_frozen():
-        from bertdata.pipelines.engines import local, processes, worker  # noqa: F401
+        from bertdata.pipelines.engines import local  # noqa: F401
+
+        from bertdata.io import worker, workers  # noqa: F401
 
         with contextlib.suppress(ImportError):
             import s3fs  # noqa: F401 - it reads `AWS_…` when it connects

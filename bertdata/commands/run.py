@@ -23,7 +23,7 @@ from ..dataset.staging import size as build_size
 from ..errors import BertDataError, StorageError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
-from ..io.process import imports_frozen
+from ..io.process import imports_frozen, worker_count
 from ..io.storage import storage_errors
 from ..report.words import size
 from .progress import Progress, Step, watched
@@ -129,11 +129,11 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
     workers, with_beam = _workers([*planned.directories, *planned.reads], options), bool(options.beam_args) or not options.wait
     _check_installed()
     if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-        from pipelines.engines import local, processes
+        from pipelines.engines import local
     else:
-        from bertdata.pipelines.engines import local, processes
+        from bertdata.pipelines.engines import local
 
-    count = 0 if with_beam else processes.number(workers, planned.tasks, max((step.bytes for step in planned.steps), default=0))
+    count = 0 if with_beam else worker_count(workers, planned.tasks, max((step.bytes for step in planned.steps), default=0))
     if with_beam:
         with _silenced(options.verbose):
             if _check_engine(_engine(), planned, options, workers):

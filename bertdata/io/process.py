@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..errors import StorageError
+
 __all__ = [
     "FOR_PARENT",
     "arrow_alone",
@@ -25,6 +27,7 @@ __all__ = [
     "imports_frozen",
     "loopback_store",
     "release_memory",
+    "worker_count",
     "workers_for",
 ]
 
@@ -45,6 +48,28 @@ def workers_for(tasks: int, size: int) -> int:
     One a core and none idle; but one where there is so little to read that another would cost more than it does.
     """
     return max(1, min(tasks, cores())) if size >= _SHARED else 1
+
+
+def worker_count(workers: int | None, tasks: int, size: int = sys.maxsize) -> int:
+    """Return how many workers a run of so many tasks, and bytes of input, gets: those the user wants, or what suits it.
+
+    Raise StorageError where so many can't be talked to at a time.
+    """
+    count = workers or workers_for(tasks, size)
+    if count > 1:
+        _check_open_files(count)
+    return count
+
+
+def _check_open_files(workers: int) -> None:
+    import resource
+
+    limit, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 48 + 2 * workers
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise StorageError(
+            f"{limit} open files are too few for {workers} workers, who take {needed}: raise the limit (ulimit -n 1024), or take "
+            "fewer `workers`, then run the same command again"
+        )
 
 
 class _Absent:

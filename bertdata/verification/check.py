@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +13,10 @@ from ..config import CONFIGS, PairsConfig
 from ..dataset import manifest
 from ..dataset.lists import split
 from ..dataset.staging import steady
-from ..errors import BertDataError, VerificationError
+from ..errors import VerificationError
 from ..io.files import is_private, json_text, to_path
-from ..io.process import FOR_PARENT, cores, end_with_parent
+from ..io.process import cores, worker_count
+from ..io.workers import Pool
 from . import documents, exports, lists, pairs, rows, sums, vocabulary
 from .files import CheckFailed, compare, fetched
 
@@ -208,7 +205,7 @@ def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> i
     """Return how many processes read; one where the data is in the memory of this one."""
     if is_private(directory):
         return 1
-    return max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted))
+    return worker_count(max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted)), tasks)
 
 
 def _over_processes(job: _Job, tasks: list[_Task], workers: int) -> Iterator[_Checked]:
@@ -216,33 +213,5 @@ def _over_processes(job: _Job, tasks: list[_Task], workers: int) -> Iterator[_Ch
     if workers == 1:
         yield from map(job, tasks)
         return
-    context = multiprocessing.get_context("spawn")  # no thread of this process is copied half-way
-    pool = ProcessPoolExecutor(workers, context, _begin, (job,))
-    try:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # for good in the processes that begin here
-        try:
-            futures = [pool.submit(_perform, task) for task in sorted(tasks, key=lambda task: -task.entry["bytes"])]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for future in as_completed(futures):
-            yield future.result()
-    except BrokenProcessPool as error:
-        raise BertDataError(
-            f"a process that read {job.directory} died (is there too little memory?): run it again with `workers` 1"
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-_job: _Job  # of this process, where it is one of the pool
-
-
-def _begin(job: _Job) -> None:
-    """Set up a process of the pool: it ends with the one that started it, which alone hears Ctrl-C."""
-    global _job
-    _job = job
-    end_with_parent()
-
-
-def _perform(task: _Task) -> _Checked:
-    return _job(task)
+    with Pool(workers) as pool:
+        yield from pool.each(job, sorted(tasks, key=lambda task: -task.entry["bytes"]))

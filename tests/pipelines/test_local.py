@@ -11,11 +11,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from bertdata.pipelines.engines import local, processes
+from bertdata.pipelines.engines import local
 from works import Long, Work, die_beside, end_early, fail_beside, fail_oddly, note
 
 from bertdata.errors import BertDataError, EmptyResultError
-from bertdata.io import process
+from bertdata.io import process, workers
 
 
 @pytest.mark.usefixtures("forked_workers")
@@ -85,7 +85,7 @@ def test_a_worker_that_dies_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 def test_a_worker_that_cannot_be_started_leaves_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    started, start = list[subprocess.Popen[bytes]](), processes.start
+    started, start = list[subprocess.Popen[bytes]](), workers.start
 
     def once(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
         if started:
@@ -94,7 +94,7 @@ def test_a_worker_that_cannot_be_started_leaves_no_other(monkeypatch: pytest.Mon
         started.append(process)
         return process, pipe
 
-    monkeypatch.setattr(processes, "start", once)
+    monkeypatch.setattr(workers, "start", once)
     with pytest.raises(BertDataError, match="BlockingIOError: no more processes"):
         local.run(Work(2, print), 2)
     assert started[0].poll() is not None
@@ -102,9 +102,9 @@ def test_a_worker_that_cannot_be_started_leaves_no_other(monkeypatch: pytest.Mon
 
 def test_no_worker_is_idle_and_none_costs_more_than_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "cores", lambda: 4)
-    assert [processes.number(None, tasks, 1 << 30) for tasks in (0, 1, 3, 9)] == [1, 1, 3, 4]
-    assert [processes.number(None, 9, size) for size in (0, (8 << 20) - 1, 8 << 20)] == [1, 1, 4]
-    assert processes.number(7, 1, 0) == 7
+    assert [process.worker_count(None, tasks, 1 << 30) for tasks in (0, 1, 3, 9)] == [1, 1, 3, 4]
+    assert [process.worker_count(None, 9, size) for size in (0, (8 << 20) - 1, 8 << 20)] == [1, 1, 4]
+    assert process.worker_count(7, 1, 0) == 7
 
 
 def test_one_worker_is_in_this_process(tmp_path: Path) -> None:

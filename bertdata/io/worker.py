@@ -1,4 +1,4 @@
-"""Run a worker process of a local run, which ends with the process that started it."""
+"""Run a worker process, which ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from bertdata.errors import BertDataError
-from bertdata.io.process import arrow_alone
-from bertdata.io.terminal import guard
-
-from ..steps import Map
+from ..errors import BertDataError
+from .process import arrow_alone
+from .terminal import guard
 
 __all__ = ["main"]
 
@@ -26,7 +25,7 @@ _LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
 def main() -> None:
-    """Do the steps of a stage of one element after another, which the pipe at the standard input brings, until it is closed."""
+    """Do the work of one element after another, which the pipe at the standard input brings, until it is closed."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
@@ -41,21 +40,15 @@ def main() -> None:
 
 def _serve(pipe: Connection) -> None:
     """Answer each request by what was made, or else by what was raised and its traceback; raise EOFError after the last."""
-    steps: tuple[Map, ...] = ()
+    work: Callable[[Any], Any] | None = None
     while True:
         new, element = pipe.recv()
-        steps = new or steps
+        work = work if new is None else new
+        assert work is not None
         try:
-            pipe.send((_made(steps, element), None, ""))
+            pipe.send((work(element), None, ""))
         except BaseException as error:
-            pipe.send(([], _portable(error), traceback.format_exc()))
-
-
-def _made(steps: tuple[Map, ...], element: Any) -> list[Any]:
-    elements: Any = [element]
-    for step in steps:
-        elements = step.here(elements)
-    return [*elements]
+            pipe.send((None, _portable(error), traceback.format_exc()))
 
 
 def _portable(error: BaseException) -> BaseException:
