@@ -22,7 +22,7 @@ from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
 
-_EACH = 128 << 20  # bytes that make one more process worth its start, where nobody says how many
+_EACH = 64 << 20  # bytes, read in about a second, that make one more process worth its start where nobody says how many
 
 
 class Problem(NamedTuple):
