@@ -5,7 +5,7 @@ which phase it is in, and says what processor time each took: what the driver do
 
     python benchmarks/scale_model.py        reads a line of JSON for each command, and answers each with one
 
-Python and Beam are imported once: each command runs in a fork, so that its processor time is that of its own work.
+Python and bertdata are imported once: each command runs in a fork, so that its processor time is that of its own work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Define the steps that chains are made of, under the names that Beam gives them: done in this process, or by Beam.
 
 A chain is a sentence, ``begin | "Label" >> step | "Label" >> step``.  `Here` does its steps in this process as soon as elements
-are asked for; `engines/on_beam.py` makes Beam's own transforms of them.  Beam, which takes a second, is not imported here.
+are asked for, `engines/local.py` in worker processes; `engines/on_beam.py` makes Beam's own transforms of them.  Beam is not
+imported here: that takes a second.
 """
 
 from __future__ import annotations
@@ -97,9 +98,8 @@ class GroupByKey(Step):
                 groups.setdefault(key, array("q")).extend(value)
             else:
                 groups.setdefault(key, []).append(value)
-        while groups:  # what was done is not held
-            key = next(iter(groups))
-            values = groups.pop(key)
+        for key in [*groups]:  # a dictionary looks for its first key among all that were there: the square of their number
+            values = groups.pop(key)  # what was done is not held
             yield key, values if isinstance(values, list) else [*zip(*[iter(values)] * width, strict=True)]
 
 

@@ -64,7 +64,7 @@ class PlannedRun:
     """What a command will do.
 
     directories and identities: the outputs, and what their bytes depend on.  reads: what its tasks read.  tasks: the most tasks
-    of a step.  chain: makes Beam's chain of steps; it gets, for each directory, where to build it, or None where that is done.
+    of a step.  chain: makes the chain of steps; it gets, for each directory, where to build it, or None where that is done.
     summary: one line that says it all; notes: more that a user should know; inputs: what the manifest says of each input.
     estimate: does some of the work on samples of the input and says what all of it takes, with so many workers.
     given: a digest of what the command was given.  spill: a local directory for work files, where the output is in a store and

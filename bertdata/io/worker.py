@@ -5,34 +5,34 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from ..errors import BertDataError
 from .process import arrow_alone
 from .terminal import guard
 
 __all__ = ["main"]
 
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent ends
-_LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
 def main() -> None:
     """Do the work of one element after another, which the pipe at the standard input brings, until it is closed."""
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    driver = os.dup(0)
+    threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
     arrow_alone()
     guard()
-    with Connection(os.dup(0)) as pipe, contextlib.suppress(EOFError, ConnectionError):
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the pipe is of this process alone
+    with Connection(driver) as pipe, contextlib.suppress(EOFError, ConnectionError):
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)  # the pipe is of this process alone
         os.environ.update(pipe.recv())
         _serve(pipe)
     os._exit(0)  # files are complete: nothing is left that the end of the interpreter would take apart
@@ -42,10 +42,11 @@ def _serve(pipe: Connection) -> None:
     """Answer each request by what was made, or else by what was raised and its traceback; raise EOFError after the last."""
     work: Callable[[Any], Any] | None = None
     while True:
-        new, element = pipe.recv()
-        work = work if new is None else new
-        assert work is not None
+        request = pipe.recv_bytes()
         try:
+            new, element = ForkingPickler.loads(request)
+            work = work if new is None else new
+            assert work is not None
             pipe.send((work(element), None, ""))
         except BaseException as error:
             pipe.send((None, _portable(error), traceback.format_exc()))
@@ -56,11 +57,14 @@ def _portable(error: BaseException) -> BaseException:
     try:
         ForkingPickler.loads(ForkingPickler.dumps(error))
     except Exception:
-        return BertDataError(f"{type(error).__name__}: {error}")
+        return RuntimeError("".join(traceback.format_exception_only(type(error), error)).strip())
     return error
 
 
-def _end_with_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_LOOK)
+def _end_with_driver(pipe: int) -> None:
+    """End this process when the other end of the pipe is closed, also where there is still something to read in it."""
+    hung_up = select.poll()
+    hung_up.register(pipe, select.POLLHUP)
+    while not hung_up.poll():
+        pass
     os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ __all__ = ["Pool", "start"]
 
 Element = TypeVar("Element")
 Made = TypeVar("Made")
-_DIED = "a worker process was killed, perhaps for want of memory: run the same command again, with fewer `workers`"
+_KILLED = "a worker process was killed, perhaps for want of memory: run the same command again, with fewer `workers`"
 _CLOSING = 1  # seconds for a worker that has nothing left to do
 _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
 
@@ -30,7 +31,7 @@ def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
     """Start a worker process, whose standard input is a pipe that goes both ways; return it and our end of the pipe."""
     # What a worker prints must not go to a disk that may be full: the worker would fail in that.
     said = 2 if verbose else subprocess.DEVNULL
-    command = [sys.executable, "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
+    command = [sys.executable, "-u", "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
     ours, theirs = Pipe()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # stays so in the process
     try:
@@ -54,14 +55,14 @@ class Pool:
             for _ in range(self._count):
                 self._workers.append(_Worker(self._verbose))
                 self._workers[-1].begin()
-        except BaseException:
-            self.__exit__()
+        except BaseException as failed:
+            self.__exit__(type(failed))
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
         for worker in self._workers:
-            worker.close()
+            worker.close(at_once=failed is not None)
         for worker in self._workers:
             worker.end()
 
@@ -92,7 +93,7 @@ class _Worker:
     """A worker process, which does one element at a time."""
 
     def __init__(self, verbose: bool) -> None:
-        (self._process, self.pipe), self._is_busy = start(verbose), False
+        self._process, self.pipe = start(verbose)
 
     def begin(self) -> None:
         """Tell it what it needs to read what this process reads; raise BertDataError where it is dead."""
@@ -100,29 +101,36 @@ class _Worker:
 
     def give(self, work: Callable[[Any], Any] | None, element: Any) -> None:
         """Let it do this work, or the one it has, of an element; raise BertDataError where it is dead."""
-        self._is_busy = True
         self._send((work, element))
 
     def _send(self, value: Any) -> None:
         try:
             self.pipe.send(value)
         except ConnectionError as error:
-            raise BertDataError(_DIED) from error
+            raise self._death() from error
 
     def answer(self) -> Any:
         """Return what it has made of its element; raise what was raised there, and BertDataError where it is dead."""
         try:
             made, error, traceback = self.pipe.recv()
         except (EOFError, OSError) as error:
-            raise BertDataError(_DIED) from error
-        self._is_busy = False
+            raise self._death() from error
         if error is not None:
             raise error from RuntimeError(f"in a worker process:\n{traceback}")
         return made
 
-    def close(self) -> None:
-        """Tell it that there is nothing left to do; one that still does something is ended at once, for the run has failed."""
-        if self._is_busy:
+    def _death(self) -> BertDataError:
+        """Return an error that tells how it ended, which its pipe says a moment before the system does."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSING)
+        code = self._process.returncode
+        if code is None or code < 0:
+            return BertDataError(_KILLED)
+        return BertDataError(f"a worker process ended with exit code {code}: run the same command again, with --verbose for more")
+
+    def close(self, at_once: bool) -> None:
+        """Tell it that there is nothing left to do, or end it, whatever it does."""
+        if at_once:
             self._process.kill()
         self.pipe.close()
 

@@ -91,11 +91,10 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
         )
     dry_run = jobs.is_dry_run(runner, options)
     jobs.refuse(runner, options, dry_run)
-    if runner is not None:
-        with _as_usage():
-            beam.Pipeline(runner=runner, options=options)
-            if isinstance(runner, PortableRunner):
-                environments.Environment.from_options(options.view_as(PortableOptions))
+    with _as_usage():
+        beam.Pipeline(runner=runner, options=options)
+        if isinstance(runner, PortableRunner):
+            environments.Environment.from_options(options.view_as(PortableOptions))
     return dry_run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from bertdata.pipelines.engines import local
-from works import Long, Work, die_beside, end_early, fail_beside, fail_oddly, note
+from conftest import is_alive
+from works import Long, Unreadable, Work, die_beside, end_early, fail_beside, fail_oddly, note
 
 from bertdata.errors import BertDataError, EmptyResultError
 from bertdata.io import process, workers
@@ -57,7 +59,7 @@ def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None
 
 @pytest.mark.usefixtures("forked_workers")
 def test_an_error_that_no_other_process_can_make_and_the_end_of_a_file() -> None:
-    with pytest.raises(BertDataError, match="^Odd: odd$"):
+    with pytest.raises(BertDataError, match="^the run failed: RuntimeError: works.Odd: odd: run the same"):
         local.run(Work(2, fail_oddly), 2)
     with pytest.raises(BertDataError, match="^the run failed: EOFError: the file ends early: run the same command again"):
         local.run(Work(2, end_early), 2)
@@ -65,8 +67,11 @@ def test_an_error_that_no_other_process_can_make_and_the_end_of_a_file() -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verbose", [False, True])
-def test_what_a_step_prints_is_no_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str], verbose: bool) -> None:
+def test_what_a_step_prints_is_no_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verbose: bool
+) -> None:
     """Elements of a MB, which no pipe holds, go from stage to stage."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     local.run(Long(tmp_path / "told"), 2, verbose)
     assert (tmp_path / "told").read_text() == repr([1 << 20] * 5)
     said = capfd.readouterr()
@@ -77,10 +82,46 @@ def test_what_a_step_prints_is_no_answer(tmp_path: Path, capfd: pytest.CaptureFi
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_fails_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(BertDataError, match="a worker process was killed"):
+    with pytest.raises(BertDataError, match="^a worker process ended with exit code 1: run the same command again"):
         local.run(Work(2, print), 2)
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_work_that_a_worker_cannot_read_is_told() -> None:
+    with workers.Pool(2) as pool, pytest.raises(ModuleNotFoundError, match="^no module of the user's$"):
+        list(pool.each(Unreadable(), range(2)))
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from works import touch
+from bertdata.io import workers
+
+def kill(pipes):
+    print(*(worker._process.pid for worker in pool._workers), flush=True)
+    os.kill(os.getpid(), 9)
+
+workers.wait = kill  # the workers have been given their work, and still import what they need for it
+with workers.Pool(2) as pool:
+    list(pool.each(touch, [Path(sys.argv[1], name) for name in "ab"]))
+"""
+
+
+@pytest.mark.slow
+def test_workers_do_nothing_for_a_driver_that_was_killed_while_they_started(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    numbers = [*map(int, done.stdout.split())]
+    assert done.returncode == -signal.SIGKILL and len(numbers) == 2
+    limit = time.monotonic() + 60
+    while any(map(is_alive, numbers)):
+        assert time.monotonic() < limit, "workers outlived their driver"
+        time.sleep(0.05)
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,14 @@ def test_elements_come_one_at_a_time_up_to_the_next_grouping() -> None:
     found = Here() | "Create" >> Create([1, 2]) | "First" >> Map(note, "first") | "Second" >> Map(see)
     assert seen == [] and list((found | "Group" >> GroupByKey()).elements) == [(1, [1]), (0, [2])]
     assert seen == [("first", 1), ("second", 1), ("first", 2), ("second", 2)]
+
+
+def test_many_keys_take_no_longer_each_than_few() -> None:
+    """A dictionary that gives away its first key again and again looks at all that were there before: 20 s for these."""
+    began = time.process_time()
+    for key, values in GroupByKey().here((number, (number, 1)) for number in range(200_000)):
+        assert values == [(key, 1)]
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.usefixtures("forked_workers")

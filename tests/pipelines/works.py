@@ -70,10 +70,24 @@ def end_early(group: Group) -> None:
 
 def speak(group: Group) -> bytes:
     """Print to both streams, and return more than a pipe holds at a time."""
-    print("said to stdout", group[0], flush=True)
+    print("said to stdout", group[0])
     os.write(1, b"written to 1\n")
-    print("said to stderr", file=sys.stderr, flush=True)
+    print("said to stderr", file=sys.stderr)
     return bytes(1 << 20)
+
+
+def touch(path: Path) -> None:
+    path.touch()
+
+
+class Unreadable:
+    """Work that no worker can be told of."""
+
+    def __call__(self, element: object) -> None:
+        raise AssertionError("it was read")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _raise, (None, ModuleNotFoundError("no module of the user's"))
 
 
 class Long(Step):
