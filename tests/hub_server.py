@@ -20,6 +20,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 class Hub:
     """One data set: files by name, objects that were sent by digest, tokens that came, and what is to fail.
 
+    tokens: each that came -> the path of the first request that had it; the empty one is of requests without.
     fails: parts of addresses -> how many of the next requests there are answered with 501.
     """
 
@@ -27,7 +28,7 @@ class Hub:
         self.files: dict[str, bytes] = {}
         self.objects: dict[str, bytes] = {}
         self.sent: list[str] = []  # digests of objects, and names of small files, as they came
-        self.tokens: set[str] = set()
+        self.tokens: dict[str, str] = {}
         self.fails: dict[str, int] = {}
         self.private: Any = None
         self.commits: list[list[str]] = []
@@ -53,7 +54,9 @@ class Hub:
             return 200, {}, b""
         if path.startswith("/api/telemetry"):  # of another test in this process
             return 200, {}, b""
-        self.tokens.add(headers.get("authorization", ""))
+        if not path.startswith(("/api/", "/datasets/")):  # of a client that looks for a server that had this port before
+            return 404, {}, b""
+        self.tokens.setdefault(headers.get("authorization", ""), path)
         if found := re.fullmatch(r"/datasets/.+/resolve/[^/]+/(.+)", path):
             return self._file(found[1])
         told = json.loads(body) if body and "/commit/" not in path else {}
