@@ -59,7 +59,7 @@ class RunOptions:
     warn: Callable[[str], None] = warnings.warn
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class PlannedRun:
     """What a command will do.
 
@@ -84,6 +84,12 @@ class PlannedRun:
     given: str = ""
     spill: Path | None = None
     unreached: BertDataError | None = None
+
+    def begin(self, roots: list[Path | None]) -> Any:
+        """Return the chain, and let go of what is needed until then: 800 bytes of memory an input.  So a plan runs once."""
+        chain, self.chain = self.chain(roots), PlannedRun.chain
+        self.identities, self.inputs, self.estimate = (), (), None
+        return chain
 
 
 def given_digest(command: str, *arguments: Any) -> str:
@@ -154,7 +160,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
             with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
                 if with_beam:
                     _engine().run(
-                        planned.chain(todo),
+                        planned.begin(todo),
                         beam_args=options.beam_args,
                         wait=options.wait,
                         reserve=functools.partial(_reserve, states),
@@ -162,7 +168,7 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
                         warn=options.warn,
                     )
                 else:
-                    local.run(planned.chain(todo), count, options.verbose)
+                    local.run(planned.begin(todo), count, options.verbose)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
 
 

@@ -77,6 +77,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
             yield directory
             return
         root = (_on_disk if local else _in_store)(directory, identity, overwrite)
+        del identity  # it may name 100,000 inputs
         if overwrite:
             write_text(root / STATE / _REPLACING, "")
         else:

@@ -31,10 +31,14 @@ def run(chain: Step, workers: int = 1, verbose: bool = False) -> None:
         chain.write_plan()
     try:
         if workers == 1:
-            _exhaust(chain.here(()))
+            elements = chain.here(())
+            del chain  # what it has written for its steps need not be in memory any more
+            _exhaust(elements)
         else:
             with Pool(workers, verbose) as pool:
-                _exhaust(chain.expand(_Stage(pool)).results())
+                elements = chain.expand(_Stage(pool)).results()
+                del chain
+                _exhaust(elements)
     except BertDataError:
         raise
     except Exception as error:
