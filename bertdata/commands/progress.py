@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..dataset.run import STATE, count_done
+from ..errors import BertDataError
 from ..io.files import is_local
 from ..io.progress import Finished, ProgressReader, TaskProgress
+from ..io.storage import storage_errors
 
 __all__ = ["Progress", "Step", "watched"]
 
-_REST = 20  # times as long as a look took is waited before the next
+_MAX_LOAD = 0.05  # share of its time that the thread may spend looking
+_MAX_PAUSE_S = 5.0  # between two reports, also where one look takes seconds on a busy machine
 
 
 class Progress(NamedTuple):
@@ -59,25 +62,33 @@ class Step(NamedTuple):
 def watched(
     root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None, spill: Path | None = None
 ) -> Iterator[None]:
-    """Call `progress` for each step, at first soon, then twice a second, until the block ends; and then that all are done.
+    """Call `progress` for each running step until the block ends, then once more for each step.
 
-    root: where the run builds.  spill: where some of its steps keep their records instead.
+    On a local disk the calls come twice a second, in a store every five seconds. Where a look at the run takes long they
+    come less often, but at least every `_MAX_PAUSE_S` seconds and the time of one look.
+
+    Args:
+        root: where the run builds.
+        steps: the steps to report.
+        progress: called from a thread of its own; None reports nothing.
+        spill: directory where some steps keep their records instead of `root`.
     """
     if progress is None or not steps:
         yield
         return
     watch, finished = _Watch([root] if spill is None else [spill, root], steps), threading.Event()
 
-    def tell() -> None:
-        pause, longest = (0.05, 0.5) if is_local(root) else (5.0, 5.0)
+    def report() -> None:
+        # The first reports come soon: the counts of a one-second run disappear when it ends.
+        pause, usual_pause = (0.05, 0.5) if is_local(root) else (_MAX_PAUSE_S, _MAX_PAUSE_S)
         while not finished.wait(pause):
             began = time.monotonic()
             for step in watch.look():
                 progress(step)
-            # What a run of a second has counted is gone with its end; to list 100,000 records takes .1 s.
-            pause = max(min(2 * pause, longest), _REST * (time.monotonic() - began))
+            took = time.monotonic() - began  # 0.1 s to list 100,000 records
+            pause = min(max(min(2 * pause, usual_pause), took / _MAX_LOAD), _MAX_PAUSE_S)
 
-    watcher = threading.Thread(target=tell, name="progress", daemon=True)
+    watcher = threading.Thread(target=report, name="progress", daemon=True)
     watcher.start()
     try:
         yield
@@ -105,8 +116,16 @@ class _Watch:
     def _finished(self, name: str) -> Finished:
         return self._reader.finished.get(name) or Finished()
 
-    def look(self) -> Iterator[Progress]:
-        """Yield how far each step is that has begun and is not finished, and what else is at work."""
+    def look(self) -> list[Progress]:
+        """Return the progress of each running step, also of those without planned tasks; nothing where a store fails.
+
+        The next look tries again: a request that fails once must not end the reports, much less the run.
+        """
+        with contextlib.suppress(BertDataError), storage_errors():
+            return list(self._running())
+        return []
+
+    def _running(self) -> Iterator[Progress]:
         running: dict[str, list[TaskProgress]] = {}
         for line in self._reader.look():
             running.setdefault(line.step, []).append(line)
@@ -145,7 +164,7 @@ class _Watch:
 
     def ended(self) -> Iterator[Progress]:
         """Yield each step as it is when all is done."""
-        list(self.look())
+        self.look()
         for step in self._steps:
             last = self._last[step.name]
             begun, first = self._begun.get(step.name, (0.0, step.bytes))

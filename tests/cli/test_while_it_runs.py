@@ -6,11 +6,13 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,6 +79,42 @@ def test_progress_does_not_go_back_where_a_worker_is_lost(tmp_path: Path) -> Non
         work.add(bytes=80, documents=10)
         work.tell()
         assert [(told.bytes, told.documents) for told in watch.look()] == [(80, 10)]
+
+
+@pytest.mark.parametrize("failure", [None, PermissionError("the store is busy")])
+def test_progress_is_reported_every_five_seconds_however_long_a_look_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception | None
+) -> None:
+    """A look of 20 seconds, or one that fails, is followed by the next within five seconds."""
+    now, pauses, looks = [0.0], list[float](), list[float]()
+
+    class Clock:
+        """Stands for the `threading.Event` that ends the reports: it advances the time and ends after five waits."""
+
+        def wait(self, seconds: float) -> bool:
+            pauses.append(seconds)
+            now[0] += seconds
+            return len(pauses) > 5
+
+        def set(self) -> None: ...
+
+    def count_done(directory: Path, step: str) -> int:
+        looks.append(now[0])
+        now[0] += 20.0
+        if failure is not None and len(looks) == 1:
+            raise failure
+        return 1
+
+    monkeypatch.setattr(progress, "threading", SimpleNamespace(Event=Clock, Thread=threading.Thread))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(progress, "count_done", count_done)
+    reports: list[Progress] = []
+    with progress.watched(tmp_path, [progress.Step("Extract", "extract", 2, 100)], reports.append):
+        deadline = time.perf_counter() + 60
+        while len(pauses) <= 5 and time.perf_counter() < deadline:
+            time.sleep(0.01)
+    assert len(pauses) == 6 and max(pauses) == 5.0, pauses
+    assert len(reports) == 6 - (failure is not None), "each look that works is reported, and the end"
 
 
 def test_a_vocabulary_with_fewer_pieces_than_asked_for_says_so(sample_corpus: Path, tmp_path: Path) -> None:

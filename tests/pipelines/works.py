@@ -70,9 +70,9 @@ def end_early(group: Group) -> None:
 
 def speak(group: Group) -> bytes:
     """Print to both streams, and return more than a pipe holds at a time."""
-    print("said to stdout", group[0])
+    print(f"said to stdout {group[0]}\n", end="")  # in one write: another worker may print at the same moment
     os.write(1, b"written to 1\n")
-    print("said to stderr", file=sys.stderr)
+    print("said to stderr\n", end="", file=sys.stderr)
     return bytes(1 << 20)
 
 
