@@ -14,8 +14,8 @@ import click
 
 from .. import __version__
 from ..config.engines import ENGINES, Engine
-from ..io import machine
-from ..io.process import cores
+from ..io import cgroup, machine
+from ..io.process import cores, usable_cpus
 from ..report.words import count, size
 from .options import Command
 from .output import echo
@@ -58,7 +58,7 @@ class Finding(NamedTuple):
 @click.command("doctor", cls=Command, writes=False)
 @click.option("--offline", is_flag=True, help="Do not look whether the hosts of downloads can be reached.")
 def command(offline: bool) -> None:
-    """Show what this machine has for a run: versions, extras, cores, memory, space, limits, engines, hosts.
+    """Check this machine: versions, optional packages, CPUs, memory, disk, limits, engines, hosts.
 
     A line that begins with ! says what is missing or little, and what to do; nothing is changed.  The exit code is 0 in any case.
     """
@@ -78,10 +78,13 @@ def _versions() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding("cores", f"{cores()}, a worker each unless there is little to read or --workers says otherwise")
+    limits = cgroup.limits()
+    quota = "" if limits.cores is None else f", CPU quota {limits.cores:g}"
+    yield Finding("CPUs", f"{usable_cpus()} usable{quota}: up to {count(cores(), 'worker')} by default")
     total, free = machine.memory()
-    few = "take fewer --workers: each takes about 300 MB, the driver 250 MB" if free < _LITTLE else ""
-    yield Finding("memory", f"{size(total)}, {size(free)} free", few)
+    limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
+    few = "use fewer --workers: each needs about 300 MB, the driver 250 MB" if min(free, limits.memory or free) < _LITTLE else ""
+    yield Finding("memory", f"{size(total)}, {size(free)} free{limit}", few)
     for name, where in (("space here", Path.cwd()), ("space of TMPDIR", Path(tempfile.gettempdir()))):
         disk = shutil.disk_usage(where)
         yield Finding(name, f"{size(disk.free)} free of {size(disk.total)} in {where}")
@@ -90,12 +93,6 @@ def _machine() -> Iterator[Finding]:
 def _limits() -> Iterator[Finding]:
     soft, hard = machine.open_files()
     yield Finding("open files", f"{soft:,}, at most {hard:,}", "ulimit -n 1024" if 0 < soft < _FEW_FILES else "")
-    limits = machine.cgroup_limits()
-    granted = [size(round(limits["memory"]))] if "memory" in limits else []
-    granted += [f"{limits['cores']:g} cores"] if "cores" in limits else []
-    less = limits.get("cores", cores()) < cores()
-    advice = f"give --workers {max(1, int(limits['cores']))}: more of them wait for each other" if less else ""
-    yield Finding("limits of the cgroup", ", ".join(granted) or "none", advice)
 
 
 def _extras() -> Iterator[Finding]:

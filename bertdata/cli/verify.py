@@ -24,7 +24,7 @@ _LINES = 50  # about damaged files of one data set; the others are counted
 
 @click.command("verify", cls=Command, arrow=True, writes=False)
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
-@click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one a core, fewer for little]")
+@click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one per CPU, fewer for little input]")
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Read each DIRECTORY again, all of it: documents, a vocabulary or pairs.
 

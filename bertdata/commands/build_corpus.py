@@ -64,7 +64,7 @@ def build_corpus(
             yields documents, dicts as in `bertdata.build.corpus.sources.functions`.
         filters: Functions of your own, or their names: each takes a `Document` and returns None, or why it is left out.
         config: What to keep and how to read it.
-        workers: Local worker processes; None for one a core, or one where less than 8 MB are read.
+        workers: Local worker processes; None for one per usable CPU, or one for less than 8 MB of input.
         overwrite: Replace what `output` holds, once the new corpus is whole.
         check_space: Refuse a run that, by samples of the input, does not fit on the disk of `output`.
         progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.

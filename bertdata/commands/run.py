@@ -42,7 +42,7 @@ Paths = str | Path | Sequence[str | Path]
 class RunOptions:
     """How a planned run is carried out; no byte of its output depends on it.
 
-    workers: local worker processes; None for one a core, or one for little input.  overwrite: replace a finished data set
+    workers: local worker processes; None for one per usable CPU, or one for little input.  overwrite: replace a finished data set
     once the new one is whole.  wait: False submits the job to an engine that continues by itself, and returns.  beam_args:
     options for Beam, such as ``--runner=DataflowRunner``.  verbose: let Beam and the workers speak.  check_space: refuse
     what, by samples of the input, does not fit on the disk.  progress: is called with a `Progress` twice a second, from a

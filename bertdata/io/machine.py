@@ -12,9 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cgroup_limits", "installed", "memory", "missing", "open_files", "reachable"]
-
-_CGROUP = Path("/sys/fs/cgroup")
+__all__ = ["installed", "memory", "missing", "open_files", "reachable"]
 
 
 def memory() -> tuple[int, int]:
@@ -25,32 +23,6 @@ def memory() -> tuple[int, int]:
         return total, int(lines["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return total, total
-
-
-def cgroup_limits() -> dict[str, float]:
-    """Return what the control group of this process grants, where it bounds it: ``memory`` in bytes, ``cores``."""
-    limits: dict[str, float] = {}
-    for folder in _cgroups():
-        try:
-            most = (folder / "memory.max").read_text().strip()
-            if most.isdigit():
-                limits["memory"] = min(limits.get("memory", float("inf")), int(most))
-            quota, period = (folder / "cpu.max").read_text().split()
-            if quota.isdigit():
-                limits["cores"] = min(limits.get("cores", float("inf")), int(quota) / int(period))
-        except (OSError, ValueError):
-            continue
-    return limits
-
-
-def _cgroups() -> list[Path]:
-    """Return the directories of this process' control group and of those that hold it (cgroup v2)."""
-    try:
-        entry = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
-    except (OSError, StopIteration):
-        return []
-    path = _CGROUP / entry[3:].lstrip("/")
-    return [each for each in (path, *path.parents) if each.is_relative_to(_CGROUP)]
 
 
 def open_files() -> tuple[int, int]:

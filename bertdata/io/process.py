@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import ipaddress
+import math
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StorageError
+from . import cgroup
 
 __all__ = [
     "FOR_PARENT",
@@ -27,6 +29,7 @@ __all__ = [
     "imports_frozen",
     "loopback_store",
     "release_memory",
+    "usable_cpus",
     "worker_count",
     "workers_for",
 ]
@@ -37,15 +40,23 @@ _THREADS = "OPENBLAS_NUM_THREADS"  # which OpenBLAS reads when NumPy loads it
 _LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
+def usable_cpus() -> int:
+    """Return how many CPUs this process may run on, as `os.process_cpu_count` counts them (Python 3.13)."""
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cores() -> int:
+    """Return how many processes can compute at once: the usable CPUs, or the CPU quota of a container, rounded up."""
+    quota = cgroup.limits().cores
+    return usable_cpus() if quota is None else min(usable_cpus(), math.ceil(quota))
 
 
 def workers_for(tasks: int, size: int) -> int:
     """Return how many processes work on so many tasks that read `size` bytes, where the user names no number.
 
-    One a core and none idle; but one where there is so little to read that another would cost more than it does.
+    One per core and none idle, or a single one where the input is so small that starting another takes longer than reading it.
     """
     return max(1, min(tasks, cores())) if size >= _SHARED else 1
 

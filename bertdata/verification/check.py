@@ -85,7 +85,7 @@ class _Job:
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
     """Read all of a data set; `progress` is told how many bytes are done, and of how many.
 
-    `workers` processes read files: by default one a core, or fewer where there is little to read.  Raise NoInputError or
+    `workers` processes read files: by default one per usable CPU, or fewer for little input.  Raise NoInputError or
     UsageError where there is no data set that this bertdata reads, StorageError where the disk or the store fails.
     """
     directory = to_path(str(directory))

@@ -28,7 +28,7 @@ from bertdata.commands import estimate, progress
 from bertdata.commands.progress import Progress
 from bertdata.config.engines import ENGINES
 from bertdata.errors import StorageError
-from bertdata.io import machine
+from bertdata.io import cgroup, machine, process
 from bertdata.io.progress import working
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "verify", "inspect", "templates", "demo", "doctor")
@@ -352,12 +352,15 @@ def test_a_slip_of_the_pen_is_answered_with_what_was_meant(run: Run, tmp_path: P
 
 def test_doctor_tells_what_there_is(monkeypatch: Any) -> None:
     monkeypatch.setattr(machine, "open_files", lambda: (64, 4096))
-    monkeypatch.setattr(machine, "cgroup_limits", lambda: {"memory": 2e9, "cores": 0.5})
+    monkeypatch.setattr(cgroup, "limits", lambda: cgroup.Limits(cores=1.5, memory=1_500_000_000))
+    monkeypatch.setattr(process, "usable_cpus", lambda: 64)
+    monkeypatch.setattr("bertdata.cli.doctor.usable_cpus", lambda: 64)
     monkeypatch.setattr(machine, "reachable", lambda hosts, seconds: dict.fromkeys(hosts, "no answer in 3 s"))
     shown = CliRunner().invoke(doctor, []).output
     assert re.search(r"^  apache-beam +\d", shown, re.MULTILINE)
     assert re.search(r"^! open files +64, at most 4,096: ulimit -n 1024$", shown, re.MULTILINE)
-    assert re.search(r"^! limits of the cgroup +2.0 GB, 0.5 cores: give --workers 1", shown, re.MULTILINE)
+    assert re.search(r"^  CPUs +64 usable, CPU quota 1.5: up to 2 workers by default$", shown, re.MULTILINE)
+    assert re.search(r"^! memory .* free, limit of the container 1.5 GB: use fewer --workers", shown, re.MULTILINE)
     assert shown.count("cannot be reached (no answer in 3 s)") == 2
     assert re.search(r"^  engine local +can be used$", shown, re.MULTILINE)
     offline = CliRunner().invoke(doctor, ["--offline"])
