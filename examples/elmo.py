@@ -39,7 +39,7 @@ try:
     from torch import Tensor, nn
 except ImportError as lacking:
     parse()  # --help needs none of them
-    raise SystemExit(f"{lacking}: pip install 'bertdata[train]'") from None
+    raise SystemExit(f"{lacking}: pip install torch") from None
 
 CHARACTERS = 50  # of a word, its two marks included
 SENTENCE, SENTENCE_END, WORD, WORD_END, FILL = 257, 258, 259, 260, 261  # bytes are 1 to 256

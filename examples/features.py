@@ -30,7 +30,7 @@ try:
     import transformers
 except ImportError as lacking:
     parse()  # --help needs none of them
-    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+    raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 LAYERS = 4
 NAMES = ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry", "Ida", "John", "Kate", "Leo"]

@@ -51,7 +51,7 @@ try:
     import transformers
 except ImportError as lacking:
     parse()  # --help needs none of them
-    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+    raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 Example = dict[str, Any]
 Features = dict[str, torch.Tensor]

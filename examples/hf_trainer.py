@@ -31,7 +31,7 @@ try:
     import transformers
 except ImportError as lacking:
     parse()  # --help needs none of them
-    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]' datasets accelerate") from None
+    raise SystemExit(f"{lacking}: pip install torch transformers datasets accelerate") from None
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ try:
     from torch.utils.data import DataLoader
 except ImportError as lacking:
     parse()  # --help needs none of them
-    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+    raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 Batch = dict[str, torch.Tensor]
 

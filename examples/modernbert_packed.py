@@ -37,7 +37,7 @@ try:
     from bertdata.training.masks import Schedule
 except ImportError as lacking:
     parse()  # --help needs none of them
-    raise SystemExit(f"{lacking}: pip install 'bertdata[train,transformers]'") from None
+    raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 
 def main() -> None:

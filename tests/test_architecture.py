@@ -13,7 +13,7 @@ import pytest
 from conftest import REPOSITORY
 
 PACKAGE, PIPELINES = REPOSITORY / "bertdata", REPOSITORY / "pipelines"
-GROUND = {"", "errors", "credentials", "records", "keys", "tally", "pieces", "labels"}
+GROUND = {"", "errors", "credentials", "records", "keys", "tally", "pieces", "labels", "extras"}
 BELOW = GROUND | {"config", "io"}
 STAGES = {"sources", "text", "tokens", "rows"}  # they do not import one another: they meet in build/
 MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/explanation/architecture.md draws it

@@ -15,6 +15,10 @@ import pytest
 from conftest import REPOSITORY, read_manifest
 from guide import write_guide
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from bertdata.config.toml import tomllib
+from bertdata.extras import EXTRAS
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CORE = {"apache-beam", "click", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
@@ -66,13 +70,32 @@ def test_what_is_heavy_is_an_extra() -> None:
     assert {re.split(r"[^\w-]", line)[0] for line in asked} == CORE
 
 
-def test_an_extra_is_added_to_what_is_installed() -> None:
-    """Messages say ``pip install 'bertdata[train]'``: where bertdata is installed, pip asks no index for it."""
-    pytest.importorskip("pip")
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-deps", "--disable-pip-version-check"]
-    done = subprocess.run([*command, "bertdata[train,zstd]"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "already satisfied: bertdata[train,zstd]" in done.stdout and "Would install" not in done.stdout
+def test_messages_name_the_libraries_of_each_extra() -> None:
+    """`EXTRAS` lists what pyproject.toml lists, with the extras that an extra includes written out."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+
+    def requirements(extra: str) -> list[Requirement]:
+        found = []
+        for each in map(Requirement, project[extra]):
+            found += [more for name in each.extras for more in requirements(name)] if each.name == "bertdata" else [each]
+        return found
+
+    for extra, (_, listed, _) in EXTRAS.items():
+        ours, theirs = ({each.name: each for each in found} for found in (map(Requirement, listed), requirements(extra)))
+        assert ours.keys() == theirs.keys(), extra
+        for name, requirement in ours.items():
+            assert requirement.extras == theirs[name].extras
+            assert requirement.specifier in (SpecifierSet(), theirs[name].specifier)
+    for_developers = {"docs", "dev", "peers", "engines", "all"}
+    assert project.keys() == EXTRAS.keys() | for_developers
+
+
+def test_no_text_names_extras_of_the_other_project_on_the_index() -> None:
+    """`pip install bertdata[train]` would run a stranger's code. In pyproject.toml pip resolves such names to the clone."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout.decode()
+    names = [name for name in listed.split("\0") if name and name not in ("pyproject.toml", "tests/test_packaging.py")]
+    texts = {name: (REPOSITORY / name).read_bytes() for name in names if (REPOSITORY / name).is_file()}
+    assert not [name for name, text in texts.items() if re.search(rb"bertdata\\?\[[a-z]", text)]
 
 
 @pytest.mark.slow

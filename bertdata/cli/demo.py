@@ -12,6 +12,7 @@ import click
 import bertdata
 
 from ..dataset.data_set import DataSet
+from ..extras import install
 from ..io.files import write_text
 from ..report.words import describe
 from .options import Command
@@ -58,7 +59,7 @@ _HOW: dict[str, Any] = {"workers": 1, "overwrite": True}
     help="Directory for corpus, vocab and pairs; what an earlier demo left there is replaced.",
 )
 @click.option("--n", "count", type=click.IntRange(min=1), default=4, show_default=True, help="Number of pairs shown.")
-@click.option("--train", is_flag=True, help="Train a very small BERT on it as well: a minute; pip install 'bertdata[train]'.")
+@click.option("--train", is_flag=True, help=f"Train a very small BERT on it as well: a minute. Needs {install('train')}.")
 @click.pass_context
 def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     """Build a corpus, a vocabulary and pairs from the sample, and show pairs.

@@ -14,6 +14,7 @@ import click
 
 from .. import __version__
 from ..config.engines import ENGINES, Engine
+from ..extras import EXTRAS, install
 from ..io import cgroup, machine
 from ..io.process import cores, usable_cpus
 from ..report.words import count, size
@@ -23,21 +24,7 @@ from .output import echo
 __all__ = ["command"]
 
 _NEEDED = ("apache-beam", "numpy", "pyarrow", "tokenizers", "sentencex", "click", "rich", "requests")
-_EXTRAS = {  # of pyproject.toml: what each makes possible, and the modules that it brings
-    "train": ("bertdata train and the loader", ("torch", "safetensors")),
-    "hub": ("data sets of the Hub", ("huggingface_hub", "datasets", "upath")),
-    "zstd": ("input as .zst", ("zstandard",)),
-    "chinese": ("words of Chinese", ("jieba", "opencc")),
-    "blingfire": ("another splitter of sentences", ("blingfire",)),
-    "near": ("--dedup near", ("rensa",)),
-    "hdf5": ("export --to hdf5", ("h5py",)),
-    "s3": ("s3://", ("s3fs", "upath")),
-    "gs": ("gs://", ("gcsfs", "upath")),
-    "tensorboard": ("curves in TensorBoard", ("tensorboard",)),
-    "transformers": ("vocabularies without a tokenizer.json", ("transformers",)),
-}
-
-
+_ENGINE_EXTRAS = ("dask", "spark", "gcp")  # shown with the engines
 _JARS = "~/.apache_beam/cache/jars"  # where Beam keeps those that it has fetched: utils/subprocess_server.py, JAR_CACHE
 _HOSTS = {  # of downloads: what takes their place
     "dumps.wikimedia.org": "bertdata download wikipedia takes --base-url of a mirror",
@@ -96,9 +83,11 @@ def _limits() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
-    for extra, (purpose, modules) in _EXTRAS.items():
+    for extra, (purpose, _, modules) in EXTRAS.items():
+        if extra in _ENGINE_EXTRAS:
+            continue
         lost = machine.missing(modules)
-        yield Finding(f"extra {extra}", f"not here (pip install 'bertdata[{extra}]'): {purpose}" if lost else f"here: {purpose}")
+        yield Finding(f"extra {extra}", f"not here ({install(extra)}): {purpose}" if lost else f"here: {purpose}")
 
 
 def _engines() -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from ..dataset.manifest import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
 from ..exports.base import ExportSource, read
+from ..extras import install
 from ..io.files import size, to_path
 from ..records import Task, unpack
 from ..report.words import count
@@ -155,7 +156,7 @@ def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Pat
         raise UsageError(f"`vocab`: {to} {reason}")
     for package in format.packages:
         if importlib.util.find_spec(package) is None:
-            raise UsageError(f"`to` {to} needs the package {package}: pip install 'bertdata[{to}]'")
+            raise UsageError(f"`to` {to} needs the package {package}: {install(to)}")
     if vocab is not None:
         return read_any(to_path(str(vocab)))
     return read_any(directory) if contents["kind"] == "pairs" else None

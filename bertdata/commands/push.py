@@ -19,6 +19,7 @@ from ..config import PushConfig
 from ..credentials import cause, mask_secret
 from ..dataset import manifest, shards
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
+from ..extras import missing_package
 from ..io.files import digest, is_local, open_file, read_json, to_path
 from ..io.storage import storage_errors
 from ..report import card
@@ -95,7 +96,7 @@ def _api() -> HfApi:
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError as error:
-        raise UsageError(f"the Hub needs the package huggingface_hub ({error}): pip install 'bertdata[hub]'") from None
+        raise missing_package("push needs huggingface_hub", "hub", error) from None
     token = get_token()
     if not token:
         raise UsageError("there is no token for the Hub: set HF_TOKEN to one that may write, or run `hf auth login`")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..extras import EXTRAS, install
+
 __all__ = ["ENGINES", "Engine"]
 
 
@@ -23,18 +25,16 @@ class Engine(NamedTuple):
 
 
 ENGINES = {  # in the order in which `bertdata doctor` shows those that have a title
-    "DaskRunner": Engine(
-        "Dask", "apache_beam.runners.dask.dask_runner.DaskRunner", ("dask", "distributed"), "pip install 'bertdata[dask]'"
-    ),
+    "DaskRunner": Engine("Dask", "apache_beam.runners.dask.dask_runner.DaskRunner", EXTRAS["dask"].modules, install("dask")),
     "PySparkRunner": Engine(
         "Spark, PySpark",
         "beam_pyspark_runner.pyspark_runner.PySparkRunner",
         ("pyspark", "beam_pyspark_runner"),
-        "pip install 'bertdata[spark]' && pip install --no-deps beam-pyspark-runner==0.0.3",
+        f"{install('spark')} && pip install --no-deps beam-pyspark-runner==0.0.3",
         "java",
     ),
     "SparkRunner": Engine("Spark, Beam's", program="java", jar="beam-runners-spark-3-job-server"),
     "FlinkRunner": Engine("Flink", program="java", jar="beam-runners-flink-2.2-job-server"),  # its default --flink_version
-    "DataflowRunner": Engine("Dataflow", "", ("google.cloud.storage", "apitools"), "pip install 'bertdata[gcp]'"),
+    "DataflowRunner": Engine("Dataflow", "", EXTRAS["gcp"].modules, install("gcp")),
     "PortableRunner": Engine(),
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
+from ..extras import install
 from .base import FORMATS, FREE, Config, option
 from .objectives import OBJECTIVES, PACKED
 
@@ -119,8 +120,8 @@ class PairsConfig(Config):
     )
     chinese_words: str = option(
         "none",
-        "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  jieba needs "
-        "pip install 'bertdata[chinese]'; traditional text is cut as its simplified form is.",
+        "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  Needs "
+        f"{install('chinese')}. Traditional text is cut as its simplified form is.",
         section=_MASKING,
         choices=SEGMENTERS,
     )

@@ -28,6 +28,7 @@ from urllib.parse import unquote
 
 from ..credentials import conceal
 from ..errors import UsageError
+from ..extras import missing_package
 from . import stores
 from .fence import admit
 from .progress import current
@@ -86,16 +87,16 @@ def to_path(name: str | Path) -> Path:
         raise UsageError(f"{name} is no name of a data set: write hf://datasets/OWNER/NAME")
     try:
         from upath import UPath
-    except ImportError:
-        extra = _PACKAGES.get(scheme, "remote")
-        raise UsageError(f"{name}: URLs are read with a package of its own: pip install 'bertdata[{extra}]'") from None
+    except ImportError as error:
+        raise missing_package(f"{name}: reading URLs needs universal_pathlib", _PACKAGES.get(scheme, "remote"), error) from None
     try:
         cached: dict[str, Any] = {"use_listings_cache": False} if scheme in OBJECT_STORES else {}  # others write there as well
         path = UPath(name, **cached, **stores.options(name, scheme))
         _ = path.fs  # looks for the package that reaches it
     except ImportError as error:
-        extra = f"pip install 'bertdata[{_PACKAGES[scheme]}]'" if scheme in _PACKAGES else "install what it names"
-        raise UsageError(f"{name}: {error}: {extra}") from error
+        if scheme in _PACKAGES:
+            raise missing_package(name, _PACKAGES[scheme], error) from error
+        raise UsageError(f"{name}: {error}. Install the library that it names") from error
     except ValueError as error:
         raise UsageError(f"{name}: {error}: a local name that has :// in it is written ./{name}") from error
     return cast("Path", path)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..extras import missing_package
 from ..io.files import write_text
 
 __all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "describe", "read_metrics"]
@@ -81,7 +81,7 @@ class Metrics:
             try:
                 from tensorboard.summary import Writer  # type: ignore[import-untyped,import-not-found,unused-ignore]
             except ImportError as error:
-                raise UsageError(f"tensorboard = true needs TensorBoard ({error}): pip install 'bertdata[tensorboard]'") from None
+                raise missing_package("tensorboard = true needs TensorBoard", "tensorboard", error) from None
             self._board = Writer(str(output / "tensorboard"))
         kept = [record for record in read_metrics(self._path) if record["step"] <= step and record["kind"] != "error"]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))

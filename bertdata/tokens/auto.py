@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import UsageError
+from ..extras import missing_package
 
 __all__ = ["read_directory"]
 
@@ -20,8 +21,8 @@ def read_directory(path: Path) -> tuple[str, dict[str, str]]:
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
-        problem = f"has no vocab.txt and no tokenizer.json, and `transformers`, which may read it, is missing ({error})"
-        raise UsageError(f"the vocabulary {path} {problem}: pip install 'bertdata[transformers]'") from None
+        problem = "has no vocab.txt and no tokenizer.json, so reading it needs transformers"
+        raise missing_package(f"the vocabulary {path} {problem}", "transformers", error) from None
     try:
         loaded = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, use_fast=True)
     except Exception as error:  # of many classes

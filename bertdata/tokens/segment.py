@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import UsageError
+from ..extras import missing_package
 
 __all__ = ["Segmenter", "is_chinese", "require"]
 
@@ -46,7 +46,7 @@ def require() -> None:
             import jieba  # noqa: F401
             import opencc  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"Chinese words need jieba and OpenCC ({error}): pip install 'bertdata[chinese]'") from None
+        raise missing_package("Chinese words need jieba and OpenCC", "chinese", error) from None
 
 
 class Segmenter:

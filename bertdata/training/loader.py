@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..errors import UsageError
+from ..extras import missing_package
 from ..io.process import end_with_parent
 from ..labels import IGNORED
 from .masks import MaskConfig, Masker
@@ -33,7 +34,7 @@ try:
     import torch
     from torch.utils.data import DataLoader, Dataset, get_worker_info
 except ImportError as error:  # pragma: no cover
-    raise UsageError(f"bertdata.training.loader needs PyTorch ({error}): pip install 'bertdata[train]'") from None
+    raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
 __all__ = ["Batches", "MaskConfig", "batches"]
 

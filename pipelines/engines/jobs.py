@@ -95,7 +95,7 @@ def reach(runner: Any, options: PipelineOptions) -> None:
 
 
 def _is_dataflow(runner: Any) -> bool:
-    return type(runner).__name__ == "DataflowRunner"  # its module is there only with bertdata[gcp]
+    return type(runner).__name__ == "DataflowRunner"  # its module exists only where apache-beam[gcp] is installed
 
 
 def submit(

@@ -123,9 +123,9 @@ def test_bands_of_equal_places_are_equal() -> None:
     assert len({*same.tolist()}) == 21, "a band of one number is not one of another"
 
 
-def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rensa", None)
-    with pytest.raises(UsageError, match=r"pip install 'bertdata\[near\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'rensa>=0\.5,<0\.6'"):
         minhash.Signer()
 
 

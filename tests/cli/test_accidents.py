@@ -205,7 +205,7 @@ def test_a_configuration_with_a_misspelt_table_is_refused(run: Run, text: Path, 
     [
         ("--direct_num_workers=2", "use --workers"),
         ("--direct_num_wrkers=2", "no such option"),
-        ("--runner=DataflowRunner", "--temp_location=gs://" if importlib.util.find_spec("apitools") else "bertdata[gcp]"),
+        ("--runner=DataflowRunner", "--temp_location=gs://" if importlib.util.find_spec("apitools") else "apache-beam[gcp]"),
     ],
 )
 def test_options_for_beam_that_would_do_nothing_are_refused(run: Run, text: Path, tmp_path: Path, option: str, says: str) -> None:

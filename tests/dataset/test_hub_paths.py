@@ -245,5 +245,5 @@ def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     reached = importlib.import_module("fsspec.registry")._registry  # by what was imported before
     monkeypatch.delitem(reached, "hf", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(UsageError, match=r"hf://datasets/ada/books: .*pip install 'bertdata\[hub\]'"):
+    with pytest.raises(UsageError, match=r"hf://datasets/ada/books: .*pip install universal_pathlib datasets huggingface_hub"):
         files.to_path("hf://datasets/ada/books")

@@ -82,9 +82,9 @@ def test_a_url_keeps_its_form_through_every_step(store: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "missing", "says"),
     [
-        ("s3://bucket/corpus", "upath", r"s3://bucket/corpus: .*pip install 'bertdata\[s3\]'"),
-        ("hdfs://host/corpus", "upath", r"pip install 'bertdata\[remote\]'"),
-        ("gs://bucket/corpus", "gcsfs", r"gs://bucket/corpus: .*gcsfs.*pip install 'bertdata\[gs\]'"),
+        ("s3://bucket/corpus", "upath", r"s3://bucket/corpus: .*pip install universal_pathlib s3fs"),
+        ("hdfs://host/corpus", "upath", r"pip install universal_pathlib"),
+        ("gs://bucket/corpus", "gcsfs", r"gs://bucket/corpus: .*gcsfs.*pip install universal_pathlib gcsfs"),
         ("nowhere://bucket/corpus", "", r"nowhere://bucket/corpus: .*'nowhere'.*written \./nowhere://bucket/corpus"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 from conftest import REPOSITORY
 
 for package in ("mkdocs", "material", "mkdocstrings"):
-    pytest.importorskip(package, reason="needs pip install 'bertdata[docs]'")
+    pytest.importorskip(package, reason="in a clone: pip install '.[docs]'")
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from clusters import DASK, SECONDS, UMASKS, Cluster, can_hide, dask_cluster, wai
 from conftest import Build, build_of, records
 from jobs_of_engines import COMMANDS, STEPS, Job, prepare
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'bertdata[dask]'")
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
 pytestmark = pytest.mark.long
 
 

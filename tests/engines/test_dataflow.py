@@ -23,10 +23,10 @@ from bertdata.build.corpus.plan import CorpusPlan
 from bertdata.config import CorpusConfig
 from bertdata.records import FileRange, Task, pack
 
-pytest.importorskip("google.cloud.dataflow", reason="bertdata[gcp] is not installed")
+pytest.importorskip("google.cloud.dataflow", reason="Beam's client of Dataflow is not installed")
 cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")
 pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed")
-pytest.importorskip("gcsfs", reason="bertdata[gs] is not installed")
+pytest.importorskip("gcsfs", reason="gcsfs is not installed")
 
 pytestmark = pytest.mark.long  # what it needs is installed by `make long` alone
 LAUNCH = REPOSITORY / "pipelines" / "dataflow" / "launch.py"

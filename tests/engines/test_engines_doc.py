@@ -189,7 +189,7 @@ def dask_of(block: str, directory: Path) -> Iterator[str]:
 @pytest.mark.parametrize("text", ["tcp://127.0.0.1:8786 --dask_partition_size", "tcp://SCHEDULER_IP:8786 --dask_partition_size"])
 def test_dask(directory: Path, text: str) -> None:
     """Also with the settings for accidents: a wrong one ends the scheduler; hosts are this one.  It is seen, and ended."""
-    pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
+    pytest.importorskip("distributed", reason="Dask is not installed")
     block = re.sub("(SCHEDULER|WORKER)_IP", "127.0.0.1", block_with(text)).replace("/tmp/dask-mine", "mine")
     seen, ended = lines('python -c "from distributed')
     with dask_of(block, directory) as script:
@@ -208,7 +208,7 @@ def test_dask(directory: Path, text: str) -> None:
 @pytest.mark.long
 def test_dask_with_tls(directory: Path) -> None:
     """Who has no certificate is refused."""
-    pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
+    pytest.importorskip("distributed", reason="Dask is not installed")
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed")
     block = block_with("openssl req")

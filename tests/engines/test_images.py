@@ -23,7 +23,7 @@ from clusters import SECONDS, Host, can_make_hosts, end, networks, wait_for
 from conftest import REPOSITORY, SAMPLE, Build, digests
 
 yaml = pytest.importorskip("yaml")
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'bertdata[dask]'")
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
 pytestmark = pytest.mark.long
 
 COMPOSE = (REPOSITORY / "compose.yaml").read_text(encoding="utf-8")

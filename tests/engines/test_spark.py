@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.spark]
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Run the master and its workers, each in a directory of its own; return the environment that sends a job there."""
-    pyspark = pytest.importorskip("pyspark", reason="bertdata[spark] is not installed")
+    pyspark = pytest.importorskip("pyspark", reason="Spark is not installed")
     root, home, host = tmp_path_factory.mktemp("spark"), Path(pyspark.__file__).parent, Host()
     launcher = home / "bin" / "spark-class"
     if subprocess.run([launcher, "org.apache.spark.launcher.Main", "--help"], capture_output=True, check=False).returncode == 127:

@@ -49,7 +49,7 @@ def test_each_worker_that_is_lost_is_told() -> None:
 
 def test_a_refused_port_and_a_host_that_is_none_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask alone tries for half a minute."""
-    pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
+    pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr(dask_cluster, "_SOON", 0.1)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -84,13 +84,13 @@ def test_a_runner_or_an_option_that_is_none_is_answered_with_what_was_meant(word
 def test_a_runner_that_is_not_installed_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for name in ("DaskRunner", "dask", "apache_beam.runners.dask.dask_runner.DaskRunner"):
-        with pytest.raises(UsageError, match=rf"--runner={name} is not installed: pip install 'bertdata\[dask\]'"):
+        with pytest.raises(UsageError, match=rf"--runner={name} is not installed: pip install 'apache-beam\[dask\]'"):
             engine.check([f"--runner={name}"], None)
-    with pytest.raises(UsageError, match=r"did you mean 'DaskRunner'\? It takes: pip install 'bertdata\[dask\]'"):
+    with pytest.raises(UsageError, match=r"did you mean 'DaskRunner'\? It takes: pip install 'apache-beam\[dask\]'"):
         engine.check(["--runner=DaskRuner"], None)
 
 
 def test_an_option_of_dask_is_suggested() -> None:
-    pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
+    pytest.importorskip("distributed", reason="Dask is not installed")
     with pytest.raises(UsageError, match="did you mean '--dask_client_address'"):
         engine.check(["--runner=DaskRunner", "--dask_client_adress=tcp://127.0.0.1:1"], None)

@@ -89,5 +89,5 @@ def test_which_languages(code: str, expected: bool) -> None:
 def test_without_a_module_the_message_names_the_fix(monkeypatch: Any, module: str) -> None:
     pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(UsageError, match=r"bertdata\[chinese\]"):
+    with pytest.raises(UsageError, match=r"pip install jieba opencc"):
         Segmenter()

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ... import keys
 from ...errors import UsageError
+from ...extras import install, missing_package
 
 __all__ = ["VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"]
 
@@ -67,10 +68,10 @@ class Signer:
     def __init__(self) -> None:
         try:
             import rensa
-        except ImportError:
-            raise UsageError("`dedup` near needs the package rensa: pip install 'bertdata[near]'") from None
+        except ImportError as error:
+            raise missing_package("`dedup` near needs rensa", "near", error) from None
         if rensa.RMinHash.ALGORITHM_VERSION != _ALGORITHM:
-            raise UsageError("`dedup` near: this rensa signs texts in another way: pip install 'bertdata[near]'")
+            raise UsageError(f"`dedup` near: this version of rensa computes other signatures. Install with: {install('near')}")
         self._sign = rensa.RMinHash.digest_matrix_from_flat_token_hashes
         self._hashes = _Hashes()
         self._runs = _Runs(self._hashes)

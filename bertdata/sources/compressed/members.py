@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...errors import UsageError
+from ...extras import missing_package
 from ...io.files import open_file
 from . import bzip2
 from .bzip2 import CHUNK, MOST, Damage, DecompressedBlock
@@ -157,8 +158,8 @@ class _Zstd(_Member):
 def _zstandard(path: str) -> Any:
     try:
         import zstandard
-    except ImportError:
-        raise UsageError(f"{path}: bertdata reads .zst with a package of its own: pip install 'bertdata[zstd]'") from None
+    except ImportError as error:
+        raise missing_package(f"{path}: reading .zst needs zstandard", "zstd", error) from None
     return zstandard
 
 

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from ...credentials import cause, mask_secret, reveal
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
+from ...extras import missing_package
 from .. import SUFFIXES
 from .client import LONGEST_LIST
 from .reach import reach, within
@@ -59,7 +60,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError as error:
-        raise UsageError(f"data sets of the Hub need huggingface_hub ({error}): pip install 'bertdata[hub]'") from None
+        raise missing_package("datasets of the Hub need huggingface_hub", "hub", error) from None
     token = get_token() or ""
     mask_secret(token)
     base = mirror(endpoint or HfApi().endpoint)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from ...errors import UsageError
+from ...extras import missing_package
 from ...io.functions import load
 from .plain import split_plain
 from .rules import split_sentences
@@ -79,7 +80,7 @@ def _blingfire() -> Splitter:
     try:
         from blingfire import text_to_sentences_and_offsets
     except ImportError as error:
-        raise UsageError(f"`sentence_splitter` blingfire ({error}): pip install 'bertdata[blingfire]'") from None
+        raise missing_package("`sentence_splitter` blingfire", "blingfire", error) from None
 
     def split(paragraph: str, language: str) -> list[str]:
         if not paragraph.strip():

@@ -7,7 +7,7 @@ One file, one idea: `model`, `optimizer`, `learner` (a step), `world` (processes
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...extras import missing_package
 
 if TYPE_CHECKING:
     from .run import Done, train
@@ -22,5 +22,5 @@ def __getattr__(name: str) -> Any:
     try:
         from . import run
     except ModuleNotFoundError as error:
-        raise UsageError(f"training needs {error.name}: pip install 'bertdata[train]'") from None
+        raise missing_package(f"training needs {error.name}", "train", error) from None
     return getattr(run, name)

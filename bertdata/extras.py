@@ -1,0 +1,66 @@
+"""Optional libraries: what each extra of pyproject.toml is for, and the command that installs it.
+
+    install("train")                 pip install torch safetensors
+    install("near")                  pip install 'rensa>=0.5,<0.6'
+
+Messages name the libraries themselves. `bertdata` on the package index is another project, so an extra of it would install that.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import NamedTuple
+
+from .errors import UsageError
+
+__all__ = ["EXTRAS", "Extra", "install", "missing_package"]
+
+
+class Extra(NamedTuple):
+    """A group of optional libraries.
+
+    purpose: what it makes possible, as `bertdata doctor` shows it.
+    requirements: what `pip install` takes, with a version where only some versions work.
+    modules: what is imported.
+    """
+
+    purpose: str
+    requirements: tuple[str, ...]
+    modules: tuple[str, ...]
+
+
+EXTRAS = {  # tests/test_packaging.py compares the requirements with pyproject.toml
+    "train": Extra("bertdata train and the loader", ("torch", "safetensors"), ("torch", "safetensors")),
+    "hub": Extra(
+        "datasets of the Hub",
+        ("universal_pathlib", "datasets", "huggingface_hub"),
+        ("huggingface_hub", "datasets", "upath"),
+    ),
+    "zstd": Extra("input as .zst", ("zstandard",), ("zstandard",)),
+    "chinese": Extra("words of Chinese", ("jieba", "opencc"), ("jieba", "opencc")),
+    "blingfire": Extra("another sentence splitter", ("blingfire",), ("blingfire",)),
+    "near": Extra("--dedup near", ("rensa>=0.5,<0.6",), ("rensa",)),
+    "hdf5": Extra("export --to hdf5", ("h5py",), ("h5py",)),
+    "remote": Extra("URLs of other stores", ("universal_pathlib",), ("upath",)),
+    "s3": Extra("s3://", ("universal_pathlib", "s3fs"), ("s3fs", "upath")),
+    "gs": Extra("gs://", ("universal_pathlib", "gcsfs"), ("gcsfs", "upath")),
+    "tensorboard": Extra("curves in TensorBoard", ("torch", "safetensors", "tensorboard"), ("tensorboard",)),
+    "transformers": Extra("vocabularies without a tokenizer.json", ("transformers",), ("transformers",)),
+    "dask": Extra("runs on Dask", ("apache-beam[dask]",), ("dask", "distributed")),
+    "spark": Extra("runs on Spark, with beam-pyspark-runner", ("pyspark>=3.5,<4",), ("pyspark",)),
+    "gcp": Extra("runs on Dataflow", ("apache-beam[gcp]", "universal_pathlib", "gcsfs"), ("google.cloud.storage", "apitools")),
+}
+
+
+def install(extra: str) -> str:
+    """Return the command that installs the libraries of an extra.
+
+    >>> install("chinese"), install("spark")
+    ('pip install jieba opencc', "pip install 'pyspark>=3.5,<4'")
+    """
+    return shlex.join(("pip", "install", *EXTRAS[extra].requirements))
+
+
+def missing_package(where: str, extra: str, error: ImportError) -> UsageError:
+    """Return the error for a library that cannot be imported: where it is needed, what failed, and how to install it."""
+    return UsageError(f"{where}: {error}. Install it with: {install(extra)}")
