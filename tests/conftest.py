@@ -9,19 +9,45 @@ import io
 import json
 import logging
 import os
+import shutil
+import site
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from forking import forks, leave_to_system, trainers
-from hypothesis import settings
 
-from bertdata.cli import cli
-from bertdata.tally import Tally
+_XDG = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+_USER_CACHES = (*_XDG, "TORCH_HOME", "TRITON_CACHE_DIR", "MPLCONFIGDIR")
+_USER_LIBRARIES = ("HF_", "HUGGINGFACE_", "TRANSFORMERS_", "DATASETS_")
+
+
+def _use_temporary_home() -> None:
+    """Keep tests away from the user's home: libraries cache downloads and settings there, and read tokens from it.
+
+    Libraries read these variables when they are imported, so this runs before any of them is. Workers of pytest-xdist inherit
+    the directory, and the first process removes it.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    os.environ.setdefault("PYTHONUSERBASE", site.getuserbase())  # else packages of `pip install --user` would be missing
+    for name in [name for name in os.environ if name in _USER_CACHES or name.startswith(_USER_LIBRARIES)]:
+        del os.environ[name]
+    os.environ["HOME"] = tempfile.mkdtemp(prefix="bertdata-home-")
+    os.environ["HF_HOME"] = os.path.join(os.environ["HOME"], "huggingface")
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+
+
+_use_temporary_home()
+from forking import forks, leave_to_system, trainers  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from bertdata.cli import cli  # noqa: E402
+from bertdata.tally import Tally  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
@@ -57,6 +83,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the temporary home when the last test has ended."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["HOME"], ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import pwd
 import re
 import subprocess
 import sys
@@ -200,7 +202,7 @@ def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None
 
 def test_nothing_names_this_machine_or_a_registry() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout.decode()
-    here = [str(REPOSITORY) + "/", str(Path.home()) + "/"]
+    here = [str(REPOSITORY) + "/", pwd.getpwuid(os.getuid()).pw_dir + "/"]
     for name in filter(None, listed.split("\0")):
         path = REPOSITORY / name
         if path.suffix in (".bz2", ".png") or not path.is_file():

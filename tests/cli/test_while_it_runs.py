@@ -21,7 +21,6 @@ from conftest import Build, Run, digests
 
 import bertdata
 from bertdata.cli import bars, cli, output
-from bertdata.cli.doctor import _EXTRAS as EXTRAS
 from bertdata.cli.doctor import _JARS
 from bertdata.cli.doctor import command as doctor
 from bertdata.commands import estimate, progress
@@ -397,19 +396,10 @@ def test_beam_names_and_keeps_jars_as_doctor_does() -> None:
     assert FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS[-1] in ENGINES["FlinkRunner"].jar
 
 
-def test_doctor_knows_each_extra_that_a_user_may_want() -> None:
-    others = {
-        "remote",
-        "gcp",
-        "dask",
-        "spark",
-        "docs",
-        "dev",
-        "peers",
-        "engines",
-        "all",
-    }  # of another extra, an engine, our own work
-    assert {*(metadata.metadata("bertdata").get_all("Provides-Extra") or [])} == {*EXTRAS} | others
+def test_doctor_names_the_libraries_of_an_extra_that_is_missing(monkeypatch: Any) -> None:
+    monkeypatch.setattr(machine, "missing", lambda modules: [*modules])
+    shown = CliRunner().invoke(doctor, ["--offline"]).output
+    assert "  extra chinese          not here (pip install jieba opencc): words of Chinese\n" in shown
 
 
 def test_a_host_that_does_not_answer_is_given_up_in_time() -> None:
