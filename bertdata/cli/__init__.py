@@ -74,6 +74,7 @@ def main() -> None:
     """Run the command line; every error is one message and an exit code."""
     from ..io.signals import signals
     from ..io.terminal import guard
+    from . import output
     from .bars import answer
 
     for stream in (sys.stdout, sys.stderr):
@@ -83,28 +84,28 @@ def main() -> None:
         if "://" in argument:
             credentials.mask_secret(argument)  # of whatever option, and whatever becomes of it
     guard()
+    if "--log-json" in sys.argv:  # options that click refuses are errors of this form, too
+        output.speak(quiet=False, log_json=True)
     try:
-        with signals(answer), storage_errors():
+        with signals(answer, output.stop), storage_errors():
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code
     except click.ClickException as error:
-        error.show()
+        if output.is_json():
+            output.error(f"error: {error.format_message()}", error.exit_code)
+        else:
+            error.show()
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort) as stopped:
         arguments = (stopped.__cause__ or stopped).args  # click makes an Abort of the interrupt of a block in a command
         code = arguments[0] if arguments else 130
     except BertDataError as error:
-        code = _say(f"error: {error}", error.exit_code)
+        code = error.exit_code
+        output.error(f"error: {error}", code)
     except Exception as error:
         if "--verbose" in sys.argv or "-v" in sys.argv:
             raise
-        code = _say(f"internal error: {type(error).__name__}: {error}: run it with --verbose and please report what it prints", 1)
+        code, problem = 1, f"internal error: {type(error).__name__}: {error}"
+        output.error(f"{problem}: run it with --verbose and please report what it prints", code)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _say(message: str, code: int) -> int:
-    from .output import error
-
-    error(message, code)
-    return code

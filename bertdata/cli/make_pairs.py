@@ -74,6 +74,6 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
         for pairs in build(planned, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))
             if lost := lost_text(pairs):
-                echo(f"warning: {in_options(lost)}", err=True)
+                echo(f"warning: {in_options(lost)}", err=True, level="warning")
             if warning := unknown_tokens(pairs.manifest["statistics"]["unknown_share"]):
-                echo(warning, err=True)
+                echo(warning, err=True, level="warning")

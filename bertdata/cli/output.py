@@ -1,32 +1,42 @@
-"""Print: lines for people, with ``--log-json`` an object of JSON a line, with ``--quiet`` nothing but errors."""
+"""Print messages: as text, as lines of JSON with ``--log-json``, or only errors with ``--quiet``.
+
+{"time": "2026-11-24T10:25:01.123Z", "level": "info", "run": "9f2c61d07b3e85aa", "event": "done", "step": "build-corpus", …}
+"""
 
 from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import sys
 import time
+from datetime import datetime, timezone
 from typing import Any
 
 import click
 
 from ..errors import StorageError, UsageError
+from ..io.signals import print_stop
 from ..io.terminal import clean
 
-__all__ = ["duration", "echo", "error", "event", "is_json", "is_quiet", "speak"]
+__all__ = ["JsonHandler", "duration", "echo", "error", "event", "is_json", "is_quiet", "speak", "stop"]
 
 _LONG = 14 * 86400.0  # seconds that are written as days
 _mode = ""  # of this process: "quiet", "json" or for people
 _begun = time.monotonic()
+_run_id = ""  # the same in all lines of JSON of one command
+_command = ""  # the name of the command, for lines from other threads, which have no context of click's
 
 
 def speak(*, quiet: bool, log_json: bool) -> None:
     """Choose how this process speaks from here on; raise UsageError for both at once."""
-    global _mode, _begun
+    global _mode, _begun, _run_id, _command
     if quiet and log_json:
         raise UsageError("--quiet prints nothing and --log-json prints lines: give one of them")
-    _mode, _begun = "quiet" if quiet else "json" if log_json else "", time.monotonic()
+    context = click.get_current_context(silent=True)
+    _mode, _command = "quiet" if quiet else "json" if log_json else "", context.info_name or "" if context else ""
+    _run_id, _begun = _run_id or os.urandom(8).hex(), time.monotonic()
 
 
 def is_quiet() -> bool:
@@ -39,12 +49,12 @@ def is_json() -> bool:
     return _mode == "json"
 
 
-def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line, cleaned; on the standard error it is what the command says beside its result."""
+def echo(text: str = "", *, err: bool = False, level: str = "info") -> None:
+    """Print a line: a result on the standard output, or with `err` a message of this level on the standard error."""
     if is_quiet():
         return
     if err and is_json():
-        event("message", text=text)
+        event("message", level=level, text=text)
     else:
         _print(text, err=err)
 
@@ -52,18 +62,43 @@ def echo(text: str = "", *, err: bool = False) -> None:
 def error(text: str, code: int) -> None:
     """Print what ended the command."""
     if is_json():
-        event("error", text=text, exit_code=code)
+        event("error", level="error", text=text, exit_code=code)
     else:
         _print(f"bertdata: {text}", err=True)
 
 
-def event(name: str, step: str = "", counts: dict[str, Any] | None = None, **more: Any) -> None:
-    """Print an object of JSON where that is wanted: ``event``, ``step``, ``counts`` and ``seconds`` since the command began."""
+def stop(text: str) -> None:
+    """Print that a signal stops the command, from whatever thread."""
     if is_json():
-        at = click.get_current_context(silent=True)
-        step = step or (at.info_name or "" if at else "")
-        record = {"event": name, "step": step, "counts": counts or {}, "seconds": round(time.monotonic() - _begun, 3), **more}
-        _print(json.dumps(record, ensure_ascii=False), err=True)
+        event("stopped", level="warning", text=text)
+    else:
+        print_stop(text)
+
+
+def event(name: str, step: str = "", counts: dict[str, Any] | None = None, *, level: str = "info", **more: Any) -> None:
+    """Print one line of JSON with ``--log-json``; otherwise do nothing.
+
+    Args:
+        name: the kind of line, such as "progress".
+        step: the step that it is about; the command if not given.
+        counts: numbers by name.
+        level: "debug", "info", "warning", "error" or "critical".
+        more: other keys of this kind of line.
+    """
+    if not is_json():
+        return
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    head = {"time": now, "level": level, "run": _run_id, "event": name, "step": step or _command}
+    record = {**head, "counts": counts or {}, "seconds": round(time.monotonic() - _begun, 3), **more}
+    _print(json.dumps(record, ensure_ascii=False), err=True)
+
+
+class JsonHandler(logging.Handler):
+    """Print the log records of libraries as lines of JSON, for ``--verbose --log-json``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        more: dict[str, Any] = {"traceback": logging.Formatter().formatException(record.exc_info)} if record.exc_info else {}
+        event("log", level=record.levelname.lower(), logger=record.name, text=record.getMessage(), **more)
 
 
 def _print(text: str, *, err: bool) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,7 @@ def speech_options(command: F) -> F:
         click.option(
             "--log-json",
             is_flag=True,
-            help="Print messages as lines of JSON on the standard error: event, step, counts, seconds.",
+            help="Print messages as lines of JSON on stderr: time, level, run, event, step, counts, seconds.",
         ),
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
     ):
@@ -93,7 +94,9 @@ def take_options(values: dict[str, Any]) -> Options:
         raise click.UsageError(_stray(strange))
     output.speak(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
     options = Options(**{name: values.pop(name) for name in Options._fields if name != "beam_args"}, beam_args=beam_args)
-    logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, force=True)  # before Beam is imported
+    handlers = [output.JsonHandler()] if output.is_json() else None
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, handlers=handlers, force=True)
+    logging.captureWarnings(output.is_json())  # before Beam is imported
     return options
 
 
@@ -150,7 +153,7 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet]:
             verbose=options.verbose,
             check_space=options.check_space,
             progress=progress,
-            warn=partial(echo, err=True),
+            warn=partial(echo, err=True, level="warning"),
         )
         data_sets = run(planned, how)
     if not data_sets:
@@ -220,8 +223,13 @@ def _whereabouts(directory: Path) -> str:
 
 
 def conclude(data_set: DataSet, reading: str) -> None:
-    """Say what a data set holds, or that it was complete already, and with which line of Python it is read."""
-    counts = {str(key): data_set.manifest[key] for key in ("rows", "size") if key in data_set.manifest}
+    """Print what a dataset holds, or that it was already complete, and the line of Python that reads it."""
+    counts: dict[str, Any] = {key: data_set.manifest[key] for key in ("rows", "size") if key in data_set.manifest}
+    for fate in ("dropped", "rejected"):
+        reasons = Counter[str]()
+        for stage in data_set.manifest["counts"]:
+            reasons.update(stage[fate])
+        counts[fate] = dict(sorted(reasons.items()))
     output.event("done" if data_set.new else "nothing to do", counts=counts, path=str(data_set.path))
     echo(describe(data_set.manifest, data_set.path) if data_set.new else f"{data_set.path} is complete already: nothing to do")
     for path, left in leftovers(data_set.path).items():

@@ -94,7 +94,7 @@ def command(
     from ..training.trainer import train
 
     position = _Position(chief, recipe)
-    with _named_losses(), signals(position.answer) as received, _progress(config, chief, position) as report:
+    with _named_losses(), signals(position.answer, speech.stop) as received, _progress(config, chief, position) as report:
 
         def stop(done: int, saved: int) -> bool:
             position.move(done, saved)
@@ -103,7 +103,7 @@ def command(
         done = train(config, output, overwrite=overwrite, report=report, stop=stop)
     if not done.complete:
         if chief:
-            echo(_stopped(done.step), err=True)
+            echo(_stopped(done.step), err=True, level="warning")
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
         _conclude(done)
@@ -240,7 +240,8 @@ def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator
             nonlocal due
             due = time.monotonic() + _EVERY
             if speech.is_json():
-                speech.event(record["kind"], "train", {key: value for key, value in record.items() if key != "kind"})
+                counts = {key: value for key, value in record.items() if key != "kind"}
+                speech.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
             else:
                 echo(_line(record), err=True)
 

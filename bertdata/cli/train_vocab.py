@@ -53,4 +53,4 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
             conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
             config = vocab.manifest["config"]
             for said in filter(None, (fewer(vocab.manifest["size"], config), unknown(vocab.manifest["coverage"], config))):
-                echo(in_options(said), err=True)
+                echo(in_options(said), err=True, level="warning")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .process import descendants, end
 from .terminal import clean
 
-__all__ = ["HEEDED", "Answer", "signals", "stopped"]
+__all__ = ["HEEDED", "Answer", "print_stop", "signals", "stopped"]
 
 HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 1.0  # seconds that the way out may take: what then is left to do, tidying up, the next run does
@@ -41,14 +41,16 @@ def stopped(kept: str = "") -> Answer:
 
 
 @contextlib.contextmanager
-def signals(answer: Callable[[], Answer] = stopped) -> Iterator[list[int]]:
+def signals(answer: Callable[[], Answer] = stopped, show: Callable[[str], None] | None = None) -> Iterator[list[int]]:
     """Handle signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
 
-    `answer` is called at the first signal, in another thread.  Where it returns that the command saves, the block continues: the
-    list that is yielded holds the exit code from then on, and another Ctrl-C ends the process at once.  A signal that is ignored
-    when the block begins stays so: SIGHUP by ``nohup``, SIGINT in the background of a script.
+    `answer` is called at the first signal, in another thread, and `show` prints its text, by default `print_stop`. Where the
+    answer says that the command saves its work, the block continues: the yielded list then holds the exit code, and another
+    Ctrl-C ends the process at once. A signal that is ignored when the block begins stays ignored: SIGHUP by ``nohup``, SIGINT in
+    the background of a script.
     """
-    heard = _Heard(answer, tuple(each for each in HEEDED if signal.getsignal(each) != signal.SIG_IGN))
+    heeded = tuple(each for each in HEEDED if signal.getsignal(each) != signal.SIG_IGN)
+    heard = _Heard(answer, show or print_stop, heeded)
     with heard.listening():
         try:
             yield heard.received
@@ -64,12 +66,12 @@ def signals(answer: Callable[[], Answer] = stopped) -> Iterator[list[int]]:
 class _Heard:
     """The signals of one block: the exit code of the first, and whether the block ends by it or saves."""
 
-    def __init__(self, answer: Callable[[], Answer], heeded: tuple[int, ...]) -> None:
+    def __init__(self, answer: Callable[[], Answer], show: Callable[[str], None], heeded: tuple[int, ...]) -> None:
         self.received: list[int] = []
         self.ends = False
         self.said = threading.Event()
         self.children: list[int] = []  # those there were at the signal that ends the block
-        self._answer, self._heeded, self._decided = answer, heeded, threading.Event()
+        self._answer, self._show, self._heeded, self._decided = answer, show, heeded, threading.Event()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -118,7 +120,7 @@ class _Heard:
 
     def _say(self, text: str) -> None:
         if text:
-            _print(f"\nbertdata: {text}\n")
+            self._show(text)
         self.said.set()
 
 
@@ -165,10 +167,10 @@ def _end(code: int, children: list[int]) -> None:
     os._exit(code)
 
 
-def _print(text: str) -> None:
-    """Print to the standard error; where nobody reads any more, print no more."""
+def print_stop(text: str) -> None:
+    """Print why the command ends to the standard error, unless nothing reads it any more."""
     try:
-        print(clean(text), end="", file=sys.stderr, flush=True)
+        print(clean(f"\nbertdata: {text}\n"), end="", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # or Python complains of what it still holds at its end
             nowhere = os.open(os.devnull, os.O_WRONLY)

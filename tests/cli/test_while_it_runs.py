@@ -6,10 +6,13 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections import namedtuple
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -140,22 +143,69 @@ def test_lines_of_json_and_silence(run: Run, text: Path, tmp_path: Path) -> None
     arguments = ["build-corpus", "--text", text, "--output", tmp_path / "out", "--workers", 1]
     done = run(*arguments, "--log-json")
     events = [json.loads(line) for line in done.stderr.splitlines()]
-    assert all({"event", "step", "counts", "seconds"} <= set(event) for event in events)
+    assert all({"time", "level", "run", "event", "step", "counts", "seconds"} <= set(event) for event in events)
+    assert len({event["run"] for event in events}) == 1 and {event["level"] for event in events} == {"info"}
+    times = [datetime.fromisoformat(event["time"].replace("Z", "+00:00")) for event in events]
+    assert times == sorted(times) and abs(datetime.now(timezone.utc) - times[-1]) < timedelta(minutes=10)
     assert [event["event"] for event in events if event["event"] != "message"][:1] == ["plan"]
     (last,) = [
         e for e in events if e["event"] == "progress" and e["step"] == "Extract" and e["counts"]["done"] == e["counts"]["total"]
     ]
     assert last["share"] == 1.0 and last["counts"]["documents"] <= 400
-    assert events[-1]["event"] == "done" and events[-1]["counts"] == {"rows": 400}
-    again = run(*arguments, "--log-json")
-    assert json.loads(again.stderr.splitlines()[-1])["event"] == "nothing to do"
+    assert events[-1]["event"] == "done" and events[-1]["counts"] == {"rows": 400, "dropped": {}, "rejected": {}}
+    (again,) = [json.loads(line) for line in run(*arguments, "--log-json").stderr.splitlines() if '"nothing to do"' in line]
+    assert again["run"] != events[0]["run"] and again["counts"] == events[-1]["counts"]
     quiet = run(*arguments, "--quiet")
     assert quiet.stdout + quiet.stderr == ""
     failed = run("build-corpus", "--text", tmp_path / "none", "--output", tmp_path / "x", "--quiet", code=2)
     assert "no file of this name" in failed.stderr and failed.stdout == ""
     failed = run("build-corpus", "--text", tmp_path / "none", "--output", tmp_path / "x", "--log-json", code=2)
-    assert json.loads(failed.stderr)["exit_code"] == 2
+    error = json.loads(failed.stderr)
+    assert (error["event"], error["level"], error["exit_code"]) == ("error", "error", 2)
     assert "give one of them" in run(*arguments, "--quiet", "--log-json", code=2).stderr
+
+
+def test_json_counts_drops_and_rejects_by_reason(run: Run, tmp_path: Path) -> None:
+    lines = ["0 bottles", '{"text": ""}', *[json.dumps({"text": "A kettle sings in the kitchen."})] * 2]
+    (tmp_path / "text.jsonl").write_text("\n".join(lines) + "\n")
+    words = ("build-corpus", "--text", tmp_path / "text.jsonl", "--output", tmp_path / "out", "--max-rejects", 1)
+    done = json.loads(run(*words, "--log-json").stderr.splitlines()[-1])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert done["event"] == "done" and done["counts"]["rows"] == 1
+    assert sum(done["counts"]["dropped"].values()) == 1 and done["counts"]["rejected"] == {"empty": 1, "malformed-json": 1}
+    for fate in ("dropped", "rejected"):
+        assert done["counts"][fate] == {reason: n for stage in manifest["counts"] for reason, n in stage[fate].items()}
+
+
+def test_everything_on_stderr_is_json(tmp_path: Path, text: Path) -> None:
+    """Also an option that is refused, a log record, a Python warning, a signal, and a warning of the command."""
+    words = ["build-corpus", "--text", str(text), "--output", str(tmp_path / "out"), "--log-json"]
+
+    def events(code: int, arguments: list[str], patch: str = "") -> list[dict[str, Any]]:
+        program = f"import sys\nfrom bertdata.cli import main\n{patch}\nsys.argv[1:] = {arguments!r}\nmain()"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return [json.loads(line) for line in done.stderr.splitlines() if line]  # click ends a line at an interrupt
+
+    (refused,) = events(2, [*words, "--max-words", "many"])
+    assert refused["level"] == "error" and refused["exit_code"] == 2 and "many" in refused["text"]
+    patch = """
+import logging, os, signal, time, warnings
+from bertdata.commands import run
+def stopped(planned, options):
+    logging.getLogger("a.library").error("cannot: %s", "it")
+    warnings.warn("old")
+    options.warn("worker lost")
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+run.run = stopped
+"""
+    found = {event["event"] + (event.get("logger") or ""): event for event in events(143, [*words, "--verbose"], patch)}
+    assert (found["loga.library"]["level"], found["loga.library"]["text"]) == ("error", "cannot: it")
+    assert found["logpy.warnings"]["level"] == "warning"
+    assert (found["message"]["level"], found["message"]["text"]) == ("warning", "worker lost")
+    assert found["stopped"]["level"] == "warning" and found["stopped"]["step"] == "build-corpus"
+    assert len({event["run"] for event in found.values()}) == 1
 
 
 def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
