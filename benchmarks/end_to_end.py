@@ -1,7 +1,7 @@
 """Measure a whole run, from a multistream dump to pairs: CPU seconds per GB of XML, stage by stage.
 
     python benchmarks/end_to_end.py                     the English dumps of ../shared/data
-    python benchmarks/end_to_end.py --dumps 'dumps/*.xml.bz2' --factor 5
+    python benchmarks/end_to_end.py --dumps 'dumps/*.xml*.bz2' --factor 5
 
 The dumps, of one wiki, are put together and packed as Wikimedia packs them, 100 pages to a stream, once as they are and once
 grown.  A figure is the slope between the two: the processor time that the added XML took, in all processes of the run.  What a

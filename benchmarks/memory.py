@@ -1,7 +1,7 @@
 """Measure the most memory that a worker of each command holds, for every choice, objective and format, at growing sizes.
 
     python benchmarks/memory.py                                  the sample that comes with the project, 1 and 4 times 8 MB
-    python benchmarks/memory.py dumps/*.xml.bz2 --base-mb 40 --sizes 1,10,100
+    python benchmarks/memory.py dumps/*.xml*.bz2 --base-mb 40 --sizes 1,10,100
     python benchmarks/memory.py --only pairs,export              the cases whose names begin so, and what they read
 
 The input is grown as benchmarks/scale.py grows it; half of its text comes from the dump, half from a table of the same

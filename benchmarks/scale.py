@@ -1,7 +1,7 @@
 """Show how a run scales: grow a corpus 1, 4 and 16 times, run each command on it with 1 and 2 workers, and compare.
 
     python benchmarks/scale.py                              the sample that comes with the project
-    python benchmarks/scale.py dumps/*.xml.bz2 --base-mb 40 --sizes 1,4,16 --workers 1,2 --picture scale.svg
+    python benchmarks/scale.py dumps/*.xml*.bz2 --base-mb 40 --sizes 1,4,16 --workers 1,2 --picture scale.svg
 
 New pages are real ones with new titles and ids, in which the sentences are exchanged (benchmarks/grow.py).  Memory is the most
 that each process ever held, VmHWM: that of the driver, and that of the worker which held most, not their sum; with one worker

@@ -2,7 +2,7 @@
 
     import bertdata
 
-    corpus = bertdata.build_corpus(wikipedia="dumps/*.xml.bz2", books="books", output="corpus")
+    corpus = bertdata.build_corpus(wikipedia="dumps", books="books", output="corpus")
     vocab = bertdata.train_vocab(corpus.path, output="vocab")
     (pairs,) = bertdata.make_pairs(corpus.path, vocab=vocab.path, output="pairs")
     for batch in bertdata.batches(bertdata.Shards(pairs.path), 64):

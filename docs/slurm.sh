@@ -5,7 +5,7 @@
 #SBATCH --cpus-per-task=32
 #SBATCH --time=04:00:00
 # A command of bertdata on the nodes of a Slurm job, by a Dask cluster of its own: a worker for each core.
-#     sbatch docs/slurm.sh build-corpus --wikipedia 'dumps/*.bz2' --output corpus
+#     sbatch docs/slurm.sh build-corpus --wikipedia dumps --output corpus
 # Input and output are on a file system that all nodes mount, or in a store; see docs/how-to/engines.md for what a cluster exposes.
 set -eu
 

@@ -1,6 +1,6 @@
 """ELMo's data of a corpus, sentences forward and backward with the characters of each word, and a small model on them.
 
-    bertdata build-corpus --wikipedia 'dumps/*.xml.bz2' --output corpus
+    bertdata build-corpus --wikipedia dumps --output corpus
     python examples/elmo.py corpus --steps 1000
 
 A corpus has sentences, which is what ELMo reads (Peters et al. 2018): of each word 50 characters, as bytes between a mark for

@@ -85,7 +85,7 @@ def command(
     Broken records are listed in OUTPUT/rejects, and everything is counted in OUTPUT/manifest.json.
 
     \b
-        bertdata build-corpus --wikipedia 'dumps/enwiki-*-multistream*.xml*.bz2' --books 'books/**/*.txt' --output corpus
+        bertdata build-corpus --wikipedia dumps --books books --output corpus
     """
     options = take_options(values)
     from ..commands.build_corpus import excluded, plan_corpus, tables

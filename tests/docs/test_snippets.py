@@ -10,6 +10,8 @@ from conftest import REPOSITORY
 from pages import DOCS, PAGES, blocks, commands, hook, problem, strange
 
 from bertdata.config import parse_toml
+from bertdata.config.inputs import INPUTS
+from bertdata.sources.inputs import find
 
 NAMES = [path.relative_to(REPOSITORY).as_posix() for path in PAGES]
 FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of torch
@@ -29,6 +31,25 @@ def test_commands(path: Path) -> None:
     for block in blocks(path):
         for line in commands(block.text):
             assert not (told := problem(line)), f"{line}\n{told}"
+
+
+def test_dumps_that_are_named_include_those_of_several_parts(tmp_path: Path) -> None:
+    """Wikimedia publishes large wikis in parts, whose names end in page numbers; their indexes are not dumps."""
+    stem = "enwiki-20261101-pages-articles-multistream"
+    parts = [f"{stem}1.xml-p1p41242.bz2", f"{stem}2.xml-p41243p151573.bz2"]
+    (tmp_path / "dumps").mkdir()
+    for name in (*parts, f"{stem}-index1.txt-p1p41242.bz2", "simplewiki-20261101-pages-articles-multistream.xml.bz2"):
+        (tmp_path / "dumps" / name).touch()
+    texts = [path for path in (*REPOSITORY.glob("bertdata/**/*.py"), *REPOSITORY.glob("examples/*"), *PAGES) if path.is_file()]
+    found = [
+        (path, pattern)
+        for path in texts
+        for pattern in re.findall(r"""(?:--wikipedia |wikipedia ?= ?)["'`]?(dumps[^\s"'`]*)""", path.read_text(encoding="utf-8"))
+    ]
+    assert len({path for path, _ in found}) > 8
+    for path, pattern in found:
+        names = {name for name, _ in find([str(tmp_path / pattern)], INPUTS["wikipedia"].suffixes, "--wikipedia")}
+        assert names >= {*parts} and not any("index" in name for name in names), (path, pattern)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)
