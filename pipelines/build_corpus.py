@@ -15,6 +15,7 @@ from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
 from bertdata.build.selection.rounds import Decide, MergeClaims, MergeLosses, Rule, SplitLosses, WriteClaims, bucket_count
 from bertdata.config import CorpusConfig
+from bertdata.config.base import format_packages
 from bertdata.io.files import to_path
 from bertdata.records import Report
 from bertdata.sources import PLAIN
@@ -62,7 +63,10 @@ class Choose(Step):
             label = rule.name.capitalize()
             tasks = tasks | label >> Round(self._root, rule, names, levels, self._shards)
             names += (rule.name,) * rule.drops
-        return tasks | "Rewrite" >> Map(Writing(Rewrite(self._root, names, self._format, self._shards), to_path(self._root)))
+        rewrite = Writing(
+            Rewrite(self._root, names, self._format, self._shards), to_path(self._root), packages=format_packages(self._format)
+        )
+        return tasks | "Rewrite" >> Map(rewrite)
 
 
 class Round(Step):

@@ -31,5 +31,5 @@ class Export(Chain):
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
             | "Write" >> FlatMap(Perform(self._root, "export", self._work, self._work.packages))
-            | "Commit" >> Gather(self._commit, len(self._tasks))
+            | "Commit" >> Gather(self._commit, len(self._tasks), packages=self._work.packages)
         )

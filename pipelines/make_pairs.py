@@ -50,8 +50,8 @@ class MakePairs(Chain):
         return (
             self._by_bucket(begin | "Tasks" >> Tasks(self._root, self._tasks))
             | "Bucket" >> GroupByKey()
-            | "Build pairs" >> Map(Writing(build, *roots))
-            | "Commit" >> Gather(commit, self._layout.total)
+            | "Build pairs" >> Map(Writing(build, *roots, packages=self._config.packages))
+            | "Commit" >> Gather(commit, self._layout.total, packages=self._config.packages)
         )
 
     def _by_bucket(self, tasks: Steps) -> Steps:
@@ -60,7 +60,7 @@ class MakePairs(Chain):
         reader, chinese = self._source.reader, self._config.chinese_words
         tokenize = buckets.Tokenize(spill, self._vocabulary, reader, self._layout, chinese, group)
         if self._shuffle == "engine":
-            return tasks | "Tokenize" >> FlatMap(tokenize.documents)
+            return tasks | "Tokenize" >> FlatMap(Writing(tokenize.documents, self._root, packages=self._config.packages))
         perform = Perform(self._spill, "tokenize", tokenize, self._config.packages, buckets.references)
         documents = tasks | "Tokenize" >> FlatMap(perform)
         if not self._levels.are_two:

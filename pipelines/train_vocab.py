@@ -29,6 +29,6 @@ class TrainVocab(Chain):
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Count words" >> FlatMap(Perform(self._root, "count", work))
-            | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks), STAGE)
+            | "Count words" >> FlatMap(Perform(self._root, "count", work, config.packages))
+            | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks), STAGE, config.packages)
         )

@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from bertdata.dataset import manifest, reports
+from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import STATE, check_begun, clean_up, perform
 from bertdata.dataset.staging import commit as committing
+from bertdata.dataset.versions import versions
 from bertdata.errors import UsageError, VerificationError
 from bertdata.io.fence import fenced, token
 from bertdata.io.files import is_local, to_path
@@ -82,15 +83,23 @@ def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: Runs) ->
 
 
 class Runs:
-    """The runs that build in these directories: a step writes there only where it sees them, and as long as they continue."""
+    """The runs that build in these directories: a step writes there only where it sees them, and as long as they continue.
 
-    def __init__(self, *roots: Path) -> None:
+    `packages` are those whose versions decide what the step writes: a worker must have the same ones, and the same bertdata.
+    """
+
+    def __init__(self, *roots: Path, packages: Sequence[str] = ()) -> None:
+        self._packages, self._versions = tuple(packages), versions(packages)
         # A run that is only looked at has no token yet; on a disk each run writes in a directory of its own.
         self._tokens = [(str(root), "" if is_local(root) else token(root)) for root in roots]
 
     @contextlib.contextmanager
     def entered(self, *, begun: bool = True) -> Iterator[None]:
-        """Raise StorageError where this host does not see a run, unless `begun` is False, OutputLockedError where it is over."""
+        """Raise StorageError where this host does not see a run, unless `begun` is False, OutputLockedError where it is over.
+
+        Raise UsageError on a host that has other code or packages than the one where the command runs.
+        """
+        _check_versions(self._packages, self._versions)
         with fenced(*((to_path(root), known) for root, known in self._tokens if known)):
             for root, known in self._tokens if begun else ():
                 if not known:
@@ -101,8 +110,8 @@ class Runs:
 class Writing:
     """Call a function that writes below these directories for an element."""
 
-    def __init__(self, function: Callable[[Any], Any], *roots: Path) -> None:
-        self._function, self._runs = function, Runs(*roots)
+    def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
+        self._function, self._runs = function, Runs(*roots, packages=packages)
 
     def __call__(self, element: Any) -> Any:
         with self._runs.entered():
@@ -111,18 +120,13 @@ class Writing:
 
 
 class Perform:
-    """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one refers to it.
-
-    Raise UsageError where a worker has other versions than the driver of what every run needs, or of `packages`.
-    """
+    """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one refers to it."""
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
         self._root, self._step, self._work, self._emit = str(root), step, work, emit
-        self._runs = Runs(root)
-        self._packages, self._versions = tuple(packages), manifest.versions(packages)
+        self._runs = Runs(root, packages=packages)
 
     def __call__(self, task: Task) -> Iterable[Any]:
-        _check_versions(self._packages, self._versions)
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
@@ -132,7 +136,7 @@ class Perform:
 
 @cache
 def _own_versions(packages: tuple[str, ...]) -> dict[str, str]:
-    return manifest.versions(packages)
+    return versions(packages)
 
 
 def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
@@ -140,8 +144,8 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
     installed = _own_versions(packages)
     if other := [f"{name} {installed[name]}, not {version}" for name, version in driver.items() if installed[name] != version]:
         raise UsageError(
-            f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs: install the same versions on "
-            "all hosts, then run the same command again"
+            f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs. Install the same versions on "
+            "all hosts ('code' is a digest of bertdata's source), then run the same command again"
         )
 
 
@@ -168,9 +172,9 @@ class Gather(Step):
     references to these.  `stage` is what that last step is called while it is at work, and in timings.json.
     """
 
-    def __init__(self, commit: CommitStep, count: int, stage: str = "commit") -> None:
+    def __init__(self, commit: CommitStep, count: int, stage: str = "commit", packages: Sequence[str] = ()) -> None:
         self._commit, self._count, self._stage = commit, count, stage
-        self._runs = Runs(*commit.roots())
+        self._runs = Runs(*commit.roots(), packages=packages)
 
     def expand(self, reports: Steps) -> Steps:
         roots = self._commit.roots()

@@ -140,6 +140,7 @@ class Train:
                 "distinct_words": len(words),
             },
             coverage=_coverage(files, config, vocabulary),
+            packages=config.packages,
         )
         write_beside(root, contents)
         manifest.write(root, contents)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from ..dataset import manifest
 from ..dataset.run import STATE, is_complete, is_done, leftovers, unfinished
+from ..dataset.versions import made_elsewhere
 from ..io.files import is_local
 from ..io.lock import holder
 from ..report.words import count, describe, size
@@ -173,7 +175,7 @@ def foretell(planned: PlannedRun, options: Options) -> None:
     done = [is_done(directory, identity) for directory, identity in zip(planned.directories, planned.identities, strict=True)]
     for directory, whole in zip(planned.directories, done, strict=True):
         if whole and not options.overwrite:
-            echo(f"  {directory} is complete already: nothing to do")
+            echo(f"  {_describe_complete(manifest.read(directory), directory)}")
     _say_kept(planned)
     if planned.estimate is None or (all(done) and not options.overwrite):
         return
@@ -222,6 +224,13 @@ def _whereabouts(directory: Path) -> str:
     return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
+def _describe_complete(contents: dict[str, Any], directory: Path) -> str:
+    """Describe a dataset that needs no work, and name the version that made it if it is another one."""
+    made_by = made_elsewhere(contents["versions"])
+    rebuild = f"\n  It was made by {made_by}. Use --overwrite to build it again with this version." if made_by else ""
+    return f"{directory} is complete already: nothing to do{rebuild}"
+
+
 def conclude(data_set: DataSet, reading: str) -> None:
     """Print what a dataset holds, or that it was already complete, and the line of Python that reads it."""
     counts: dict[str, Any] = {key: data_set.manifest[key] for key in ("rows", "size") if key in data_set.manifest}
@@ -231,7 +240,7 @@ def conclude(data_set: DataSet, reading: str) -> None:
             reasons.update(stage[fate])
         counts[fate] = dict(sorted(reasons.items()))
     output.event("done" if data_set.new else "nothing to do", counts=counts, path=str(data_set.path))
-    echo(describe(data_set.manifest, data_set.path) if data_set.new else f"{data_set.path} is complete already: nothing to do")
+    echo((describe if data_set.new else _describe_complete)(data_set.manifest, data_set.path))
     for path, left in leftovers(data_set.path).items():
         echo(f"{path} ({size(left)}) is left over from a run that was not finished: continue it by its command, or remove it")
     if reading:

@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.corpus.plan import CorpusPlan, packages, plan
+from ..build.corpus.plan import CorpusPlan, own_splitters, packages, plan
 from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..credentials import conceal
 from ..dataset.data_set import DataSet
-from ..dataset.manifest import versions
 from ..dataset.run import finished, unfinished
+from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..io.files import digest, is_local, to_path
 from ..io.functions import load, name_of, source_digest
@@ -193,7 +193,7 @@ def _with_functions(config: CorpusConfig, names: dict[str, list[str]]) -> Corpus
     for field, given in names.items():
         for name in given:
             load(name, field)
-    functions = tuple((name, source_digest(name)) for name in sorted({*names["filters"], *names["read"]}))
+    functions = tuple((name, source_digest(name)) for name in sorted({*names["filters"], *names["read"], *own_splitters(config)}))
     return dataclasses.replace(config, filter_functions=tuple(names["filters"]), functions=functions)
 
 

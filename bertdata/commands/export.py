@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..build.documents import refuse_to_replace
 from ..config import ExportConfig
 from ..dataset.data_set import DataSet
-from ..dataset.manifest import versions
+from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
 from ..exports.base import ExportSource, read

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..build.documents import Corpus, read, refuse_to_replace
 from ..config import PairsConfig
+from ..config.engines import runner_of
 from ..dataset.data_set import DataSet
-from ..dataset.manifest import versions
 from ..dataset.run import recorded
 from ..dataset.spilled import spill_path
+from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..io.files import is_local, to_path
 from ..io.storage import storage_errors
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs"]
 
-_HERE = ("", "DirectRunner", "FnApiRunner")  # runners whose workers are on this machine
+# Runners whose workers are on this machine; "" is a run without Beam.
+_HERE = ("", "direct", "switchingdirect", "bundlebaseddirect", "testdirect", "fnapi", "prism", "interactive")
 _LOST = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
 
 
@@ -192,8 +194,7 @@ def _estimate(
 
 def _shuffle(asked: str, beam_args: Sequence[str], directory: Path, identity: dict[str, Any]) -> tuple[str, Path | None]:
     """Return how documents move to their shards, and where on a local disk, if not in the output."""
-    given = " ".join(beam_args).replace("--runner ", "--runner=").partition("--runner=")[2].partition(" ")[0]
-    is_here, is_far = given in _HERE, not is_local(directory)
+    is_here, is_far = runner_of(beam_args) in _HERE, not is_local(directory)
     if asked == "auto":
         with storage_errors(f"cannot read {directory}"):
             asked = recorded(directory, identity, "shuffle") or ("engine" if is_far and not is_here else "files")
@@ -226,7 +227,7 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
     from ..tokens.vocab import says_accents
 
     if not isinstance(vocabulary, TokenizerVocabulary):
-        if config.packages:
+        if config.chinese_words != "none":
             segment.require()
         silent = strip_accents is None and not says_accents(path)
         return (f"  vocabulary {path}: {unsaid(*vocabulary)}",) if silent else ()

@@ -11,7 +11,7 @@ from ..build.sampling import Sample
 from ..build.vocab import STAGE
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
-from ..dataset.manifest import versions
+from ..dataset.versions import versions
 from ..errors import StorageError, TransferError
 from ..io.files import to_path
 from ..report.words import count, size
@@ -72,7 +72,12 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     except (StorageError, TransferError) as error:
         return complete_already([directory], given, error)
     refuse_to_replace([corpus], [directory])
-    identity = {"command": "train-vocab", "config": settings.identity(), "inputs": source.identity(), "versions": versions()}
+    identity = {
+        "command": "train-vocab",
+        "config": settings.identity(),
+        "inputs": source.identity(),
+        "versions": versions(settings.packages),
+    }
 
     def chain(roots: list[Path | None]) -> Any:
         if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout

@@ -29,7 +29,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import UsageError, did_you_mean
 
-__all__ = ["FILES", "FORMATS", "FREE", "TYPE_NAMES", "Config", "Option", "option", "options_of", "type_problem"]
+__all__ = [
+    "FILES",
+    "FORMATS",
+    "FREE",
+    "TYPE_NAMES",
+    "Config",
+    "Option",
+    "format_packages",
+    "option",
+    "options_of",
+    "type_problem",
+]
 
 C = TypeVar("C", bound="Config")
 TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -69,6 +80,11 @@ class Option(NamedTuple):
         if high is not None and isinstance(value, float):
             allowed = f"a share between {low:,} and {high:,}"
         return f"use {allowed}" + (f", or omit it for {self.unset}" if self.unset else "")
+
+
+def format_packages(format: str) -> tuple[str, ...]:
+    """Return the packages that decide the bytes of shards in this format: a Parquet file names the pyarrow that wrote it."""
+    return ("pyarrow",) if format == "parquet" else ()
 
 
 def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:

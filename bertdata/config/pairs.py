@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..extras import install
-from .base import FORMATS, FREE, Config, option
+from .base import FORMATS, FREE, Config, format_packages, option
 from .objectives import OBJECTIVES, PACKED
 
 __all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
@@ -142,8 +142,9 @@ class PairsConfig(Config):
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The optional packages whose versions the output's bytes depend on."""
-        return () if self.chinese_words == "none" else (self.chinese_words, "opencc")
+        """The packages whose versions decide the output's bytes."""
+        chinese = () if self.chinese_words == "none" else (self.chinese_words, "opencc")
+        return ("tokenizers", *format_packages(self.format), *chinese)
 
     def __post_init__(self) -> None:
         super().__post_init__()

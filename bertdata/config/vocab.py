@@ -89,6 +89,11 @@ class VocabConfig(Config):
         repeated = len(set(self.extra_tokens)) < len(self.extra_tokens)
         self._require(not (taken or repeated), "`extra_tokens`: name each once, and no [unusedN]")
 
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages whose versions decide the output's bytes."""
+        return ("tokenizers",)
+
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; what only other models than wordpiece have, where it is given."""
         values = super().identity()

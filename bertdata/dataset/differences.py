@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from ..errors import few
 
-__all__ = ["NO_BYTES", "differences", "first_few"]
+__all__ = ["NO_BYTES", "differences", "first_few", "in_terms_of"]
 
 NO_BYTES = {"seen", "shuffle"}  # of the record of a run: stamps of inputs, way of shuffling; no byte depends on them
 _FREE = {*NO_BYTES, "given"}  # the arguments as they were written
+_CONFIGS = {"build-corpus": CorpusConfig, "train-vocab": VocabConfig, "make-pairs": PairsConfig, "export": ExportConfig}
 _NAMED = 3  # inputs of a kind that a message names
 
 
@@ -30,6 +32,34 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     if _has_parts(known) or _has_parts(now):
         return [f"{path}: {_in_words(known)} then, {_in_words(now)} now"]
     return [f"{path}: {known!r} then, {now!r} now"]
+
+
+def in_terms_of(finished: dict[str, Any], identity: dict[str, Any]) -> dict[str, Any]:
+    """Return an identity as the version that made a finished dataset would have recorded it.
+
+    The versions are those of the dataset.  An option that its version did not have is left out if it has its default value, and
+    an option that this version does not have is copied.
+
+    >>> made = {"command": "export", "config": {"to": "mds", "old": 1}, "versions": {"bertdata": "0.1.0"}}
+    >>> now = {"command": "export", "config": {"to": "mds", "split": "train"}, "versions": {"bertdata": "0.2.0"}}
+    >>> in_terms_of(made, now) == made
+    True
+    """
+    config = _CONFIGS.get(finished.get("command", ""))
+    adapted = {**identity, **{key: finished[key] for key in ("versions",) if key in finished and key in identity}}
+    if config and isinstance(finished.get("config"), dict) and isinstance(identity.get("config"), dict):
+        adapted["config"] = _options_in_terms_of(finished["config"], identity["config"], config().identity())
+    return adapted
+
+
+def _options_in_terms_of(finished: dict[str, Any], now: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    adapted = {name: value for name, value in finished.items() if name not in now and name not in defaults}
+    for name, value in now.items():
+        if isinstance(value, dict) and isinstance(finished.get(name), dict):
+            adapted[name] = _options_in_terms_of(finished[name], value, defaults.get(name, {}))
+        elif name in finished or value != defaults.get(name):
+            adapted[name] = value
+    return adapted
 
 
 def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:

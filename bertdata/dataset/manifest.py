@@ -8,17 +8,12 @@ all the others.  What it names lies in its directory: a name that leads elsewher
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
-import platform
-import unicodedata
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..errors import NoInputError, UsageError, VerificationError
 from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
 from ..io.lock import holder
@@ -28,6 +23,7 @@ from . import lists, timings
 from .manifest_schema import CARD, FORMAT, LISTS, schema_problem
 from .staging import MANIFEST as NAME
 from .staging import STATE, recover
+from .versions import versions
 
 __all__ = [
     "CARD",
@@ -41,7 +37,6 @@ __all__ = [
     "make",
     "read",
     "read_again",
-    "versions",
     "write",
     "write_list",
 ]
@@ -70,7 +65,7 @@ def make(
 ) -> dict[str, Any]:
     """Put a manifest together; raise VerificationError if a stage's counts do not add up.
 
-    `packages` are optional ones that were used.
+    `packages` are those whose versions decided the bytes.
     """
     for tally in tallies:
         tally.check()
@@ -210,35 +205,3 @@ def check_inside(directory: Path, name: str) -> None:
         real, root = os.path.realpath(directory / name), os.path.realpath(directory)
         if os.path.commonpath([real, root]) != root:
             raise VerificationError(f"{directory / name} is a link that leads out of {directory}: put the file in its place")
-
-
-def versions(optional: Sequence[str] = ()) -> dict[str, str]:
-    """Return the versions that the bytes of a data set can depend on, those of `optional` packages too."""
-    packages = ("apache-beam", "numpy", "pyarrow", "sentencex", "tokenizers", *optional)
-    installed = {name: _version(name) for name in packages}
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"bertdata": __version__, "python": python, "unicode": unicodedata.unidata_version, **installed}
-
-
-def _version(name: str) -> str:
-    """Return the version of a package or of the one that a module is of; of a module that is in none, its file's SHA-256."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        if distribution := _distribution(name.partition(".")[0]):
-            return distribution.version
-        spec = importlib.util.find_spec(name)
-        return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"
-
-
-def _distribution(package: str) -> metadata.Distribution | None:
-    """Return what a top-level package or module was installed by; None for one that was not installed.
-
-    `packages_distributions` answers for all packages, and parses the lists of their files for that: a second and more.
-    """
-    for each in metadata.distributions():
-        declared = (each.read_text("top_level.txt") or "").split()
-        files = "" if declared else "\n" + (each.read_text("RECORD") or "")
-        if package in declared or f"\n{package}/" in files or f"\n{package}.py," in files:
-            return each
-    return None

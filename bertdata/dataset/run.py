@@ -28,14 +28,13 @@ from ..io.moves import remove, remove_temporary
 from ..io.process import release_memory
 from ..io.progress import FOLDER, working
 from ..io.storage import storage_errors
-from .differences import NO_BYTES, differences, first_few
+from .differences import NO_BYTES, differences, first_few, in_terms_of
 from .reports import record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, recover, size
 
 __all__ = [
     "STATE",
     "check_begun",
-    "claimed",
     "clean_up",
     "count_done",
     "finished",
@@ -122,9 +121,14 @@ def is_done(directory: Path, part: dict[str, Any]) -> bool:
 
 
 def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the record of the finished data set that a directory holds; None where it holds none whose record has this part."""
+    """Return the record of the finished dataset in a directory, or None if the record does not have this part.
+
+    Versions are not compared: what another version finished is complete.
+    """
     known = read_json(directory / STATE / "run.json")
-    return known if isinstance(known, dict) and {**known, **part} == known and is_complete(directory) else None
+    if not isinstance(known, dict) or {**known, **in_terms_of(known, part)} != known:
+        return None
+    return known if is_complete(directory) else None
 
 
 def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -162,7 +166,7 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
     known = read_json(directory / STATE / "run.json")
     if known is None:
         raise OutputExistsError(f"{directory} holds a finished data set, and nothing that tells how it was made: {_REPLACE}")
-    if changes := differences(known, identity):
+    if changes := differences(known, in_terms_of(known, identity)):
         raise OutputExistsError(
             f"{directory} holds a finished data set of other settings or inputs; what differs: {first_few(changes)}: {_REPLACE}"
         )
@@ -209,24 +213,6 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Pat
 def leftovers(directory: Path) -> dict[str, int]:
     """Return what unfinished runs have left beside a finished data set, with their bytes."""
     return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
-
-
-@contextlib.contextmanager
-def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) -> Iterator[bool]:
-    """Lock a directory to which a run adds files, as training does; `ours` tells whether a name may be in it.
-
-    Yield whether an earlier run has left files there, which are removed with `overwrite`.  Raise OutputExistsError for others.
-    """
-    with storage_errors(f"cannot use {directory}"):
-        names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
-    our_names = [name for name in names if ours(name)]
-    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
-        raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
-    with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
-        remove_temporary(directory)
-        for name in our_names if overwrite else ():
-            remove(directory / name)
-        yield bool(our_names) and not overwrite
 
 
 def clean_up(directory: Path) -> None:

@@ -111,7 +111,7 @@ class Format(NamedTuple):
     of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none for
     a shard without rows; what an entry has more, as an ``index``, is for `finish`.  finish: writes the index of all files when
     they are there, and returns its names.  refusal: says why rows with this manifest cannot be written; nothing where
-    they can.  needs_vocabulary: text is cut into ids.  packages: optional ones that write it.
+    they can.  needs_vocabulary: text is cut into ids.  packages: those whose versions decide its bytes.
     """
 
     of: str

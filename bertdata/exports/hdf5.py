@@ -43,4 +43,4 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
     return [write_file(shard.root, f"{shard.stem}.hdf5", write)] if rows else []
 
 
-HDF5 = Format("pairs", _write, refusal=not_static, packages=("h5py",))
+HDF5 = Format("pairs", _write, refusal=not_static, packages=("h5py", "tokenizers"))

@@ -76,4 +76,4 @@ def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
     return [_SIZES]
 
 
-LDDL = Format("pairs", _write, _finish, refusal=_refusal)
+LDDL = Format("pairs", _write, _finish, refusal=_refusal, packages=("pyarrow", "tokenizers"))

@@ -121,4 +121,4 @@ def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
     return [_INDEX]
 
 
-MDS = Format("pairs", _write, _finish)
+MDS = Format("pairs", _write, _finish, packages=("tokenizers",))

@@ -57,4 +57,4 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
     return [ids, write_file(shard.root, f"{name}.idx", write_index)]
 
 
-MEGATRON = Format("documents", _write, needs_vocabulary=True)
+MEGATRON = Format("documents", _write, needs_vocabulary=True, packages=("tokenizers",))

@@ -91,4 +91,4 @@ def _parquet(shard: Shard) -> list[dict[str, Any]]:
 
 
 JSON_LINES = Format("documents", _json_lines)
-PARQUET = Format("documents", _parquet)
+PARQUET = Format("documents", _parquet, packages=("pyarrow",))

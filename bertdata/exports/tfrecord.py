@@ -101,4 +101,4 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
     return [write_file(shard.root, f"{shard.stem}.tfrecord", write)]
 
 
-TFRECORD = Format("pairs", _write, refusal=not_static)
+TFRECORD = Format("pairs", _write, refusal=not_static, packages=("tokenizers",))

@@ -38,7 +38,7 @@ class ExportShard:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The optional packages whose versions the output's bytes depend on."""
+        """The packages whose versions decide the output's bytes."""
         return FORMATS[self.config.to].packages
 
     def __call__(self, task: Task) -> dict[str, Any]:

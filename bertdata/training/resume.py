@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..dataset.differences import differences, first_few
 from ..dataset.run import STATE
 from ..errors import OutputExistsError, ResumeError
-from ..io.files import PRIVATE, read_json, write_json
+from ..io.files import PRIVATE, TEMPORARY, read_json, write_json
+from ..io.lock import lock
+from ..io.moves import remove, remove_temporary
+from ..io.storage import storage_errors
 
-__all__ = ["begin", "changes", "checkpoints", "steps_of"]
+__all__ = ["begin", "changes", "checkpoints", "claimed", "steps_of"]
 
 _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
@@ -48,3 +53,21 @@ def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:
             f"{output} holds a training run of other settings; what differs: {first_few(changed)}: give the old ones, {_REPLACE}"
         )
     write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE)
+
+
+@contextlib.contextmanager
+def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) -> Iterator[bool]:
+    """Lock a directory to which a run adds files, as training does; `ours` tells whether a name may be in it.
+
+    Yield whether an earlier run has left files there, which are removed with `overwrite`.  Raise OutputExistsError for others.
+    """
+    with storage_errors(f"cannot use {directory}"):
+        names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    our_names = [name for name in names if ours(name)]
+    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
+        raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
+    with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
+        remove_temporary(directory)
+        for name in our_names if overwrite else ():
+            remove(directory / name)
+        yield bool(our_names) and not overwrite

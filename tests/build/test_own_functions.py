@@ -30,7 +30,7 @@ def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     assert stage["dropped"] == {"recipe": 1}
     assert made["sources"]["mine:wet"]["documents"] == 1
     assert made["config"]["filter_functions"] == ["mine:no_recipes"]
-    assert [each["name"] for each in made["config"]["functions"]] == ["mine:no_recipes", "mine:wet"]
+    assert [each["name"] for each in made["config"]["functions"]] == ["mine:by_line", "mine:no_recipes", "mine:wet"]
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert read_manifest(tmp_path / "again")["rows"] == 1

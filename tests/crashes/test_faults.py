@@ -136,7 +136,7 @@ def test_a_file_above_the_output(build: Build, text: Path, tmp_path: Path) -> No
         build("build-corpus", tmp_path / "file" / "out", "--text", text)
 
 
-@pytest.mark.parametrize(("what", "old"), [("bertdata", "0.0.1"), ("pyarrow", "1.0.0")])
+@pytest.mark.parametrize(("what", "old"), [("bertdata", "0.0.1"), ("code", "0f"), ("tokenizers", "0.1.0")])
 def test_a_run_begun_by_another_version_is_not_gone_on_with(
     build: Build, parts: Path, text: Path, tmp_path: Path, what: str, old: str
 ) -> None:

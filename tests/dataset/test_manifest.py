@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import json
 from collections import Counter
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -57,20 +56,10 @@ def _made(**more: Any) -> dict[str, Any]:
     return corpus_manifest(shards, tallies=[Tally("pages", 5, 5)]) | more
 
 
-@pytest.mark.slow
-def test_a_module_is_of_the_distribution_that_installed_it() -> None:
-    """As `importlib.metadata` says of all packages at once."""
-    known = metadata.packages_distributions()
-    for name in {*list(known)[::20], "click", "numpy", "pip"} & known.keys():
-        found = manifest._distribution(name)
-        assert found and found.metadata["Name"] in known[name]
-    assert manifest._distribution("nobody_installs_this") is None
-
-
 def test_make_sums_rows_and_names_versions() -> None:
     made = _made(statistics={"x": 1})
     assert made["bertdata"] == manifest.FORMAT and made["rows"] == 5 and made["statistics"] == {"x": 1}
-    assert {"bertdata", "apache-beam", "pyarrow", "tokenizers", "sentencex", "unicode", "python"} <= made["versions"].keys()
+    assert made["versions"].keys() == {"bertdata", "code", "unicode"}
     assert json.loads(json.dumps(made)) == made
     assert _made() == _made()
     manifest.check_rows(made, 5)

@@ -23,6 +23,7 @@ from bertdata.build.corpus.plan import plan
 from bertdata.build.rows.bucket import Output
 from bertdata.build.rows.buckets import Tokens
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
+from bertdata.dataset import versions
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
 from bertdata.io.files import is_local
@@ -221,7 +222,7 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     (tmp_path / ".bertdata").mkdir()
     (tmp_path / ".bertdata" / "run.json").write_text("{}")
     done: dict[str, Any] = {"files": []}
-    perform = Perform(tmp_path, "extract", lambda _: done)
+    perform = Perform(tmp_path, "extract", lambda _: done, ("pyarrow",))
     assert [report.number for report in perform(Task(0, "text", "[]"))] == [0]
     older = tmp_path / "site" / "pyarrow-1.0.dist-info"
     older.mkdir(parents=True)
@@ -229,7 +230,24 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.syspath_prepend(older.parent)
     transforms._own_versions.cache_clear()
     try:
-        with pytest.raises(UsageError, match=r"a worker on .* has pyarrow 1\.0, not .*: install the same versions on all hosts"):
+        with pytest.raises(UsageError, match=r"a worker on .* has pyarrow 1\.0, not .*\. Install the same versions on all hosts"):
             list(perform(Task(1, "text", "[]")))
+    finally:
+        transforms._own_versions.cache_clear()
+
+
+def test_a_worker_with_other_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every step, as a worker may get none of the first; here its clone has the same version number and another source."""
+    (tmp_path / ".bertdata").mkdir()
+    (tmp_path / ".bertdata" / "run.json").write_text("{}")
+    done: dict[str, Any] = {"files": []}
+    perform, writing = Perform(tmp_path, "extract", lambda _: done), transforms.Writing(str, tmp_path)
+    assert writing(1) == "1"
+    monkeypatch.setattr(versions, "code_digest", lambda: "0f")
+    transforms._own_versions.cache_clear()
+    try:
+        for step in (lambda: list(perform(Task(1, "text", "[]"))), lambda: writing(1)):
+            with pytest.raises(UsageError, match=r"a worker on .* has code 0f, not .*\. Install the same versions on all hosts"):
+                step()
     finally:
         transforms._own_versions.cache_clear()

@@ -157,7 +157,7 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_packages_are_those_outside_bertdata(module: Path) -> None:
     pytest.importorskip("blingfire")
-    assert packages("blingfire,en=own_splitter:split,zh=sentencex,ja=regex") == ("blingfire", "own_splitter")
+    assert packages("blingfire,en=own_splitter:split,zh=sentencex,ja=regex") == ("blingfire", "own_splitter", "sentencex")
 
 
 def test_the_command_uses_it_and_the_manifest_names_it(run: Run, build: Build, module: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -205,10 +204,9 @@ def test_only_documents_in_chinese_are_segmented(build: Build, corpus: Path, tmp
 
 
 def test_another_jieba_does_not_resume(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
-    shutil.copytree(words, tmp_path / "p")
-    state = tmp_path / "p" / ".bertdata" / "run.json"
-    known = json.loads(state.read_text())
-    state.write_text(json.dumps({**known, "versions": {**known["versions"], "jieba": "0.1"}}))
+    known = json.loads((words / ".bertdata" / "run.json").read_text())
+    (unfinished := tmp_path / "p" / ".bertdata" / "build-0" / ".bertdata").mkdir(parents=True)
+    (unfinished / "run.json").write_text(json.dumps({**known, "versions": {**known["versions"], "jieba": "0.1"}}))
     arguments = ("make-pairs", corpus / "corpus-zh", "--vocab", corpus / "vocab", "--output", tmp_path / "p")
     refused = run(*arguments, "--max-seq-length", 64, "--shards", 2, "--chinese-words", "jieba", code=5).stderr
     assert "versions.jieba: '0.1' then" in refused

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
+from ...config.base import format_packages
 from ...config.inputs import INPUTS
 from ...errors import NoInputError
 from ...io.files import to_path
@@ -17,7 +18,7 @@ from ...text import sentences
 from . import trial
 from .sources import in_order, is_check, source
 
-__all__ = ["CorpusPlan", "packages", "plan"]
+__all__ = ["CorpusPlan", "own_splitters", "packages", "plan"]
 
 _FEW, _MANY = 64, 40_000  # tasks that an input gives at least, if each then has _LEAST bytes, and at the most
 _LEAST, _MEANT = 2 << 20, 16 << 20  # bytes of a task: of small inputs, and of all but the largest
@@ -62,13 +63,18 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
 
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
-    """Name the packages, beside those that every run has, that documents depend on."""
-    names = sentences.packages(config.sentence_splitter)
+    """Return the packages whose versions decide the bytes of a corpus."""
+    names = (*sentences.packages(config.sentence_splitter), *format_packages(config.format))
     if config.choice.dedup == "near":
         from ..selection import minhash
 
         names += minhash.packages()
     return names
+
+
+def own_splitters(config: CorpusConfig) -> tuple[str, ...]:
+    """Return the sentence splitters that are functions of the user's, ``module:function``."""
+    return sentences.own_functions(config.sentence_splitter)
 
 
 def _target(sources: dict[str, list[tuple[str, str]]]) -> int:

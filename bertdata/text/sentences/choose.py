@@ -21,7 +21,7 @@ from ...io.functions import load
 from .plain import split_plain
 from .rules import split_sentences
 
-__all__ = ["Splitter", "packages", "splitter"]
+__all__ = ["Splitter", "own_functions", "packages", "splitter"]
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # blingfire loses count at some of them
 Splitter = Callable[[str, str], list[str]]
@@ -52,14 +52,23 @@ def splitter(names: str) -> Splitter:
 
 
 def packages(names: str) -> tuple[str, ...]:
-    """Return the modules, besides bertdata's own, that split sentences; raise UsageError where one is not there.
+    """Return the modules outside bertdata that split sentences; raise UsageError if one is missing.
 
-    >>> packages("sentencex,zh=regex")
-    ()
+    >>> packages("sentencex"), packages("zh=regex"), packages("regex,zh=sentencex"), packages("regex")
+    (('sentencex',), ('sentencex',), ('sentencex',), ())
     """
-    splitter(names)
-    modules = {part.strip().rpartition("=")[2].partition(":")[0] for part in names.split(",")}
-    return tuple(sorted(modules - _KNOWN.keys()))
+    modules = {name.partition(":")[0] for name in _chosen(names)}
+    return tuple(sorted(modules - {"regex"}))
+
+
+def own_functions(names: str) -> tuple[str, ...]:
+    """Return the splitters that are functions of the user's, ``module:function``."""
+    return tuple(sorted(name for name in _chosen(names) if ":" in name))
+
+
+def _chosen(names: str) -> set[str]:
+    splitter(names)  # raises for a name that cannot be right
+    return {*({"": "sentencex"} | dict(part.strip().rpartition("=")[::2] for part in names.split(","))).values()}
 
 
 def _by_name(name: str) -> Splitter:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...config.train import TrainConfig, milestones, read_training
-from ...dataset.run import claimed
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...report import curve
@@ -21,7 +20,7 @@ from ...report.page import REPORT, write_report
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
-from ..resume import begin, checkpoints
+from ..resume import begin, checkpoints, claimed
 from ..trial import estimate
 from ..words import Words
 from .checkpoint import restore, save

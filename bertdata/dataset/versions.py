@@ -1,0 +1,97 @@
+"""List the versions that decide the bytes of a dataset: bertdata's code, Unicode's tables, and the libraries it used.
+
+They are part of a run's identity, of its manifest, and of the check that each worker passes. A version that decides no byte, such
+as NumPy's or Beam's, is left out: an update of it must not stop a run from being resumed.
+
+>>> made_elsewhere({**versions(), "bertdata": "0.0.1"}).partition(";")[0]
+'bertdata 0.0.1'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from .. import __version__
+from ..io.files import digest
+
+__all__ = ["code_digest", "made_elsewhere", "versions"]
+
+CODE_DIGITS = 16  # of the SHA-256 of the code: 64 bits tell versions apart
+NOT_IN_A_RUN = frozenset(("cli", "sample", "training", "verification"))  # folders whose code writes no byte of a dataset
+_SUFFIXES = (".py", ".toml")  # code, and the tables it reads: templates, units
+
+
+def versions(packages: Sequence[str] = ()) -> dict[str, str]:
+    """Return the versions that decide a dataset's bytes; `packages` are the libraries and modules that its command uses."""
+    installed = {name: _version(name) for name in packages}
+    return {"bertdata": __version__, "code": code_digest(), "unicode": unicodedata.unidata_version, **installed}
+
+
+@cache
+def code_digest() -> str:
+    """Hash the source of bertdata that builds datasets: two clones of one version number can have different code."""
+    hashed = hashlib.sha256()
+    for name, path in sorted(_sources()):
+        with open(path, "rb", buffering=0) as file:
+            contents = file.read()
+        hashed.update(f"{name} {len(contents)}\n".encode() + contents)
+    return hashed.hexdigest()[:CODE_DIGITS]
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    """Yield each file of code: its name below the package, and its path."""
+    package, found = str(Path(__file__).parents[1]), importlib.util.find_spec("bertdata.pipelines")
+    roots = {package: ""} | dict.fromkeys((found.submodule_search_locations if found else None) or (), "pipelines")
+    for root, prefix in roots.items():
+        for folder, folders, names in os.walk(root):
+            if folder == package:  # in a clone, `bertdata.pipelines` is a folder beside the package, in a wheel one inside it
+                folders[:] = [name for name in folders if name not in NOT_IN_A_RUN | {"pipelines"}]
+            for name in names:
+                if name.endswith(_SUFFIXES):
+                    yield os.path.normpath(os.path.join(prefix, os.path.relpath(folder, root), name)), os.path.join(folder, name)
+
+
+def made_elsewhere(recorded: dict[str, str]) -> str:
+    """Describe the versions that made a dataset, and how this installation differs; an empty string if it does not.
+
+    Args:
+        recorded: ``versions`` of the dataset's manifest or of its run.
+    """
+    here = versions([name for name in recorded if name not in ("bertdata", "code", "unicode", "python", "apache-beam", "numpy")])
+    differing = [name for name in here if recorded.get(name) != here[name]]
+    if not differing:
+        return ""
+    names = ["bertdata", *(name for name in differing if name != "bertdata")]
+    then, now = (", ".join(f"{name} {known.get(name, 'unknown')}" for name in names) for known in (recorded, here))
+    return f"{then}; this is {now}"
+
+
+def _version(name: str) -> str:
+    """Return the version of a package, or of the one that a module belongs to; of a module outside packages, its SHA-256."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        if distribution := _distribution(name.partition(".")[0]):
+            return distribution.version
+        spec = importlib.util.find_spec(name)
+        return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"
+
+
+def _distribution(package: str) -> metadata.Distribution | None:
+    """Return what a top-level package or module was installed by; None for one that was not installed.
+
+    `packages_distributions` answers for all packages, and parses the lists of their files for that: a second and more.
+    """
+    for each in metadata.distributions():
+        declared = (each.read_text("top_level.txt") or "").split()
+        files = "" if declared else "\n" + (each.read_text("RECORD") or "")
+        if package in declared or f"\n{package}/" in files or f"\n{package}.py," in files:
+            return each
+    return None
