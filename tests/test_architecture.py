@@ -44,6 +44,7 @@ TORCH = {
     TRAINER.parent / "attention.py",
     TRAINER.parent / "loader.py",
     TRAINER.parent / "predictions.py",
+    TRAINER.parent / "steps.py",
     TRAINER.parent / "trial.py",
 }  # the only files that import torch and safetensors
 AUTO = PACKAGE / "tokens" / "auto.py"  # reads a tokenizer of transformers, in the driver alone

@@ -27,12 +27,14 @@ from ..extras import missing_package
 from ..io.process import end_with_parent
 from ..labels import IGNORED
 from .masks import MaskConfig, Masker
-from .plan import Batch, BatchPlan
-from .windows import WindowPlan, plan_of
+from .plan import Batch
+from .windows import plan_of
 
 try:
     import torch
-    from torch.utils.data import DataLoader, Dataset, get_worker_info
+    from torch.utils.data import Dataset, get_worker_info
+
+    from .steps import HOW_TO, Loader, Steps
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
@@ -58,8 +60,8 @@ def batches(
     unpadded: bool = False,
     workers: int = 0,
     pin_memory: bool = False,
-) -> DataLoader[Tensors]:
-    """Return a loader of the batches of `steps` steps from `start_step` on, or of the rest of its epoch.
+) -> Loader:
+    """Return a loader of the batches from `start_step` on: each pass over it is an epoch, or `steps` steps.
 
     Args:
         shards: The rows.
@@ -68,9 +70,10 @@ def batches(
         rank: Which process this is, from 0 on.
         world_size: Of how many.
         start_step: The first step.  A step is a global batch; steps are counted over all epochs.
-        steps: How many steps; None for the rest of the epoch.
+        steps: Number of steps, which may run over many epochs; after them the loader is used up, and another pass raises
+            UsageError.  None: a pass ends with its epoch, and the next pass continues with the next epoch.
         whole: Rows that do not fill a batch form a last, short one, of each window of `shards`, so that an epoch has every row:
-            for evaluation, whose masks then are those of epoch 0.
+            for evaluation.  Every pass has the same rows with the same masks, those of epoch 0.
         widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
         masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
         dense_labels: See below.
@@ -91,28 +94,21 @@ def batches(
     ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32, where the K parts begin, and T; the number ``max_seqlen``, of tokens of the
     longest; of pairs ``next_sentence_label`` [K].
 
-    ``loader.dataset.plan`` tells epoch and rows of a step, and how many rows an epoch leaves over.
+    ``loader.dataset.plan`` tells epoch and rows of a step, and how many rows an epoch leaves over.  ``loader.state_dict()`` and
+    ``load_state_dict`` store and restore the position, ``set_epoch`` moves it, ``len(loader)`` is the number of steps of a pass.
     """
     if not isinstance(shards, Shards):
         raise UsageError(f"`shards` is {type(shards).__name__}: give bertdata.Shards(DIRECTORY)")
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
     dataset = Batches(shards, batch_size, **options, masks=masks, dense_labels=dense_labels, unpadded=unpadded)
-    return DataLoader(
+    return Loader(
         dataset,
-        batch_size=None,
-        sampler=_steps(dataset.plan, start_step, steps),
+        Steps(dataset.plan.batches, start_step, steps, repeat=whole, world_size=world_size),
         num_workers=workers,
         pin_memory=pin_memory,
         worker_init_fn=_obey_parent if workers else None,
         generator=torch.Generator(),  # or each pass would draw from the global one, and a resumed run differ in its dropout
     )
-
-
-def _steps(order: BatchPlan | WindowPlan, start: int, count: int | None) -> range:
-    """Return the numbers of `count` steps from `start` on, or of the rest of its epoch."""
-    if start < 0 or (count is not None and count < 0):
-        raise UsageError(f"`start_step` {start}, `steps` {count}: neither can be below 0")
-    return range(start, start + (order.batches - start % order.batches if count is None else count))
 
 
 def _obey_parent(worker: int) -> None:
@@ -161,13 +157,33 @@ class Batches(Dataset[Tensors]):
         masks.check(shards)
         options = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
         self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels, "unpadded": unpadded}
-        self._shards, self._rank, self._world_size = shards, rank, world_size
+        self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
         self._form = "unpadded" if unpadded else "dense" if dense_labels else "sparse"
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
         self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _batches, self._arguments
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The rows, and the options that decide which of them a step has; not the ranks, which share a step's rows."""
+        plan = self.plan
+        rows, widths = self._shards.identity, list(plan.widths)
+        return {"rows": rows, "batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self._whole}
+
+    def __len__(self) -> int:
+        """The number of rows in an epoch, as trainers report it; the dataset's items are batches, one for each step."""
+        return len(self._shards) if self._whole else self.plan.batches * self.plan.batch_size
+
+    def __getitems__(self, steps: Sequence[int]) -> list[Tensors]:
+        """Return the batch of the step that `Steps` asks for, in a tuple; another sampler asks with a list."""
+        if not isinstance(steps, tuple):
+            raise UsageError(
+                f"the dataset of a loader has whole batches, and cannot be batched again ({len(steps)} of them). Return the "
+                f"loader from `get_train_dataloader` of the Trainer instead of passing `train_dataset`: {HOW_TO}"
+            )
+        return [self[step] for step in steps]
 
     def __getitem__(self, step: int) -> Tensors:
         """Return a step's batch; from a worker, narrow arrays go to the main process and become tensors there."""

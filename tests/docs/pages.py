@@ -83,7 +83,9 @@ def strange(text: str) -> Iterator[str]:
             yield f"there is no {name}"
         elif isinstance(node, ast.Call) and (function := _find(ast.unparse(node.func))) is not None:
             known = inspect.signature(function).parameters
-            yield from (f"{ast.unparse(node.func)} takes no {each.arg}" for each in node.keywords if each.arg not in known)
+            yield from (
+                f"{ast.unparse(node.func)} takes no {each.arg}" for each in node.keywords if each.arg and each.arg not in known
+            )
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:

@@ -131,7 +131,7 @@ def test_steps_end_with_the_epoch(shards: Shards) -> None:
 def _masks(batches: Any) -> dict[int, tuple[int, ...]]:
     """Row -> its masked ids without padding, for the rows of an epoch."""
     found: dict[int, tuple[int, ...]] = {}
-    first = batches.sampler[0]
+    first = batches.steps.start
     for step, batch in enumerate(batches, first):
         for number, ids, attention in zip(
             batches.dataset.plan[step].rows.tolist(), batch["input_ids"], batch["attention_mask"], strict=True
@@ -271,8 +271,8 @@ def test_refusals(shards: Shards) -> None:
     for options, said in (
         ({"world_size": 3}, "multiple of the ranks"),
         ({"rank": 1}, "rank 1 of 1"),
-        ({"start_step": -1}, "below 0"),
-        ({"steps": -1}, "below 0"),
+        ({"start_step": -1}, "0 or more"),
+        ({"steps": -1}, "0 or more"),
         ({"masks": "80/10/10"}, "give a MaskConfig or None"),
         ({"widths": [32]}, "the last of the widths"),
     ):

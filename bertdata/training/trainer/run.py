@@ -109,7 +109,7 @@ class _Run:
             stop()
             learnt = self.learner.step(self.step, batch, part.phase.accumulation, stop)
             if not learnt.finite:
-                self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())  # type: ignore[attr-defined]
+                self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())
             self.window.add(learnt.sums)
             self.step += 1
             last = self.step == part.end

@@ -1,0 +1,174 @@
+"""Choose the steps of each pass over a loader, and keep count of the batches that have been used.
+
+A step number is the whole state of the data, so the state of a loader is one number.  A pass ends with its epoch, and the next
+pass continues with the next epoch:
+
+    >>> steps = Steps(batches=3, start=1)
+    >>> list(steps), list(steps)  # the rest of epoch 0, then epoch 1
+    ([(1,), (2,)], [(3,), (4,), (5,)])
+    >>> steps.set_epoch(7)
+    >>> list(steps)
+    [(21,), (22,), (23,)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from torch.utils.data import DataLoader, Sampler
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from .loader import Batches, Tensors  # noqa: F401
+
+__all__ = ["HOW_TO", "Loader", "Steps"]
+
+HOW_TO = "docs/how-to/trainers.md shows how"
+_Batch = TypeVar("_Batch")
+
+
+class Steps(Sampler["tuple[int]"]):
+    """The batch sampler of a loader: it yields ``(step,)``, because a batch of the loader is one item of its dataset.
+
+    The position lives here and not in the loader, because Accelerate and transformers make DataLoaders of their own from the
+    dataset and the batch sampler of a loader.
+
+    Args:
+        batches: Global batches in an epoch.
+        start: The first step.
+        count: Number of steps, which may run over many epochs; None: each pass ends with its epoch.
+        repeat: Every pass has the same steps, for evaluation.
+        world_size: Number of ranks that share each global batch.
+    """
+
+    drop_last = True  # Accelerate reads it: where processes take turns, all get the same number of steps
+
+    def __init__(self, batches: int, start: int, count: int | None = None, *, repeat: bool = False, world_size: int = 1) -> None:
+        if start < 0 or (count is not None and count < 0):
+            raise UsageError(f"`start_step` {start}, `steps` {count}: both must be 0 or more")
+        self.batches, self.start, self.repeat, self._world_size = batches, start, repeat, world_size
+        self.end = None if count is None else start + count
+        self.position = self._resumed = start  # the step that comes next, and the first that may come
+
+    @property
+    def sampler(self) -> Steps:
+        """This sampler: Accelerate looks here for `set_epoch`."""
+        return self
+
+    @property
+    def batch_size(self) -> int:
+        """Steps in an item: 1.
+
+        Only a wrapper that distributes steps over processes reads this, and such a wrapper must not get a loader whose ranks
+        share each batch already: every process would get its share of other batches, and the other shares would be lost.
+        """
+        if self._world_size > 1:
+            raise UsageError(
+                f"batches(world_size={self._world_size}): the ranks share each batch already, and Accelerate would distribute "
+                "the batches again. Omit `rank` and `world_size`, or do not pass the loader to `prepare`"
+            )
+        return 1
+
+    def next_pass(self) -> range:
+        """Return the steps of the pass that begins now; raise UsageError after the last of a fixed number of steps."""
+        if self.end is None:
+            return range(self.position, self._epoch_end(self.position))
+        if self.position == self.end > self._resumed:
+            raise UsageError(
+                f"batches(steps={self.end - self.start}): the loader has served all its steps, {self.start} to {self.end - 1}. "
+                f"For more, use start_step={self.end}, or omit `steps`: then each pass over the loader is the next epoch"
+            )
+        return range(self.position, self.end)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin the next pass at the first step of an epoch, or in the epoch of `start_step`, or of a loaded state, at that step.
+
+        It does nothing to a loader with a fixed number of `steps`, or for evaluation.  Raise UsageError for an earlier epoch.
+        """
+        if self.repeat or self.end is not None:
+            return
+        if epoch < (first := self._resumed // self.batches):
+            raise UsageError(
+                f"set_epoch({epoch}): the loader begins at step {self._resumed}, in epoch {first}. Trainers "
+                f"count epochs from 0: make the loader with start_step=0, and let the trainer skip the finished steps; {HOW_TO}"
+            )
+        self.position = max(epoch * self.batches, self._resumed)
+
+    def resume(self, step: int) -> None:
+        """Continue at a step; its pass counts as begun, so the length of a pass stays."""
+        if step < 0 or (self.end is not None and step > self.end):
+            raise UsageError(f"load_state_dict: step {step} is outside of the loader's steps, {self.start} to {self.end}")
+        self.position = self._resumed = step
+        if self.end is None and not self.start <= step < self._epoch_end(self.start):
+            self.start = step - step % self.batches
+
+    def _epoch_end(self, step: int) -> int:
+        return step - step % self.batches + self.batches
+
+    def __len__(self) -> int:
+        if self.end is not None:
+            return self.end - self.start
+        end = self._epoch_end(self.position)
+        return end - max(self.start, end - self.batches)
+
+    def __iter__(self) -> Iterator[tuple[int]]:
+        return self._serve(self.next_pass())
+
+    def _serve(self, steps: range) -> Iterator[tuple[int]]:
+        for step in steps:
+            yield (step,)
+        self.used(steps.stop)
+
+    def used(self, step: int) -> None:
+        """Count the batches before a step as used."""
+        if not self.repeat:
+            self.position = step
+
+
+def _only(batches: list[_Batch]) -> _Batch:
+    """Return the batch of a step, which needs no collating."""
+    (batch,) = batches
+    return batch
+
+
+class Loader(DataLoader["Tensors"]):
+    """A DataLoader of batches that counts the batches it has yielded.
+
+    Iterate over it again for the next epoch.  A pass that was left early continues where it stopped; `set_epoch` begins an
+    epoch anew.  `state_dict` and `load_state_dict` are those of torchdata's StatefulDataLoader.
+    """
+
+    dataset: Batches
+
+    def __init__(self, dataset: Batches, steps: Steps, **options: Any) -> None:
+        super().__init__(dataset, batch_sampler=cast(Any, steps), collate_fn=_only, **options)
+        self.steps = steps
+
+    def __iter__(self) -> Any:
+        return self._count(self.steps.next_pass(), super().__iter__())
+
+    def _count(self, steps: range, batches: Iterator[_Batch]) -> Iterator[_Batch]:
+        for batch, step in zip(batches, steps, strict=False):  # workers read ahead, so the sampler's count is too high
+            self.steps.used(step + 1)
+            yield batch
+
+    def __getitem__(self, number: int) -> Any:
+        raise UsageError(f"a loader is not a dataset. Return it from `get_train_dataloader` of the Trainer: {HOW_TO}")
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin the next pass with an epoch: see `Steps.set_epoch`."""
+        self.steps.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the next step, and the rows and options that decide what a step is; it is the same on every rank."""
+        return {"step": self.steps.position, **self.dataset.identity}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue where another loader stopped, with any number of ranks and workers; raise UsageError if its rows differ."""
+        identity = self.dataset.identity
+        if "step" not in state or (different := [name for name in identity if state.get(name) != identity[name]]):
+            what = ", ".join(different) if "step" in state else "no step"
+            raise UsageError(f"load_state_dict: the state is of another loader ({what}). Use the same rows and options")
+        self.steps.resume(int(state["step"]))

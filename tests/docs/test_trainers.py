@@ -1,0 +1,139 @@
+"""The page on other trainers: its code trains on each epoch once and resumes with the next batch; misuse is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pages import DOCS, blocks
+from tiny import write_pairs
+
+import bertdata
+from bertdata.errors import UsageError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+accelerate = pytest.importorskip("accelerate")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of the trainers are not ours
+LENGTHS = np.random.default_rng(7).integers(6, 65, 210).tolist()
+EPOCH = 210 // 32
+Seen = list[Any]
+
+
+@pytest.fixture(autouse=True)
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work beside a small dataset, as the page does, on one thread."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+    threads, environment = torch.get_num_threads(), dict(os.environ)
+    torch.set_num_threads(1)
+    yield write_pairs(tmp_path / "pairs", {"train": [LENGTHS], "validation": [LENGTHS[:53]]})
+    torch.set_num_threads(threads)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """The ids of every batch that a model in training is called with."""
+    ids: Seen = []
+    forward = transformers.BertForPreTraining.forward
+
+    def record(self: Any, **batch: Any) -> Any:
+        if self.training:
+            ids.append(batch["input_ids"].clone())
+        return forward(self, **batch)
+
+    monkeypatch.setattr(transformers.BertForPreTraining, "forward", record)
+    return ids
+
+
+def _code(heading: str) -> str:
+    """Return the code of the page that is first after a heading."""
+    page = (DOCS / "how-to" / "trainers.md").read_text(encoding="utf-8")
+    text = page.partition(f"\n## {heading}\n")[2]
+    return next(block.text for block in blocks(DOCS / "how-to" / "trainers.md") if text.startswith("\n") and block.text in text)
+
+
+def _loader(**options: Any) -> Any:
+    return bertdata.batches(bertdata.Shards("pairs"), 32, **{"dense_labels": True, **options})
+
+
+def _are(seen: Seen, steps: range) -> bool:
+    """Whether these are the batches of these steps, in order."""
+    expected = _loader(start_step=steps.start, steps=len(steps))
+    return len(seen) == len(steps) and all(map(torch.equal, seen, (batch["input_ids"] for batch in expected)))
+
+
+def test_a_loop(seen: Seen) -> None:
+    scope: dict[str, Any] = {}
+    exec(_code("Epochs and position").replace("pass ", "seen.append(batch['input_ids']) "), scope | {"seen": seen})
+    assert _are(seen, range(3 * EPOCH))
+
+
+def test_transformers_trainer(seen: Seen) -> None:
+    scope: dict[str, Any] = {}
+    exec(_code("transformers.Trainer"), scope)
+    assert _are(seen, range(3 * EPOCH))
+    seen.clear()
+    trainer = scope["Pretrainer"](transformers.BertForPreTraining(scope["config"]), scope["arguments"])
+    trainer.train(resume_from_checkpoint="bert/checkpoint-10")
+    assert _are(seen, range(10, 3 * EPOCH))
+
+
+def test_accelerate(seen: Seen) -> None:
+    exec(_code("Accelerate"), {})
+    assert _are(seen, range(2 * EPOCH))
+    loader = accelerate.Accelerator().prepare(_loader())
+    rest = accelerate.skip_first_batches(loader, 4)
+    rest.set_epoch(1)
+    assert _are([batch["input_ids"] for batch in rest], range(EPOCH + 4, 2 * EPOCH))
+    with pytest.raises(UsageError, match=r"set_epoch\(0\): the loader begins at step 9, in epoch 1"):
+        list(accelerate.Accelerator().prepare(_loader(start_step=9)))
+
+
+def test_accelerate_distributes_steps_over_processes() -> None:
+    parts = [accelerate.data_loader.prepare_data_loader(_loader(), num_processes=2, process_index=rank) for rank in range(2)]
+    for epoch in range(2):
+        for part in parts:
+            part.set_epoch(epoch)
+        both = [batch["input_ids"] for pair in zip(*parts, strict=True) for batch in pair]
+        assert _are(both, range(epoch * EPOCH, (epoch + 1) * EPOCH))
+    with pytest.raises(UsageError, match="the ranks share each batch already"):
+        accelerate.data_loader.prepare_data_loader(_loader(rank=1, world_size=2), num_processes=2, process_index=1)
+
+
+def test_lightning(seen: Seen) -> None:
+    lightning = pytest.importorskip("lightning")
+    scope: dict[str, Any] = {}
+    exec(_code("Lightning"), scope)
+    assert _are(seen, range(3 * EPOCH))
+    seen.clear()
+    quiet = {"use_distributed_sampler": False, "logger": False, "enable_progress_bar": False}
+    save = lightning.pytorch.callbacks.ModelCheckpoint(dirpath="saved", filename="{step}", every_n_train_steps=4, save_top_k=-1)
+    lightning.Trainer(max_steps=10, callbacks=[save], **quiet).fit(scope["Pretraining"]())
+    assert _are(seen, range(10))
+    seen.clear()
+    lightning.Trainer(max_epochs=3, **quiet).fit(scope["Pretraining"](), ckpt_path="saved/step=8.ckpt")
+    assert _are(seen, range(8, 3 * EPOCH))
+
+
+@pytest.mark.parametrize("given", ["loader", "dataset"])
+@pytest.mark.parametrize("rows", [1, 8])
+def test_a_loader_is_no_train_dataset(given: str, rows: int) -> None:
+    loader = _loader()
+    model = transformers.BertForPreTraining(transformers.BertConfig(vocab_size=1005, num_hidden_layers=1, hidden_size=12))
+    options = {"max_steps": 2, "per_device_train_batch_size": rows, "report_to": []}
+    arguments = transformers.TrainingArguments("bert", **options)
+    trainer = transformers.Trainer(model, arguments, train_dataset=loader if given == "loader" else loader.dataset)
+    with pytest.raises(UsageError, match=r"get_train_dataloader.*docs/how-to/trainers.md"):
+        trainer.train()
+
+
+def test_torchdata_knows_the_protocol() -> None:
+    stateful = pytest.importorskip("torchdata.stateful_dataloader.stateful")
+    assert isinstance(_loader(), stateful.Stateful)
