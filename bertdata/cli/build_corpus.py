@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,13 +18,16 @@ from .options import Command, config_options, sections_of, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, say_kept, take_options
 
+if TYPE_CHECKING:
+    from ..dataset.data_set import DataSet
+
 __all__ = ["command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, **{"What to read": (*INPUTS, "read")})
 _SECTIONS["Wikipedia"].append("templates")
-_SECTIONS["Documents to drop, each under its reason"] += ["exclude", "filters"]
+_SECTIONS["Documents to drop, each under its reason"] += ["exclude", "exclude_ids", "filters", "depends_on"]
 _SECTIONS["Output"].insert(0, "output")
 _FIRST = (
     *(*INPUTS, "read", "max_documents", "output", "languages", "exclude", "dedup", "mix"),
@@ -69,6 +72,20 @@ def _input_options(command: F) -> F:
     metavar="FILE",
     help="Drop documents that share 13 words in a row with this evaluation set: .txt, an example a line, or .jsonl.",
 )
+@click.option(
+    "--exclude-ids",
+    multiple=True,
+    type=to_path,
+    metavar="FILE",
+    help="Drop the documents whose ids are in this file, one id per line: for take-down requests.",
+)
+@click.option(
+    "--depends-on",
+    multiple=True,
+    type=to_path,
+    metavar="FILE",
+    help="File that your own functions read (--filter, --read, --sentence-splitter). A change of it is a changed setting.",
+)
 @config_options(CorpusConfig, FilterConfig, ChoiceConfig)
 @common_options
 def command(
@@ -77,6 +94,8 @@ def command(
     output: Path,
     templates: tuple[Path, ...],
     exclude: tuple[Path, ...],
+    exclude_ids: tuple[Path, ...],
+    depends_on: tuple[Path, ...],
     **values: Any,
 ) -> None:
     """Extract documents from dumps, books and other text.
@@ -88,13 +107,15 @@ def command(
         bertdata build-corpus --wikipedia dumps --books books --output corpus
     """
     options = take_options(values)
-    from ..commands.build_corpus import excluded, plan_corpus, tables
+    from ..commands.build_corpus import named_files, plan_corpus, tables
 
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
     inputs = {name: values.pop(name) for name in INPUTS}
     if templates and not inputs["wikipedia"]:
         raise UsageError("`templates` does nothing without `wikipedia`")
-    files = {"templates": tables(templates), "exclude": excluded(exclude)}
+    given = {"exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on}
+    files: dict[str, Any] = {name: named_files(paths, name) for name, paths in given.items()}
+    files["templates"] = tables(templates)
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
     known: dict[str, Any] = {"overwrite": options.overwrite, "tell": partial(say_kept, output, err=not options.dry_run)}
@@ -108,10 +129,27 @@ def command(
     else:
         for corpus in build(planned, options):
             conclude(corpus, reading_line(str(output), config.format))
+            _report_excluded_ids(corpus, config)
+
+
+def _report_excluded_ids(corpus: DataSet, config: CorpusConfig) -> None:
+    """Print how many documents were dropped by their ids, as a mistyped id drops nothing."""
+    if config.exclude_ids:
+        from ..build.corpus.filtering import load_ids
+
+        ids = len(load_ids(config.exclude_ids))
+        dropped = sum(stage["dropped"].get("excluded id", 0) for stage in corpus.counts)
+        echo(f"  exclude-ids: {count(ids, 'id')} listed, {count(dropped, 'document')} dropped")
+        if dropped < ids:
+            echo(f"  {count(ids - dropped, 'id')} matched no document. Look one up: bertdata inspect {corpus.path} --explain ID")
 
 
 def _announce_excluded(config: CorpusConfig) -> None:
-    """Read the evaluation files, and say what will be looked for."""
+    """Read the files of ids and of evaluation sets, and print what will be looked for."""
+    if config.exclude_ids:
+        from ..build.corpus.filtering import load_ids
+
+        echo(f"  exclude-ids {count(len(load_ids(config.exclude_ids)), 'id')}", err=True)
     if config.exclude:
         from ..build.corpus.filtering import load_grams
 

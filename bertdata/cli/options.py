@@ -166,7 +166,7 @@ def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> st
 def _fields() -> frozenset[str]:
     """Return the names of all fields and arguments that are options of some command."""
     kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig, PushConfig)
-    arguments = (*INPUTS, "read", "templates", "exclude", "output", "overwrite", "workers", "vocab")
+    arguments = (*INPUTS, "read", "templates", "exclude", "exclude_ids", "depends_on", "output", "overwrite", "workers", "vocab")
     return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
 
 

@@ -31,7 +31,7 @@ from .run import Paths, PlannedRun, RunOptions, complete_already, given_digest, 
 if TYPE_CHECKING:
     from .estimate import Estimate
 
-__all__ = ["build_corpus", "excluded", "plan_corpus", "tables"]
+__all__ = ["build_corpus", "named_files", "plan_corpus", "tables"]
 
 Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, Any]]], Paths]]
 
@@ -213,12 +213,15 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
     return tuple(contents.items())
 
 
-def excluded(paths: Paths) -> tuple[tuple[str, str, str], ...]:
-    """Name evaluation sets for `CorpusConfig.exclude`: name, path and SHA-256 of each; raise UsageError for an unreadable one."""
-    sets = []
+def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
+    """Return name, path and SHA-256 of each file, for `CorpusConfig.exclude`, `exclude_ids` or `depends_on`.
+
+    Raise UsageError for a file that cannot be read; `field` is where it was given.
+    """
+    files = []
     for path in map(to_path, paths_of(paths)):
         try:
-            sets.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
+            files.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
         except StorageError as error:
-            raise UsageError(f"`exclude`: {error}") from error
-    return tuple(sorted(sets))
+            raise UsageError(f"`{field}`: {error}") from error
+    return tuple(sorted(files))

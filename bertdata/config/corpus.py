@@ -21,8 +21,8 @@ class CorpusConfig(Config):
     """Documents from dumps, books and other text.
 
     `templates` are the user's tables of templates, by the file's name its text, and `exclude` files of evaluation sets: name,
-    path and SHA-256; of both the digests are in the identity.  `filters` bound a document,
-    `choice` looks at all of them together.
+    path and SHA-256; of both the digests are in the identity.  `exclude_ids` are files of ids to drop, and `depends_on` files
+    that the user's own functions read, in the same form.  `filters` bound a document, `choice` looks at all of them together.
     `verse`, `footnotes` and `encoding` say how books are read, as in `bertdata.sources.books.Reading`; `encoding` is that of
     plain text too.
     `sentence_splitter` names who splits sentences, as in `bertdata.text.sentences.choose`.  `filter_functions` are filters of the
@@ -104,6 +104,8 @@ class CorpusConfig(Config):
     )
     filters: FilterConfig = FilterConfig()
     exclude: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
+    exclude_ids: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
+    depends_on: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     choice: ChoiceConfig = ChoiceConfig()
     filter_functions: tuple[str, ...] = ()
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
@@ -138,10 +140,12 @@ class CorpusConfig(Config):
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; of files of the user their digests."""
         tables = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in self.templates]
-        excluded = [{"name": name, "sha256": sha256} for name, _, sha256 in self.exclude]
-        values = {**super().identity(), "templates": tables, "exclude": excluded}
+        values = {**super().identity(), "templates": tables}
+        for name in ("exclude", "exclude_ids", "depends_on"):
+            values[name] = [{"name": file, "sha256": sha256} for file, _, sha256 in getattr(self, name)]
         values["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
-        return {name: value for name, value in values.items() if value or name not in ("filter_functions", "functions")}
+        optional = ("filter_functions", "functions", "exclude_ids", "depends_on")
+        return {name: value for name, value in values.items() if value or name not in optional}
 
 
 def _is_encoding(name: str) -> bool:

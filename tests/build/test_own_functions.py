@@ -12,12 +12,15 @@ from conftest import Run, read_manifest, read_rows
 from guide import code, write_guide
 
 from bertdata import CorpusConfig, build_corpus
+from bertdata.build.corpus import filtering
+from bertdata.build.corpus.extract import Extract
 from bertdata.build.corpus.sources import in_order
 from bertdata.build.corpus.sources.functions import _problem
-from bertdata.commands.build_corpus import plan_corpus
+from bertdata.commands.build_corpus import named_files, plan_corpus
 from bertdata.config import ChoiceConfig, FilterConfig
 from bertdata.errors import ResumeError, UsageError
 from bertdata.io import functions
+from bertdata.records import Task
 
 
 def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
@@ -112,3 +115,70 @@ def test_problems() -> None:
     assert _problem({"text": "a", "id": 3}) == "id is no string"
     assert _problem({"text": "a", "id": None}) == ""
     assert in_order(["b:c", "text", "a:b", "books"]) == ["books", "text", "a:b", "b:c"]
+
+
+TAKEDOWN = """
+from pathlib import Path
+
+def takedown(document):
+    return "taken down" if document.title in Path("names.txt").read_text().splitlines() else None
+"""
+
+
+def test_a_changed_file_that_a_function_reads_is_a_changed_setting(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lists.py").write_text(TAKEDOWN)
+    rows = [{"title": name, "text": f"The tea of {name} is ready. It is hot."} for name in ("Ann", "Bob", "Cy")]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "names.txt").write_text("Ann\n")
+    arguments = [
+        "build-corpus",
+        "--text",
+        "in.jsonl",
+        "--filter",
+        "lists:takedown",
+        "--depends-on",
+        "names.txt",
+        "--output",
+        "corpus",
+    ]
+    run(*arguments, cwd=tmp_path)
+    assert "complete already" in run(*arguments, cwd=tmp_path).stdout
+    (tmp_path / "names.txt").write_text("Ann\nBob\n")
+    assert "config.depends_on" in run(*arguments, code=5, cwd=tmp_path).stderr
+    run(*arguments, "--overwrite", cwd=tmp_path)
+    assert [row["title"] for row in read_rows(tmp_path / "corpus")] == ["Cy"]
+    (known,) = read_manifest(tmp_path / "corpus")["config"]["depends_on"]
+    assert known["name"] == "names.txt"
+    assert "No such file" in run(*arguments, "--depends-on", "gone.txt", code=2, cwd=tmp_path).stderr
+
+
+def test_a_worker_with_another_content_of_a_file_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Ann\n")
+    (name, path, sha256), *_ = named_files(tmp_path / "names.txt", "depends_on")
+    filtering.check_dependencies(((name, path, sha256),))
+    filtering.check_dependencies.cache_clear()
+    (tmp_path / "names.txt").write_text("Bob\n")
+    extract = Extract(str(tmp_path / "out"), CorpusConfig(depends_on=((name, path, sha256),)), 1)
+    with pytest.raises(ResumeError, match=r"`depends_on` names.txt has changed"):
+        extract(Task(0, "text", "[]"))
+
+
+def test_ids_of_a_list_are_dropped(run: Run, tmp_path: Path) -> None:
+    """Written as the corpus has them, or without the source; ids that match nothing are counted at the end."""
+    rows = [{"id": name, "text": f"The tea of {name} is ready. It is hot."} for name in ("ann", "bob", "cy", "dan")]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "ids.txt").write_text("\ufefftext:in.jsonl:ann\r\n\r\n  in.jsonl:bob \nnobody\n", encoding="utf-8")
+    arguments = ["build-corpus", "--text", "in.jsonl", "--id-column", "id", "--exclude-ids", "ids.txt", "--output", "corpus"]
+    said = run(*arguments, cwd=tmp_path).stdout
+    kept = [row["id"] for row in read_rows(tmp_path / "corpus")]
+    assert kept == ["text:in.jsonl:cy", "text:in.jsonl:dan"]
+    assert "exclude-ids: 3 ids listed, 2 documents dropped" in said and "1 id matched no document" in said
+    explained = run("inspect", "corpus", "--explain", "text:in.jsonl:ann", cwd=tmp_path).stdout
+    assert "was dropped: excluded id" in explained
+    with (tmp_path / "ids.txt").open("a") as file:
+        file.write("in.jsonl:cy\n")
+    assert "config.exclude_ids" in run(*arguments, code=5, cwd=tmp_path).stderr
+    run(*arguments, "--overwrite", "--workers", 2, cwd=tmp_path)
+    assert [row["id"] for row in read_rows(tmp_path / "corpus")] == ["text:in.jsonl:dan"]
+    (tmp_path / "ids.txt").write_bytes(b"\xff\xfe")
+    assert "not UTF-8" in run(*arguments, "--overwrite", code=2, cwd=tmp_path).stderr

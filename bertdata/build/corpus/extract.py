@@ -19,6 +19,7 @@ from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
 from . import documents, trial
+from .filtering import check_dependencies
 from .ledger import Ledger
 from .sources import CHECKSUM, INDEX, Counts, source
 
@@ -40,6 +41,7 @@ class Extract:
     def __call__(self, task: Task) -> dict[str, Any]:
         parts = unpack(task.parts)
         kind, _, checksum = task.kind.partition(" ")
+        check_dependencies(self.config.depends_on)
         with storage_errors("cannot read the input"):
             if kind == CHECKSUM:
                 digests = checksums.check(parts, checksum)

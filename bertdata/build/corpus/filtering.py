@@ -6,19 +6,21 @@ from functools import cache
 
 from ...config import CorpusConfig
 from ...errors import BertDataError, ResumeError, UsageError
-from ...io.files import digest
+from ...io.files import digest, open_file
 from ...io.functions import load
 from ...records import Document, Drop
 from ...text import language
 from ...text.filters import Grams, check, read_examples
 
-__all__ = ["load_grams", "reason_to_drop"]
+__all__ = ["check_dependencies", "load_grams", "load_ids", "reason_to_drop"]
 
 _LONGEST = 60  # characters of a reason: it is a key of the manifest's counts
 
 
 def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
     """Return why a document is left out, None if it is not."""
+    if config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(_ids(document)):
+        return Drop("excluded id", document.id)
     if drop := check(document, config.filters):
         return drop
     languages = config.filters.languages
@@ -30,6 +32,11 @@ def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
         if reason := _reason(name, document, config):
             return Drop(reason, document.id, f"filter {name}")
     return None
+
+
+def _ids(document: Document) -> tuple[str, str]:
+    """Return a document's id, with and without the source in front of it: a list may have ids as their source has them."""
+    return document.id, document.id.removeprefix(f"{document.source}:")
 
 
 def _reason(name: str, document: Document, config: CorpusConfig) -> str:
@@ -53,7 +60,33 @@ def _reason(name: str, document: Document, config: CorpusConfig) -> str:
 @cache
 def load_grams(files: tuple[tuple[str, str, str], ...]) -> Grams:
     """Read the files of evaluation sets, once in a process; raise ResumeError for one that is not what it was."""
+    _check_unchanged("exclude", files)
+    return Grams(text for name, path, _ in files for text in read_examples(name, path))
+
+
+@cache
+def load_ids(files: tuple[tuple[str, str, str], ...]) -> frozenset[str]:
+    """Read files of ids, one per line, once in a process; raise ResumeError for one that has changed since the run was begun."""
+    _check_unchanged("exclude_ids", files)
+    ids: set[str] = set()
+    for name, path, _ in files:
+        with open_file(path) as file:
+            try:
+                ids.update(filter(None, (line.strip() for line in file.read().decode("utf-8-sig").splitlines())))
+            except UnicodeDecodeError as error:
+                raise UsageError(
+                    f"`exclude_ids` {name}: it is not UTF-8 ({error}). Give a text file with one id per line"
+                ) from None
+    return frozenset(ids)
+
+
+@cache
+def check_dependencies(files: tuple[tuple[str, str, str], ...]) -> None:
+    """Raise ResumeError for a file of `depends_on` that has changed since the run was begun; each process checks once."""
+    _check_unchanged("depends_on", files)
+
+
+def _check_unchanged(field: str, files: tuple[tuple[str, str, str], ...]) -> None:
     for name, path, sha256 in files:
         if digest(path) != sha256:
-            raise ResumeError(f"`exclude` {name} has changed since this run was begun: start again with `overwrite`")
-    return Grams(text for name, path, _ in files for text in read_examples(name, path))
+            raise ResumeError(f"`{field}` {name} has changed since this run was begun: start again with `overwrite`")
