@@ -153,7 +153,7 @@ def _models(config: ModelConfig, packed: bool, options: argparse.Namespace) -> d
         labels = torch.full_like(batch["input_ids"], -100)
         labels.scatter_(1, batch["masked_lm_positions"], batch["masked_lm_labels"])
         if packed:
-            told = attention.for_transformers({**batch, "labels": labels}, theirs.config, TYPES[options.precision])
+            told = attention.for_transformers({**batch, "labels": labels}, theirs)
         else:
             names = ("input_ids", "token_type_ids", "attention_mask", "next_sentence_label")
             told = {**{name: batch[name] for name in names}, "labels": labels}

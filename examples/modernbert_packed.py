@@ -3,8 +3,8 @@
     bertdata make-pairs corpus --vocab vocab --objective documents --pack --max-seq-length 1024 --output rows-1024
     python examples/modernbert_packed.py rows-1024 --steps 1000
 
-Attention is PyTorch's own here, with a mask of each pair of positions, so it runs everywhere.  With flash attention, give the
-model the ``cu_seqlens`` of unpadded batches instead.  The share of masked tokens goes from 0.30 to 0.15 over the run.
+The masks are for PyTorch's own attention, so the example runs on any machine.  They are made on the device of the model.  The
+share of masked tokens goes from 0.30 to 0.15 over the run.
 """
 
 from __future__ import annotations
@@ -50,11 +50,17 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
     masks = bertdata.MaskConfig(Schedule(0.30, 0.15, options.steps))
     batches = bertdata.batches(
-        shards, options.batch_size, steps=options.steps, masks=masks, workers=options.workers, dense_labels=True
+        shards,
+        options.batch_size,
+        steps=options.steps,
+        masks=masks,
+        workers=options.workers,
+        for_model="custom",
+        dense_labels=True,
     )
     for step, batch in enumerate(batches):
         on_device = {name: values.to(device) for name, values in batch.items()}
-        loss = model(**attention.for_transformers(on_device, model.config)).loss
+        loss = model(**attention.for_transformers(on_device, model)).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

@@ -1,11 +1,13 @@
-"""Make attention masks that keep the parts of packed rows apart, for this project's model and for those of `transformers`.
+"""Make attention masks that keep the documents of packed rows apart, for this project's model and for those of `transformers`.
 
-    batch = next(iter(loader.batches(shards, 8, dense_labels=True)))
-    model(**attention.for_transformers(batch, model.config)).loss
+    for batch in loader.batches(shards, 8, for_model=model):  # on the CPU
+        loss = model(**batch).loss
+    for batch in loader.batches(shards, 8, for_model="custom", dense_labels=True):  # on the model's device, which makes the masks
+        loss = model(**attention.for_transformers({name: values.to(device) for name, values in batch.items()}, model)).loss
 
-In `transformers` attention by SDPA or eager attention lets the parts of a row see each other even where `position_ids` begin
-anew; only a mask of each pair of positions does not.  Such a mask of B rows of L positions has B L² values: of 8,192, 67 million
-for each row.  There `flex`, or unpadded batches and flash attention (`for_flash_attention`), is the way.
+With SDPA or eager attention, the models of `transformers` let the documents of a row see each other, even if `position_ids` start
+again at 0.  They need a mask with a value for each pair of positions: B L² values for B rows of L positions, or 67 million for a
+row of 8,192.  For rows of that length use `flex`, or unpadded batches and flash attention.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from torch import Tensor
 from torch._compile import _disable_dynamo
 from torch.nn import functional
 
+from ..errors import UsageError
+from .models import Target, target_of
+
 __all__ = [
     "Parts",
     "Turn",
@@ -27,7 +32,6 @@ __all__ = [
     "documents_of",
     "flex",
     "for_bert",
-    "for_flash_attention",
     "for_transformers",
     "turn_of",
     "turned",
@@ -106,24 +110,32 @@ def _flex_attention(compiled: bool) -> Any:
     return torch.compile(flex_attention, dynamic=False) if compiled else flex_attention
 
 
-def block_mask(document_ids: Tensor, *, reach: int | None = None) -> Tensor:
-    """Return whether each position sees each other one, [B, 1, L, L]: those of one part, at most `reach` away, if that is given.
+def block_mask(document_ids: Tensor, *, reach: int | None = None, causal: bool = False) -> Tensor:
+    """Return a mask [B, 1, L, L] that is True where a position (dimension 2) sees another one (dimension 3).
 
-    Padding, of number 0, sees padding and nothing else, so that no row of the mask is empty.
+    Args:
+        document_ids: The number of each token's document in its row [B, L].  Padding has the number 0 and sees only padding,
+            so that no row of the mask is empty.
+        reach: How many tokens away a position sees at most.
+        causal: A position sees no later one, as in GPT.
     """
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
+    positions = torch.arange(document_ids.shape[1], device=document_ids.device)
+    distances = positions[:, None] - positions[None, :]
     if reach is not None:
-        positions = torch.arange(document_ids.shape[1], device=document_ids.device)
-        allowed &= (positions[:, None] - positions[None, :]).abs() <= reach
+        allowed &= distances.abs() <= reach
+    if causal:
+        allowed &= distances >= 0
     return allowed
 
 
-def flex(document_ids: Tensor) -> Any:
-    """Return the same as a BlockMask for `torch.nn.attention.flex_attention`, which leaves out what no position sees."""
+def flex(document_ids: Tensor, *, causal: bool = False) -> Any:
+    """Return the mask of `block_mask` as a BlockMask for `torch.nn.attention.flex_attention`, which skips masked blocks."""
     from torch.nn.attention.flex_attention import create_block_mask
 
     def sees(row: Tensor, head: Tensor, position: Tensor, other: Tensor) -> Tensor:
-        return document_ids[row, position] == document_ids[row, other]
+        same = document_ids[row, position] == document_ids[row, other]
+        return same & (position >= other) if causal else same
 
     rows, length = document_ids.shape
     return create_block_mask(sees, rows, None, length, length, device=str(document_ids.device))
@@ -170,37 +182,63 @@ def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
     return {**flat, "attention": Parts(bounds, seen.shape[1])}
 
 
-def for_transformers(batch: dict[str, Any], config: Any, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
-    """Return the arguments of a model of `transformers` with sdpa or eager attention, so that no part sees another.
+def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
+    """Return the arguments of a model of `transformers`, in which no document of a packed row sees another.
 
     Args:
-        batch: Packed rows with ``labels``, padded or not, as the loader gives them.
-        config: The model's; of one whose layers differ in how far they see, as ModernBERT's, each kind gets its mask.
-        dtype: Of the model's weights; masks are added to its scores.
+        batch: Of the loader, on the device of the model, with ``labels``; packed or not, padded or not.
+        model: The model, of a class in `bertdata.training.models.MODELS`, before DistributedDataParallel or torch.compile.
 
     Returns:
-        ``input_ids``, ``position_ids``, ``attention_mask``, ``labels`` and, where the model has them, ``token_type_ids``.
+        ``input_ids``, ``labels`` and the other arguments that the class takes.  For packed rows ``attention_mask`` is
+        [B, 1, L, L], of Booleans for SDPA and of numbers to add to the scores for eager attention; for a model with two kinds
+        of layers, such as ModernBERT, it is a dict with a mask for each kind.  For flash attention and an unpadded batch the
+        places where documents begin replace it.
+
+    Raises:
+        UsageError: The class is not supported, or the batch is not for it.
     """
-    flat = "cu_seqlens" in batch
-    ids = documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
+    target = target_of(model)
+    target.check_batch(batch)
+    takes, flat = target.takes, "cu_seqlens" in batch
+    names = {"input_ids": "input_ids", "labels": "labels"}  # of the model's argument -> of the batch's tensor
+    if takes.segments:
+        names["token_type_ids"] = "token_type_ids"
+    if takes.pair_label:
+        names[takes.pair_label] = "next_sentence_label"
+    arguments: dict[str, Any] = {name: batch[source][None] if flat else batch[source] for name, source in names.items()}
+    if not flat and "document_ids" not in batch:
+        return {**arguments, "attention_mask": batch["attention_mask"]}
+    documents = documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
+    if takes.positions:
+        arguments["position_ids"] = _positions(batch["position_ids"][None] if flat else batch["position_ids"], documents, target)
+    elif documents.shape[1] > target.max_positions:
+        wrong = f"max_position_embeddings is {target.max_positions}, and the batch has rows of {documents.shape[1]} tokens"
+        raise UsageError(f"for_model {target.name}: {wrong}. Use padded batches, or increase it")
+    if target.unpadded_only:
+        for side in ("q", "k"):
+            arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
+        return arguments
+    return {**arguments, "attention_mask": _masks(documents, target)}
 
-    def added(reach: int | None) -> Tensor:
-        seen = block_mask(ids, reach=reach)
-        return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, torch.finfo(dtype).min)
 
-    names = ["input_ids", "position_ids", "labels", *(["token_type_ids"] if getattr(config, "type_vocab_size", 0) else [])]
-    arguments = {name: batch[name][None] if flat else batch[name] for name in names}
-    if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
-        return {**arguments, "attention_mask": {"full_attention": added(None), "sliding_attention": added(config.sliding_window)}}
-    return {**arguments, "attention_mask": added(None)}
+def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:
+    """Return positions as the model counts them: RoBERTa's begin after the position of padding, which is its `pad_token_id`."""
+    if not target.takes.after_padding:
+        return positions
+    return torch.where(documents > 0, positions + target.padding + 1, target.padding)
 
 
-def for_flash_attention(batch: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a model of `transformers` with flash attention for an unpadded batch of the loader.
+def _masks(documents: Tensor, target: Target) -> Tensor | dict[str, Tensor]:
+    """Return the mask of all layers, or of each kind of layer."""
 
-    They are those of its DataCollatorWithFlattening: ``input_ids``, ``labels`` and ``position_ids`` [1, T], and where parts lie.
-    """
-    arguments = {name: batch[name][None] for name in ("input_ids", "labels", "position_ids")}
-    for side in ("q", "k"):
-        arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
-    return arguments
+    def mask(reach: int | None) -> Tensor:
+        seen = block_mask(documents, reach=reach, causal=target.takes.causal)
+        if target.attention == "sdpa":
+            return seen
+        added = torch.zeros(seen.shape, dtype=target.dtype, device=seen.device)
+        return added.masked_fill_(~seen, torch.finfo(target.dtype).min)
+
+    if target.window is None:
+        return mask(None)
+    return {"full_attention": mask(None), "sliding_attention": mask(target.window)}

@@ -1,8 +1,8 @@
 """Load batches to train on: a plain DataLoader of masked and padded tensors, which starts at any step at once.
 
     shards = bertdata.Shards("pairs-128")
-    for batch in loader.batches(shards, 256, start_step=1000, workers=2, dense_labels=True):
-        loss = transformers_model(**batch).loss
+    for batch in loader.batches(shards, 256, start_step=1000, workers=2, for_model=model):  # a model of transformers
+        loss = model(**batch).loss
 
 The rows of a step and their masks are a function of the seed and the step: they are the same with any number of workers, and
 the ranks of any world share one global batch among them.  Shards of a store are fetched by the workers, ahead of the rows.
@@ -27,6 +27,7 @@ from ..extras import missing_package
 from ..io.process import end_with_parent
 from ..labels import IGNORED
 from .masks import MaskConfig, Masker
+from .models import CUSTOM, Target, target_for
 from .plan import Batch
 from .windows import plan_of
 
@@ -37,6 +38,8 @@ try:
     from .steps import HOW_TO, Loader, Steps
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
+
+from .attention import for_transformers
 
 __all__ = ["Batches", "MaskConfig", "batches"]
 
@@ -57,6 +60,7 @@ def batches(
     widths: Sequence[int] | None = None,
     masks: MaskConfig | None = None,
     dense_labels: bool = False,
+    for_model: Any = None,
     unpadded: bool = False,
     workers: int = 0,
     pin_memory: bool = False,
@@ -77,6 +81,9 @@ def batches(
         widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
         masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
         dense_labels: See below.
+        for_model: A model of `transformers`, or the name of its class, such as ``"BertForPreTraining"``.  Each batch has exactly
+            the arguments of the model, and rows that the model cannot learn from are refused.  Packed rows need the model
+            itself, or ``"custom"``: then your code keeps their documents apart.
         unpadded: The parts of rows, or rows that are not packed, lie end to end.
         workers: Processes that read; 0: this one does.
         pin_memory: As of a DataLoader.
@@ -85,6 +92,8 @@ def batches(
     ``next_sentence_label`` [B], and ``masked_lm_positions``, ``masked_lm_labels`` [B, P] (not used: 0, `IGNORED`), or instead of
     these, with `dense_labels`, ``labels`` [B, L] (`IGNORED`, -100, where nothing is predicted).  Of the objective causal,
     ``input_ids``, ``attention_mask`` and ``labels``.  P is the same for all batches of one width.
+
+    With `for_model` a batch has the arguments of the model instead: `training.attention.for_transformers` describes them.
 
     Packed rows also have ``position_ids`` [B, L], from 0 in each part, and ``document_ids`` [B, L], the number of the part from 1
     on, 0 being padding, of which `training.attention` makes masks; ``document_starts`` [B, D], 0 after the last; their labels of
@@ -100,7 +109,8 @@ def batches(
     if not isinstance(shards, Shards):
         raise UsageError(f"`shards` is {type(shards).__name__}: give bertdata.Shards(DIRECTORY)")
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-    dataset = Batches(shards, batch_size, **options, masks=masks, dense_labels=dense_labels, unpadded=unpadded)
+    options |= {"dense_labels": dense_labels, "for_model": for_model}
+    dataset = Batches(shards, batch_size, **options, masks=masks, unpadded=unpadded)
     return Loader(
         dataset,
         Steps(dataset.plan.batches, start_step, steps, repeat=whole, world_size=world_size),
@@ -149,6 +159,7 @@ class Batches(Dataset[Tensors]):
         widths: Sequence[int] | None = None,
         masks: MaskConfig | None = None,
         dense_labels: bool = False,
+        for_model: Any = None,
         unpadded: bool = False,
     ) -> None:
         masks = MaskConfig.or_default(masks)
@@ -156,7 +167,10 @@ class Batches(Dataset[Tensors]):
             raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
         masks.check(shards)
         options = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-        self._arguments = shards, batch_size, {**options, "masks": masks, "dense_labels": dense_labels, "unpadded": unpadded}
+        dense_labels = dense_labels or for_model not in (None, CUSTOM)
+        self._target = target_for(for_model, shards, dense_labels, unpadded)
+        more = {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
+        self._arguments = shards, batch_size, {**options, **more}
         self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
         self._form = "unpadded" if unpadded else "dense" if dense_labels else "sparse"
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
@@ -187,8 +201,8 @@ class Batches(Dataset[Tensors]):
 
     def __getitem__(self, step: int) -> Tensors:
         """Return a step's batch; from a worker, narrow arrays go to the main process and become tensors there."""
-        arrays = self._arrays(self.plan[step])
-        return _PickledBatch(arrays, self._form) if get_worker_info() else _tensors(arrays, self._form)  # type: ignore[return-value]
+        batch = self._arrays(self.plan[step]), self._form, self._target
+        return _PickledBatch(*batch) if get_worker_info() else _tensors(*batch)  # type: ignore[return-value]
 
     def _arrays(self, batch: Batch) -> Arrays:
         count = len(batch.rows)
@@ -251,14 +265,20 @@ class _PickledBatch:
     PyTorch sends each tensor as an open file of shared memory, which takes longer, and open files may run out.
     """
 
-    def __init__(self, arrays: Arrays, form: str) -> None:
-        self._arrays, self._form = arrays, form
+    def __init__(self, *batch: Any) -> None:
+        self._batch = batch
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _tensors, (self._arrays, self._form)
+        return _tensors, self._batch
 
 
-def _tensors(arrays: Arrays, form: str) -> Tensors:
+def _tensors(arrays: Arrays, form: str, target: Target | None) -> Tensors:
+    """Turn arrays into a batch, and this into the arguments of a model, if it is for one."""
+    tensors = _batch(arrays, form)
+    return tensors if target is None else for_transformers(tensors, target)
+
+
+def _batch(arrays: Arrays, form: str) -> Tensors:
     """Turn arrays into tensors of int64, add positions, and turn masked positions into dense labels where they are wanted."""
     tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
     if form == "unpadded":

@@ -51,7 +51,7 @@ def _documents(shards: Shards, rows: Any) -> list[list[int]]:
 @pytest.mark.parametrize("objective", PACKED)
 def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], objective: str) -> None:
     shards = packed[objective]
-    padded, flat = loader.batches(shards, 8, dense_labels=True), loader.batches(shards, 8, unpadded=True)
+    padded, flat = loader.batches(shards, 8, dense_labels=True, for_model="custom"), loader.batches(shards, 8, unpadded=True)
     for step, (one, other) in enumerate(zip(padded, flat, strict=True)):
         documents = _documents(shards, padded.dataset.plan[step].rows)
         assert len(documents) >= 8 and shards.most_parts >= 2 and one["input_ids"].shape == (8, LENGTH)
@@ -139,48 +139,18 @@ def test_words_and_spans_end_with_their_document() -> None:
         assert set(chosen) == {(1,), (4,)}
 
 
-def _alone(document: list[int], types: list[int]) -> Batch:
-    return {"input_ids": torch.tensor([document]), "token_type_ids": torch.tensor([types])}
-
-
 def _cases(shards: Shards) -> list[tuple[Batch, list[tuple[list[int], list[int]]]]]:
     """A padded and an unpadded batch, and their documents as the model gets them: masked ids and segments."""
     cases = []
     for unpadded in (False, True):
-        both = [loader.batches(shards, 4, dense_labels=True, unpadded=flat) for flat in (unpadded, True)]
+        options = {"dense_labels": True, "for_model": "custom"}
+        both = [loader.batches(shards, 4, unpadded=flat, **options) for flat in (unpadded, True)]
         pairs = zip(*both, strict=True)
         batch, flat = next((one, flat) for one, flat in pairs if len(flat["cu_seqlens"]) > 6)
         bounds = flat["cu_seqlens"].tolist()
         ids, types = flat["input_ids"].tolist(), flat["token_type_ids"].tolist()
         cases.append((batch, [(ids[s:e], types[s:e]) for s, e in zip(bounds[:-1], bounds[1:], strict=True)]))
     return cases
-
-
-@pytest.mark.parametrize("kind", ["sdpa", "eager"])
-@pytest.mark.parametrize("name", ["bert", "modernbert"])
-def test_no_document_sees_another_in_transformers(packed: dict[str, Shards], name: str, kind: str) -> None:
-    transformers = pytest.importorskip("transformers")
-    shards = packed["sop" if name == "bert" else "documents"]
-    sizes = {"vocab_size": shards.vocab_size, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 48}
-    torch.manual_seed(1)
-    if name == "bert":
-        config = transformers.BertConfig(**sizes, num_hidden_layers=3, max_position_embeddings=LENGTH, attn_implementation=kind)
-        model = transformers.BertForMaskedLM(config).eval()
-    else:
-        more = {"num_hidden_layers": 4, "local_attention": 16, "pad_token_id": 0, "reference_compile": False}
-        config = transformers.ModernBertConfig(**sizes, **more, max_position_embeddings=LENGTH, attn_implementation=kind)
-        model = transformers.ModernBertForMaskedLM(config).eval()
-    for batch, documents in _cases(shards):
-        arguments = attention.for_transformers(batch, model.config)
-        with torch.no_grad():
-            found = model(**arguments).logits
-            blind = model(**{**arguments, "attention_mask": None}).logits
-            seen = attention.documents_of(batch["cu_seqlens"]) > 0 if "cu_seqlens" in batch else batch["document_ids"] > 0
-            only = ("input_ids", "token_type_ids")[: 1 + (name == "bert")]
-            parts = [_alone(*document) for document in documents]
-            wanted = torch.cat([model(**{key: part[key] for key in only}).logits[0] for part in parts])
-        assert (found[seen] - wanted).abs().max() < SAME
-        assert (blind[seen] - wanted).abs().max() > 10 * SAME, "documents would see each other without the mask"
 
 
 def _model(shards: Shards, positions: str) -> BertForPreTraining:
@@ -232,20 +202,6 @@ def test_the_loss_is_the_same_without_padding(packed: dict[str, Shards], tmp_pat
     assert (found[0][1] - found[1][1]).abs().max() < SAME * 10
 
 
-def test_flash_attention_is_told_what_the_flattening_collator_tells(packed: dict[str, Shards]) -> None:
-    collate = pytest.importorskip("transformers").DataCollatorWithFlattening(return_flash_attn_kwargs=True)
-    made = loader.batches(packed["documents"], 8, unpadded=True)
-    batch = next(iter(made))
-    documents = _documents(packed["documents"], made.dataset.plan[0].rows)
-    ours = attention.for_flash_attention(batch)
-    theirs = collate([{"input_ids": document} for document in documents], return_tensors="pt")
-    assert sorted(ours) == sorted(theirs)
-    for name in sorted(ours.keys() - {"input_ids", "labels"}):
-        assert np.array_equal(ours[name], theirs[name]), name
-    restored = torch.where(ours["labels"] == IGNORED, ours["input_ids"], ours["labels"])
-    assert torch.equal(restored, theirs["input_ids"])
-
-
 def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest.MonkeyPatch) -> None:
     shards = Shards(packed["documents"].paths)
     (first, *_) = shards.window(0).batches
@@ -264,3 +220,14 @@ def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards
     assert torch.equal(allowed[:, 0], ids[:, :, None] == ids[:, None, :]) and not allowed.all()
     near = attention.block_mask(ids, reach=3)
     assert int(near.sum()) < int(allowed.sum()) and not near[0, 0, 0, 4]
+    causal = attention.block_mask(ids, causal=True)
+    assert torch.equal(causal, allowed.tril())
+
+
+def test_blocks_of_flex_attention_are_causal_too() -> None:
+    ids = torch.tensor([[1] * 100 + [2] * 156])
+    blocks = attention.flex(ids, causal=True)
+    positions = torch.arange(256)
+    zero = torch.tensor(0)
+    seen = blocks.mask_mod(zero, zero, positions[:, None], positions[None, :])
+    assert torch.equal(seen, attention.block_mask(ids, causal=True)[0, 0])
