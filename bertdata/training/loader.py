@@ -14,6 +14,7 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
+from functools import partial
 from multiprocessing import parent_process
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..extras import missing_package
 from ..io.process import end_with_parent
 from ..labels import IGNORED
 from .masks import MaskConfig, Masker
-from .models import CUSTOM, Target, target_for
+from .models import Target, target_for
 from .plan import Batch
 from .windows import plan_of
 
@@ -81,9 +82,9 @@ def batches(
         widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
         masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
         dense_labels: See below.
-        for_model: A model of `transformers`, or the name of its class, such as ``"BertForPreTraining"``.  Each batch has exactly
-            the arguments of the model, and rows that the model cannot learn from are refused.  Packed rows need the model
-            itself, or ``"custom"``: then your code keeps their documents apart.
+        for_model: A model of `transformers`, or the name of its class, such as ``"BertForPreTraining"``.  Batches have the
+            arguments of the model (`training.attention.for_transformers`), and other rows are refused.  Packed
+            rows need the model itself, or ``"custom"``: then your code keeps their documents apart.
         unpadded: The parts of rows, or rows that are not packed, lie end to end.
         workers: Processes that read; 0: this one does.
         pin_memory: As of a DataLoader.
@@ -92,8 +93,6 @@ def batches(
     ``next_sentence_label`` [B], and ``masked_lm_positions``, ``masked_lm_labels`` [B, P] (not used: 0, `IGNORED`), or instead of
     these, with `dense_labels`, ``labels`` [B, L] (`IGNORED`, -100, where nothing is predicted).  Of the objective causal,
     ``input_ids``, ``attention_mask`` and ``labels``.  P is the same for all batches of one width.
-
-    With `for_model` a batch has the arguments of the model instead: `training.attention.for_transformers` describes them.
 
     Packed rows also have ``position_ids`` [B, L], from 0 in each part, and ``document_ids`` [B, L], the number of the part from 1
     on, 0 being padding, of which `training.attention` makes masks; ``document_starts`` [B, D], 0 after the last; their labels of
@@ -166,18 +165,17 @@ class Batches(Dataset[Tensors]):
         if not 0 <= rank < world_size or batch_size % world_size:
             raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
         masks.check(shards)
-        options = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-        dense_labels = dense_labels or for_model not in (None, CUSTOM)
         self._target = target_for(for_model, shards, dense_labels, unpadded)
-        more = {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
-        self._arguments = shards, batch_size, {**options, **more}
+        options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
+        options |= {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
+        self._again = partial(Batches, shards, batch_size, **options)
         self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
-        self._form = "unpadded" if unpadded else "dense" if dense_labels else "sparse"
+        self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
         self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _batches, self._arguments
+        return self._again, ()
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -220,10 +218,6 @@ class Batches(Dataset[Tensors]):
                 "masked_lm_labels": labels.astype(np.int32),
             }
         return _unpadded(arrays) if self._form == "unpadded" else arrays
-
-
-def _batches(shards: Shards, batch_size: int, options: dict[str, Any]) -> Batches:
-    return Batches(shards, batch_size, **options)
 
 
 def _unpadded(arrays: Arrays) -> Arrays:
