@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -71,51 +71,106 @@ def trace(
     with steady(directory):
         contents = manifest.read(directory, "documents")
         config = CorpusConfig.of(contents["config"])
-        document = _document(directory, contents, name)
-        page = _page(wikipedia, document["id"] if document else name, document["title"] if document else name)
+        document, shard = _document(directory, contents, name)
+        origin = _origin(contents, shard)
+        id, title = (document["id"], "") if document else (name, name)
+        copy = _page(wikipedia, id, title, origin, config.max_page_bytes)
         fate: list[str] = []
         try:
-            for line in explain(directory, contents, document["id"] if document else page[0].id if page else name):
+            for line in explain(directory, contents, document["id"] if document else copy.page.id if copy else name):
                 fate.append(line)
         except UsageError:
-            if page is None:
+            if copy is None:
                 raise
-    steps, lost = _steps(*page, config) if page else ([], [])
-    known = document or {"id": page[0].id if page else name, "title": page[0].title if page else "", "language": ""}
+    if copy:
+        fate.append(copy.describe(origin.get("name", "")))
+    steps, lost = _steps(copy.page, copy.site, config) if copy else ([], [])
+    known = document or {"id": copy.page.id if copy else name, "title": copy.page.title if copy else "", "language": ""}
     paragraphs = Document(**document).paragraphs() if document else []
     pieces, rows, mark = _tokens(document, vocab, pairs)
-    text = page[0].text if page else ""
-    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark)
+    text, dump = (copy.page.text, copy.dump) if copy else ("", "")
+    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark, dump)
 
 
-def _document(directory: Path, contents: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return the first document of this id or title."""
+def _document(directory: Path, contents: dict[str, Any], name: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the first document of this id or title, and the name of its shard."""
     for shard in contents["shards"]:
         for batch in shards.read_batches(directory / shard["name"], contents["config"]["format"]):
             for at in named_rows(batch, name):
                 document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
-                return document
-    return None
+                return document, str(shard["name"])
+    return None, ""
 
 
-def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str) -> tuple[Page, dumps.Site] | None:
-    """Find a page in dumps, by their indexes where these lie beside them."""
+class _Copy(NamedTuple):
+    """A copy of a page in a dump: the page, the dump's site, its file, and whether it is the copy that the corpus has."""
+
+    page: Page
+    site: dumps.Site
+    dump: str
+    is_kept: bool
+
+    def describe(self, origin: str) -> str:
+        """Say which dump the wikitext is from, and warn if the corpus has the copy of another one."""
+        source = f"The wikitext is from {self.dump}"
+        other = f", but the corpus has the copy of {origin}: pass that dump to see the text that was used"
+        return source if self.is_kept or not origin else source + other
+
+
+def _origin(contents: dict[str, Any], shard: str) -> dict[str, Any]:
+    """Return the input that a shard of a wiki's pages was made from; an empty one if that is unknown.
+
+    Each part of a dump is a task, and each task writes the shard of its number, so the parts are counted.  A trial leaves out
+    some of the tasks.
+    """
+    number = int(shard.rpartition("-of-")[0].rpartition("-")[2] or -1)
+    for entry in contents["inputs"] if number >= 0 and not contents["config"]["max_documents"] else ():
+        number -= entry["pieces"]
+        if number < 0:
+            return dict(entry) if entry["source"] == "wikipedia" else {}
+    return {}
+
+
+def _page(
+    wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: dict[str, Any], largest: int
+) -> _Copy | None:
+    """Find the copy of a page that the corpus has, which is in the dump `origin`; in other dumps, or if unknown, the newest copy.
+
+    Indexes of dumps are used if they lie beside them.  An empty title matches no page.
+    """
     patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
     if not patterns:
         return None
+    found = inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`")
+    name = origin.get("name", "")
+    read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == origin["bytes"]]
+    read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of one name
+    copies = (
+        _Copy(page, site, path.rpartition("/")[2], bool(read))
+        for path in read or [path for _, path in found]
+        for page, site in _pages(path, id, title, largest)
+    )
+    newest = max(copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None)  # of equal ones the first
+    if newest is None:
+        raise UsageError(f"{id}: the dumps that were given hold no such page: give those that the corpus was made from")
+    return newest
+
+
+def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page, dumps.Site]]:
+    """Yield the first page of this id or title in a dump."""
     wiki, _, number = id.rpartition(":")
-    for name, path in inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`"):
-        site = dumps.read_site(path)
-        if number.isdigit() and wiki != site.dbname:
-            continue
-        index = multistream.find_index(path)
-        start = multistream.find_stream(index, number if number.isdigit() else "", title) if index else 0
-        if start is not None:
-            end = start + 1 if index else files.size(path)  # a stream that begins before the end of its part is read whole
-            for page in dumps.read_pages(FileRange(name, path, start, end), site, CorpusConfig().max_page_bytes):
-                if isinstance(page, Page) and (page.id == id or page.title == title):
-                    return page, site
-    raise UsageError(f"{id}: the dumps that were given hold no such page: give those that the corpus was made from")
+    site = dumps.read_site(path)
+    if number.isdigit() and wiki != site.dbname:
+        return
+    index = multistream.find_index(path)
+    start = multistream.find_stream(index, number if number.isdigit() else "", title) if index else 0
+    if start is None:
+        return
+    end = start + 1 if index else files.size(path)  # a stream that begins before the end of its part is read whole
+    for page in dumps.read_pages(FileRange(path, path, start, end), site, largest):
+        if isinstance(page, Page) and (page.id == id or (title and page.title == title)):
+            yield page, site
+            return
 
 
 def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[TracedStep], list[tuple[str, int]]]:

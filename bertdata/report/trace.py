@@ -33,8 +33,9 @@ class Trace(NamedTuple):
     """What became of a document.
 
     fate: lines that say where it is, or why it is not in the corpus.  wikitext, steps, lost: of a page whose dump was given, its
-    source, what each step removed, and the templates that gave no words, with how often.  paragraphs: its sentences.  pieces:
-    those of each sentence, where a vocabulary is known, and `mark` what marks where words begin.  rows: those it is in.
+    source, what each step removed, and the templates that gave no words, with how often.  dump: the file of that wikitext.
+    paragraphs: its sentences.  pieces: those of each sentence, where a vocabulary is known, and `mark` what marks where words
+    begin.  rows: those it is in.
     """
 
     id: str
@@ -48,3 +49,4 @@ class Trace(NamedTuple):
     pieces: list[list[str]]
     rows: list[TracedRow]
     mark: str = "##"
+    dump: str = ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Build, digests, read_manifest, read_rows
 
+import bertdata
 from bertdata.dataset.manifest import read
 from bertdata.report.explain import explain
 from bertdata.sources.dumps import as_of, dump_date
@@ -96,3 +97,36 @@ def test_a_page_that_only_the_older_dump_has_stays_whole(build: Build, tmp_path:
 def test_odd_dates(name: str, revised: str, seconds: int) -> None:
     assert as_of(name, revised) == (86400 if name == "enwiki-19700102.xml" else seconds)
     assert dump_date("1202201011.xml") == ""
+
+
+@pytest.mark.parametrize("order", [("a-20220101.xml", "b-20240101.xml"), ("b-20220101.xml", "a-20240101.xml")])
+def test_a_trace_shows_the_copy_that_was_kept(order: tuple[str, str], build: Build, tmp_path: Path) -> None:
+    """And names its dump; page 1 is in both dumps, 2 in the older one, and the title of 3 moved to page 4."""
+    old, new = order
+    (tmp_path / "in").mkdir()
+    dump(tmp_path / "in" / old, (1, OLD, "ferry"), (2, OLD, "tide"), (3, OLD, "lamp"))
+    path = dump(tmp_path / "in" / new, (1, NEW, "boat"), (4, NEW, "bridge"))
+    path.write_text(path.read_text("utf-8").replace("<title>P 4<", "<title>P 3<"), encoding="utf-8")
+    corpus = build("build-corpus", tmp_path / "corpus", "--wikipedia", tmp_path / "in", "--max-repeated", 1)
+    for id, dump_name, word in (("1", new, "boat"), ("2", old, "tide"), ("3", old, "lamp"), ("4", new, "bridge")):
+        traced = bertdata.trace(corpus, f"enwiki:{id}", wikipedia=tmp_path / "in")
+        assert (traced.dump, traced.paragraphs[0][0].split()[1]) == (dump_name, word)
+        assert f"The {word} crossed" in traced.wikitext
+        assert traced.fate[-1] == f"The wikitext is from {dump_name}"
+    traced = bertdata.trace(corpus, "enwiki:1", wikipedia=tmp_path / "in" / old)
+    assert traced.fate[-1].startswith(f"The wikitext is from {old}, but the corpus has the copy of {new}: pass that dump")
+
+
+def test_a_trace_of_a_trial_shows_the_newest_copy(build: Build, tmp_path: Path) -> None:
+    """A trial reads parts of the dumps, so that a shard does not tell its dump."""
+    (tmp_path / "in").mkdir()
+    dump(tmp_path / "in" / "a-20220101.xml", (1, OLD, "ferry"))
+    dump(tmp_path / "in" / "b-20240101.xml", (1, NEW, "boat"))
+    options = ("--max-repeated", 1, "--max-documents", 2)
+    corpus = build("build-corpus", tmp_path / "corpus", "--wikipedia", tmp_path / "in", *options)
+    traced = bertdata.trace(corpus, "enwiki:1", wikipedia=tmp_path / "in")
+    assert (
+        traced.dump == "b-20240101.xml"
+        and "The boat crossed" in traced.wikitext
+        and traced.paragraphs[0][0].startswith("The boat")
+    )
