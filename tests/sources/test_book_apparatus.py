@@ -144,6 +144,22 @@ def test_footnotes_go_and_stay(note: str, mark: str) -> None:
     assert marked in kept and any(NOTE in paragraph for paragraph in kept)
 
 
+@pytest.mark.parametrize("gap", ["\n\n\n\n", "\n\n\n\nCHAPTER II\n\n\n"], ids=["wide gap", "chapter"])
+@pytest.mark.parametrize("note", NOTES.values(), ids=NOTES)
+def test_text_after_a_footnotes_heading_is_kept(note: tuple[str, str], gap: str) -> None:
+    text, mark = note
+    marked = PROSE[0].replace("harbour", f"harbour{mark}", 1)
+    heading = "" if text.startswith("FOOTNOTES") else "FOOTNOTES:\n\n"
+    chapter = "\n\n".join(map(wrapped, PROSE * 20))
+    assert clean(f"{wrapped(marked)}\n\n{heading}{text}{gap}{chapter}") == [PROSE[0], *PROSE * 20]
+
+
+def test_text_after_a_removed_transcribers_note_is_kept() -> None:
+    note = "TRANSCRIBER'S NOTES:\n\n[Transcriber's Note: The lamp was moved.]"
+    chapter = "\n\n".join(map(wrapped, PROSE))
+    assert clean(f"{chapter}\n\n{note}\n\n\n\n{chapter}\n\n\n\nCHAPTER II\n\n\n{chapter}") == PROSE * 3
+
+
 def test_brackets_that_are_no_notes_stay() -> None:
     text = "He said [1] was the first, and [he paused] then went. It is [sic] so, says a [Music Director].\n\n"
     text += "[He leaves the lamp, and she looks away.]"

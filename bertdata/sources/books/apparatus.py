@@ -85,8 +85,10 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
             continue
         if is_notes(block.lines[0]):
             inside = True
-        elif inside and block.before >= _NOTES_GAP and not is_notes(blocks[number - 1].lines[0]):
-            inside = False
+        elif inside and block.before >= _NOTES_GAP:
+            # The gap is the heading's own only if it begins there: the notes between may be gone already.
+            above = blocks[number - 1]
+            inside = is_notes(above.lines[0]) and above.after >= _NOTES_GAP
         if not inside and begins_notes(block.lines[0]):
             near = blocks[number + 1 : number + _LONGEST_NOTES]
             gaps = (at for at, after in enumerate(near, number + 1) if after.before >= _NOTES_GAP)

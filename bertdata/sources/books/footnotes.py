@@ -41,7 +41,7 @@ def drop_footnotes(blocks: list[Block]) -> list[Block]:
     if not any("[" in line or _HEADING.fullmatch(line) for block in blocks for line in block.lines):
         return blocks
     removed: set[str] = set()
-    kept = list(_without_sections(list(_without_notes(blocks, _references(blocks), removed))))
+    kept = list(_without_sections(_without_notes(blocks, _references(blocks), removed)))
     return [_without_marks(block, removed) for block in kept] if removed else kept
 
 
@@ -96,14 +96,15 @@ def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
         yield Block(lines, block.before, block.after)
 
 
-def _without_sections(blocks: list[Block]) -> Iterator[Block]:
+def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield what does not stand under a heading of footnotes, up to a wide gap or the next part."""
     inside = False
-    for number, block in enumerate(blocks):
+    for block in blocks:
         if len(block.lines) == 1 and _HEADING.fullmatch(block.lines[0]):
             inside = True
+        # The notes below the heading may be gone already, so a chapter or wide gap right after it ends the section, too.
         elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and not _NUMBERED.match(block.lines[0]))):
-            inside = inside and _HEADING.fullmatch(blocks[number - 1].lines[0]) is not None
+            inside = False
         if not inside:
             yield block
 
