@@ -25,7 +25,7 @@ from .transforms import Chain, Gather, Perform, Tasks, Writing
 
 __all__ = ["BuildCorpus"]
 
-_PLAIN = (*PLAIN, ".xml", ".jsonl", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
+_PLAIN = (*PLAIN, ".xml", ".jsonl", ".csv", ".tsv", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
 
 
 class BuildCorpus(Chain):
@@ -36,6 +36,7 @@ class BuildCorpus(Chain):
         self._plan, self._config = plan, config
         self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shards]))
         self._inputs = self._store("inputs", plan.inputs)
+        self._ignored = {kind: dict(suffixes) for kind, suffixes in plan.ignored.items()}
 
     def expand(self, begin: Steps) -> Steps:
         root, config, plan = str(self._root), self._config, self._plan
@@ -44,7 +45,7 @@ class BuildCorpus(Chain):
         reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
-        return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs), len(plan.tasks))
+        return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs, self._ignored), len(plan.tasks))
 
 
 class Choose(Step):

@@ -124,6 +124,8 @@ def command(
     for entry in planned.inputs:
         if options.dry_run or entry["source"] == "wikipedia":
             echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
+    for note in planned.notes:
+        echo(note, err=not options.dry_run)
     if options.dry_run:
         foretell(planned, options)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from ..io.functions import load, name_of, source_digest
 from ..io.stamp import stamp
 from ..records import Document
 from ..report.words import count, size
+from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
 from .progress import Progress, Step
 from .run import Paths, PlannedRun, RunOptions, complete_already, given_digest, paths_of, run
@@ -117,25 +118,25 @@ def plan_corpus(
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
     try:
-        files = _files(given)
+        files, ignored = _files(given)
         identity["seen"] = _seen(files)
         if identity["seen"] and not overwrite and (record := finished(directory, identity)):
             return _nothing_to_do(directory, record, partial(_chain, partial(plan, settings, files), settings, directory))
         tell(unfinished(directory, {"given": known}))
-        cut = plan(settings, files)
+        cut = plan(settings, files)._replace(ignored=ignored)
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
     identity["inputs"] = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
-    paths = tuple(path for entries in files.values() for _, path in entries)
     return PlannedRun(
         directories=(directory,),
         identities=(identity,),
-        reads=paths,
+        reads=(paths := tuple(path for entries in files.values() for _, path in entries)),
         tasks=len(cut.tasks),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
         chain=partial(_chain, lambda: cut, settings, directory),
         estimate=partial(_estimate, cut, settings, directory, paths),
-        summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')} -> {directory}",
+        summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
+        notes=tuple(_notes(ignored)),
         inputs=tuple(cut.inputs),
         given=known,
     )
@@ -182,10 +183,26 @@ def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[
     return estimate(of_corpus(cut, config), total, len(cut.tasks), **where, most=most, workers=workers)
 
 
-def _files(given: dict[str, tuple[str, ...]]) -> dict[str, list[tuple[str, str]]]:
-    """Find the files of each kind of input that was given."""
+def _files(given: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
+    """Find the files of each kind of input that was given; also count those that no kind reads, by kind and suffix."""
     options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in given}
-    return {kind: find(paths, source(kind).suffixes, options[kind]) for kind, paths in given.items() if paths}
+    others: dict[str, set[str]] = {kind: set() for kind, paths in given.items() if paths}
+    files = {kind: find(given[kind], source(kind).suffixes, options[kind], others[kind]) for kind in others}
+    read = {path for found in files.values() for _, path in found}
+    counts = {kind: by_suffix(paths - read) for kind, paths in others.items()}
+    return files, {kind: suffixes for kind, suffixes in counts.items() if suffixes}
+
+
+def _left_out(ignored: Mapping[str, Mapping[str, int]]) -> str:
+    number = sum(sum(suffixes.values()) for suffixes in ignored.values())
+    return f"; {count(number, 'file')} ignored" if number else ""
+
+
+def _notes(ignored: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Name the files that are not read, by suffix, with a way to convert each kind."""
+    for kind, suffixes in ignored.items():
+        yield f"  ignored    {kind}: {describe(suffixes)}"
+        yield from (f"             {way}" for way in conversions(suffixes, kind))
 
 
 def _with_functions(config: CorpusConfig, names: dict[str, list[str]]) -> CorpusConfig:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ARCHIVES", "INPUTS", "ONE_OF", "PLAIN", "TABLES", "WIKI_LICENCE", "Input"]
+__all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "TABLES", "WIKI_LICENCE", "Input"]
 
 _PACKED = (".bz2", ".gz", ".xz", ".zst")
-TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow")  # a text a row
-ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED))  # a book a member
+DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_PACKED))
+TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow", *DELIMITED)  # a text a row
+ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED), ".zip")  # a book or text a member
 PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; the last three are of the splits of a data set, as BabyLM names them
 ONE_OF = "one of: "  # begins the licences of documents that a manifest does not tell apart; "; " stands between them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # by which a data card knows text of wikis, also where it came by way of a table
@@ -33,11 +34,12 @@ INPUTS = {  # by the name of the option; in the order in which a corpus has them
     ),
     "books": Input(
         (".txt", ".epub", *ARCHIVES, *TABLES),
-        "Books: .txt or .epub, one a file; .tar (.gz, .bz2, .xz, .zst) of them; .jsonl, .parquet or .arrow, one a row; file, "
-        "glob or directory.",
+        "Books: .txt or .epub files, or .zip or .tar archives of them; tables with a book per row (.jsonl, .csv, .tsv, .parquet, "
+        ".arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst). File, glob or directory.",
     ),
     "text": Input(
-        (*PLAIN, *TABLES),
-        "Other text: .txt, or .jsonl (.gz, .bz2, .xz, .zst), .parquet or .arrow, one a row; file, glob or directory.",
+        (*PLAIN, *ARCHIVES, *TABLES),
+        "Other text: .txt files, or .zip or .tar archives of them; tables with a text per row (.jsonl, .csv, .tsv, .parquet, "
+        ".arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst). File, glob or directory.",
     ),
 }

@@ -123,6 +123,7 @@ _OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a voca
     "special_tokens": _Each(str, named=True),
     "word_mark": str,
 }
+_OPTIONAL: dict[str, dict[str, Any]] = {"pairs": _OF_PAIRS, "documents": {"ignored_files": _Each(_COUNTS, named=True)}}
 _OPTIONS = {  # of the first manifests; one that came later may be missing, and then has its default
     "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
@@ -139,7 +140,7 @@ def schema_problem(contents: dict[str, Any]) -> str:
         return f"bertdata is not {FORMAT}"
     if contents["kind"] not in _OF_KIND:
         return f"kind is none of {', '.join(_OF_KIND)}"
-    if problem := _differs("", contents, _Object(_OF_KIND[contents["kind"]], _OF_PAIRS if contents["kind"] == "pairs" else {})):
+    if problem := _differs("", contents, _Object(_OF_KIND[contents["kind"]], _OPTIONAL.get(contents["kind"], {}))):
         return problem
     more = {"pairs": _pairs, "export": _export}.get(contents["kind"])
     problems = (_names(contents), _config(contents), _rows(contents), *([more(contents)] if more else []))

@@ -19,7 +19,7 @@ from typing import NamedTuple, cast
 
 from ..records import Reject
 
-__all__ = ["BinaryData", "decode", "decode_or_reject"]
+__all__ = ["BROKEN_BYTE", "MARK_BROKEN", "REPAIR", "BinaryData", "decode", "decode_or_reject", "encoding_of"]
 
 _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),
@@ -46,6 +46,11 @@ _CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso8859-5")
 _ENOUGH_RUSSIAN = 0.45  # of the bytes above 0x7F; the wrong encoding and Chinese stay below 0.3
 _MOST_IN_RUNS = 0.3  # of the bytes above 0x7F stand three or more together: Western books have next to none, others most
 _MOST_DAMAGED = 0.001  # share of characters that may be broken in a text whose encoding is otherwise plain
+
+
+# Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks what cannot be decoded.
+REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
+BROKEN_BYTE = "\udc80"  # half a character, which no decoder returns
 
 
 class _Pairs(NamedTuple):
@@ -85,21 +90,36 @@ def decode(data: bytes, encoding: str = "") -> str:
     >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
     ('Tea', 'café “noir”', 'при')
     """
+    return _decoded(data, encoding)[1]
+
+
+def encoding_of(data: bytes, encoding: str = "") -> str:
+    r"""Return the encoding in which `decode` reads data that begins with these bytes; raise the same errors.
+
+    >>> encoding_of(b"Tea"), encoding_of(b"\xff\xfeT\x00"), encoding_of(b"caf\xe9"), encoding_of(b"caf\xe9", "cp850")
+    ('utf-8', 'utf-16-le', 'cp1252', 'cp850')
+    """
+    marked = next((marked for mark, marked in _MARKS if data.startswith(mark)), "")
+    return marked or encoding or _decoded(data, "")[0]
+
+
+def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
+    """Return the encoding and the text."""
     for mark, marked in _MARKS:
         if data.startswith(mark):
-            return _stray(data[3:]) if marked == "utf-8" else _strict(data[len(mark) :], marked, "marked")
+            return marked, _stray(data[3:]) if marked == "utf-8" else _strict(data[len(mark) :], marked, "marked")
     if encoding:
-        return _strict(data, encoding, "given")
+        return encoding, _strict(data, encoding, "given")
     if (nul := data.find(b"\0")) >= 0:
         raise BinaryData(f"a NUL byte at offset {nul}: this is not a text file")
     if (control := _count(data, _CONTROL)) > 3 + len(data) // _MOST_CONTROL:
         raise BinaryData(f"{control} control characters: this is not a text file")
     try:
-        return data.decode("utf-8")
+        return "utf-8", data.decode("utf-8")
     except UnicodeDecodeError as error:
         valid, strays = _sequences(data)
         if valid > _VALID_PER_STRAY * strays:
-            return _stray(data)
+            return "utf-8", _stray(data)
         return _legacy(data, error.start)
 
 
@@ -145,7 +165,7 @@ def _stray(data: bytes) -> str:
     """Decode UTF-8 and read bytes that can't be a part of it as Windows-1252."""
     if b"\0" in data:
         raise BinaryData(f"a NUL byte at offset {data.index(0)}: this is not a text file")
-    return data.decode("utf-8", "bertdata-windows-1252")
+    return data.decode("utf-8", REPAIR)
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:
@@ -153,10 +173,16 @@ def _as_windows(error: UnicodeError) -> tuple[str, int]:
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 
-codecs.register_error("bertdata-windows-1252", _as_windows)
+def _as_broken(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return BROKEN_BYTE, error.end
 
 
-def _legacy(data: bytes, at: int) -> str:
+codecs.register_error(REPAIR, _as_windows)
+codecs.register_error(MARK_BROKEN, _as_broken)
+
+
+def _legacy(data: bytes, at: int) -> tuple[str, str]:
     """Decode data that is no Unicode."""
     candidates = [_declared(data)]
     sample = data[at : at + _SAMPLE]
@@ -169,11 +195,11 @@ def _legacy(data: bytes, at: int) -> str:
         except LookupError:  # a header may name anything
             continue
         if text.count("\ufffd") <= max(1, _MOST_DAMAGED * len(text)):
-            return text
+            return encoding, text
     if foreign:
         raise ValueError(f"no known encoding: not UTF-8 (byte {at}), and {len(high)} bytes above 0x7F; name it (--encoding)")
     try:
-        return data.decode("cp1252")
+        return "cp1252", data.decode("cp1252")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"no known encoding: not UTF-8, and 0x{data[error.start]:02X} at byte {error.start}; name it (--encoding)"

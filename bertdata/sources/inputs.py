@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..config.inputs import INPUTS
 from ..credentials import conceal
 from ..errors import NoInputError, UsageError
 from ..io.files import to_path
 from ..io.storage import storage_errors
+from .ignored import by_suffix, conversions, describe
 
 __all__ = ["find"]
 
@@ -28,14 +30,16 @@ _CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # what `data
 _UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "xz -dc", ".br": "brotli -dc"}
 
 
-def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[tuple[str, str]]:
+def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: set[str] | None = None) -> list[tuple[str, str]]:
     """Return (name, absolute path) of every file, sorted by name, each once.
 
     A directory stands for the files with one of the suffixes below it; of a glob, files with another suffix are left out.
+    The paths of those that are left out go into `others`.
     Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind
     and for one that must be packed anew (``.xml.7z``), unless it is there in another form as well.
     """
     matched: set[str] = set()
+    others = set() if others is None else others
     given: dict[str, str] = {}
     for pattern in patterns:
         if not pattern:
@@ -46,7 +50,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
                 f"{option}: two URLs of {public} differ in login or query alone, which name no file: give each file its own name"
             )
         with storage_errors(f"{option} {public}"):
-            matched.update(_find(public, suffixes, option))
+            matched.update(_find(public, suffixes, option, others))
     paths = sorted(_once(matched))
     if strange := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"
@@ -59,7 +63,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str) -> list[
     return sorted((Path(end).relative_to(root).as_posix(), path) for path, (_, _, end) in zip(paths, ends, strict=True))
 
 
-def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
+def _find(pattern: str, suffixes: Sequence[str], option: str, others: set[str]) -> list[str]:
     """List the absolute paths, or the URLs, that one pattern stands for."""
     path = to_path(pattern)
     if isinstance(path, Path):
@@ -70,16 +74,29 @@ def _find(pattern: str, suffixes: Sequence[str], option: str) -> list[str]:
         if not _has_suffix(path.name, suffixes):
             raise _unread(option, path, suffixes)
     list_files = _matches if isinstance(path, Path) else _stored
-    matches = list_files(path, suffixes)
-    for packed in sorted(list_files(path, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
+    seen = list_files(path)
+    matches = [file for file in seen if _has_suffix(file, suffixes)]
+    packed_suffixes = [suffix + packer for suffix in suffixes for packer in _UNPACK]
+    unread = sorted(set(seen).difference(matches))
+    others.update(unread)
+    for packed in (file for file in unread if _has_suffix(file, packed_suffixes)):
         if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
             raise _unread(option, to_path(packed), suffixes)
     if not matches:
-        none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
-        raise NoInputError(
-            f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}): check the path, and quote a glob"
-        )
+        raise _nothing(option, pattern, path.is_dir(), suffixes, unread)
     return matches if list_files is _stored else [os.path.abspath(match) for match in matches]
+
+
+def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[str], unread: Sequence[str]) -> NoInputError:
+    """Return the error for a pattern without a file to read, with a way to convert the files that are there."""
+    none = "no file below this directory is of a kind that is read" if is_directory else "no file of this name"
+    counts = by_suffix(unread)
+    there = f"; it matches {describe(counts)}" if counts else ""
+    ways = conversions(counts, next((kind for kind, each in INPUTS.items() if each.suffixes == tuple(suffixes)), ""))
+    advice = f", or convert the files ({'; '.join(ways)})" if ways else ""
+    return NoInputError(
+        f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}){there}: check the path, and quote a glob{advice}"
+    )
 
 
 def _once(paths: set[str]) -> Iterable[str]:
@@ -111,11 +128,11 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     return UsageError(f"{known}, not {path.suffix}: unpack it{how}")
 
 
-def _matches(path: Path, suffixes: Sequence[str]) -> list[str]:
-    """List the files with one of the suffixes that a name, a directory or a glob stands for."""
+def _matches(path: Path) -> list[str]:
+    """List the files that a name, a directory or a glob stands for."""
     hits = [str(path)] if path.exists() else list(_globbed("", path.parts))
-    files = [hit for hit in hits if _has_suffix(hit, suffixes) and os.path.isfile(hit)]
-    return files + [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit), suffixes)]
+    files = [hit for hit in hits if os.path.isfile(hit)]
+    return files + [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit))]
 
 
 def _globbed(root: str, parts: Sequence[str]) -> Iterator[str]:
@@ -140,7 +157,7 @@ def _fail(error: OSError) -> None:
     raise error
 
 
-def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
+def _below(directory: Path) -> list[str]:
     """List the files below a directory, but for hidden ones, caches of `datasets` and bertdata's own data sets."""
     files: list[str] = []
     for parent, directories, names in os.walk(directory, onerror=_fail):
@@ -148,15 +165,15 @@ def _below(directory: Path, suffixes: Sequence[str]) -> list[str]:
             directories[:] = []  # a data set of ours, perhaps the very output of this run: no input
             continue
         directories[:] = sorted(name for name in directories if not name.startswith("."))
-        seen = [name for name in names if _has_suffix(name, suffixes) and not (name.startswith(".") or _CACHE.fullmatch(name))]
+        seen = [name for name in names if not (name.startswith(".") or _CACHE.fullmatch(name))]
         files += [os.path.join(parent, name) for name in seen]
     return [file for file in files if os.path.isfile(file)]
 
 
-def _stored(path: Any, suffixes: Sequence[str]) -> list[str]:
-    """List the files in a store with one of the suffixes that a URL stands for, as `_matches` does on a disk."""
+def _stored(path: Any) -> list[str]:
+    """List the files in a store that a URL stands for, as `_matches` does on a disk."""
     if path.is_file() and not path.path.endswith("/"):  # of a folder HTTP says the same
-        return [str(path)] if _has_suffix(path.name, suffixes) else []
+        return [str(path)]
     root = path
     while glob.has_magic(root.path):
         root = root.parent
@@ -164,4 +181,4 @@ def _stored(path: Any, suffixes: Sequence[str]) -> list[str]:
     names = sorted({name[len(root.path) :].strip("/") for hit in hits for name in path.fs.find(hit)})
     ours = tuple({name[:at] for name in names if (at := f"/{name}".find("/.bertdata/")) >= 0})  # data sets: no input
     seen = [name for name in names if "/." not in f"/{name}" and not name.startswith(ours)]
-    return [str(root / name) for name in seen if _has_suffix(name, suffixes)]
+    return [str(root / name) for name in seen]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from made import book, plain_epub, tar
 
 from bertdata.records import Drop, FileRange, Reject
+from bertdata.sources.archives import cut
 from bertdata.sources.books import Book, read_books, split
-from bertdata.sources.books.archive import cut
 from bertdata.sources.tables import Columns
 
 MOST = 1 << 20
@@ -95,7 +95,7 @@ def test_every_member_that_is_no_file_below_the_archive_is_a_reject_by_name(tmp_
                 *["unsafe-name"] * 4,
                 *["link"] * 2,
                 *["device"] * 3,
-                *["no book in an archive"] * 2,
+                *["other file in an archive"] * 2,
                 "too-large",
                 "empty",
                 "binary",

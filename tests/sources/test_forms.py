@@ -129,7 +129,7 @@ def test_every_form_of_book_in_one_run(build: Build, shelf: Path, tmp_path: Path
     assert rows["books:one.epub"]["language"] == "en"
     assert rows["books:stories.parquet:0:0"]["title"] == "The Lamp"
     manifest = read_manifest(corpus)
-    assert manifest["counts"][0]["dropped"] == {"no book in an archive": 1}
+    assert manifest["counts"][0]["dropped"] == {"other file in an archive": 1}
     entries = {entry["name"]: entry for entry in manifest["inputs"]}
     assert entries["books_large_p1.txt"]["documents"].startswith("of 10 lines each")
     assert "documents" not in entries["plain.txt"]

@@ -41,6 +41,7 @@ class CorpusCommit:
     root: str
     config: CorpusConfig
     inputs: StoredValue
+    ignored: dict[str, dict[str, int]]
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
@@ -80,6 +81,7 @@ class CorpusCommit:
             packages=packages(self.config),
             dropped_templates=_dropped_templates(added),
             formulas=_formulas(added),
+            **({"ignored_files": self.ignored} if self.ignored else {}),
         )
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)

@@ -25,10 +25,17 @@ _LEAST, _MEANT = 2 << 20, 16 << 20  # bytes of a task: of small inputs, and of a
 
 
 class CorpusPlan(NamedTuple):
-    """What a run will do: its tasks in order, those that check files last, and its input files."""
+    """What a run will do.
+
+    Attributes:
+        tasks: The tasks in order. Those that check files are last.
+        inputs: What the manifest says of each input file.
+        ignored: How many files no source reads, by kind of input and suffix.
+    """
 
     tasks: list[Task]
     inputs: list[dict[str, Any]]
+    ignored: dict[str, dict[str, int]] = {}
 
     @property
     def shards(self) -> int:

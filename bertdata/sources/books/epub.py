@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import errno
-import io
 import posixpath
 import re
-import struct
 import sys
 import urllib.parse
 import zipfile
-import zlib
 from collections import Counter
 from typing import IO, NamedTuple, cast
 
+from ..archives.zip_files import BROKEN as _BROKEN
+from ..archives.zip_files import BoundedList
 from ..encodings import decode
+from ..tables.limits import TooLarge
 from .account import size
 from .markup import Tag, attributes, tags_and_text
 from .xhtml import SKIPPED_PAGES, Passage, counted_as, passages, text_size
@@ -29,7 +29,6 @@ _TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|b
 _HEAD = 1024  # bytes of a page in which it names its encoding
 _IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
 _LONGEST_IMPRINT = 6000  # characters of a page that is all copyright notice
-_BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
 _LONGEST_LIST = 4 << 20  # bytes, of the zip file's or of the package; a book has some hundred files of a hundred bytes each
 _MOST_TAGS = 500_000  # of a book; the Bible, with a tag for each verse and word, has fewer
 
@@ -67,10 +66,12 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
     Reasons: ``damaged`` (zip, package or a page of it), ``encrypted``, ``too-large``.
     """
     try:
-        reader = _Reader(file)
+        reader = BoundedList(file, _LONGEST_LIST)
         with zipfile.ZipFile(cast("IO[bytes]", reader)) as archive:
             reader.most = sys.maxsize
             return _read(archive, max_bytes)
+    except TooLarge as error:
+        raise Unreadable("too-large", str(error)) from None
     except _BROKEN as error:
         raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
     except OSError as error:
@@ -79,35 +80,6 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
         raise Unreadable("damaged", "its list of files leads out of it") from None
     except RuntimeError as error:  # so zipfile asks for a password
         raise Unreadable("encrypted", str(error)) from None
-
-
-class _Reader(io.RawIOBase):
-    """A zip file of which no more than `most` bytes are read at a time, so that its list of files may be no longer.
-
-    The entries of the list take ten times their bytes in memory, and only zipfile knows where it looks for them.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__()
-        self._file = file
-        self.most = _LONGEST_LIST
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is not None and size > self.most:
-            raise Unreadable("too-large", f"its list of files has more than {self.most} bytes")
-        return self._file.read(-1 if size is None else size)
-
-    def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(at, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:

@@ -15,11 +15,11 @@ from ...errors import UsageError
 from ...io.files import open_file
 from ...io.storage import storage_errors
 from ...records import Drop, FileRange, Reject
+from .. import archives
 from ..encodings import decode_or_reject
 from ..lines import count_lines, unify_newlines
 from ..ranges import split_lines
 from ..tables import Columns, Row, is_table, read_table, split_table
-from . import archive
 from .account import KEPT, READ, size
 from .clean import Reading, clean_parts
 from .epub import Unreadable, read_epub
@@ -51,8 +51,8 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
     """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
-    if archive.is_archive(path):
-        return archive.cut(path, length, target)
+    if archives.is_archive(path):
+        return archives.cut(path, length, target)
     return split_lines(path, length, target) if is_sentence_lines(path) else [(0, length)]
 
 
@@ -74,7 +74,9 @@ def read_books(
     """
     for part in parts:
         if part.end and is_table(part.name):
-            yield from _of_table(read_table(part, "books", columns or Columns(), max_bytes, licences), reading or Reading())
+            encoding = reading.encoding if reading else ""
+            rows = read_table(part, "books", columns or Columns(), max_bytes, licences, encoding=encoding)
+            yield from _of_table(rows, reading or Reading())
         else:
             yield from _read(part, sentences, reading or Reading(), max_bytes)
 
@@ -105,9 +107,9 @@ def _of_table(rows: Iterator[Row | Reject], reading: Reading) -> Iterator[Book |
 def _read(part: FileRange, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
     if part.end == 0:
         yield Reject(_id(part.name), "empty", f"{part.name}: 0 bytes")
-    elif archive.is_archive(part.name):
-        for member in archive.read_archive(part, _FILES, max_bytes):
-            if isinstance(member, archive.Member):
+    elif archives.is_archive(part.name):
+        for member in archives.read_archive(part, archives.Wanted("books", _FILES, max_bytes)):
+            if isinstance(member, archives.Member):
                 yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
             else:
                 yield member

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from ...credentials import cause, mask_secret, reveal
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from ...extras import missing_package
-from .. import SUFFIXES
+from .. import DELIMITED, SUFFIXES
 from .client import LONGEST_LIST
 from .reach import reach, within
 from .transfer import RemoteFile
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["CONVERTED", "HubDataSet", "choose", "find_data_set"]
 
 CONVERTED = "refs/convert/parquet"  # the branch where the Hub keeps every data set as CONFIG/SPLIT/0000.parquet
-_READ = tuple(dict.fromkeys((*SUFFIXES["text"], *SUFFIXES["books"])))
+# CSV and archives are left to the Hub's own conversion to Parquet, which also knows their configurations.
+_READ = tuple(suffix for suffix in dict.fromkeys((*SUFFIXES["text"], *SUFFIXES["books"])) if suffix not in (*DELIMITED, ".zip"))
 _NO_DATA = ("requirements.txt", "license.txt", "readme.txt", "dataset_infos.jsonl")
 _ALIASES = {"validation": ("validation", "valid", "dev"), "train": ("train", "training"), "test": ("test", "testing")}
 _WORDS = re.compile(r"[^0-9a-z]+")

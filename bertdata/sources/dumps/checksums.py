@@ -11,13 +11,18 @@ from ...errors import VerificationError
 from ...io.files import open_file, to_path
 from ...records import FileRange
 
-__all__ = ["check", "published"]
+__all__ = ["check", "is_sums", "published"]
 
 _ALGORITHMS = ("sha512", "sha256", "sha1", "md5")  # the strongest that names the file counts
 _SUMS = re.compile(rf"(?:.*[-_.])?({'|'.join(_ALGORITHMS)})sums?(?:\.txt)?", re.IGNORECASE)
 _LINE = re.compile(r"([0-9a-fA-F]{32,128})[ \t]+(?![ \t])\*?(?:\./)?(.+)")  # as md5sum(1) writes it; * is for binary
 _BLOCK = 1 << 20  # bytes read at a time
 _MOST = 16 << 20  # bytes; the file of sums of a whole dump has a few kilobytes
+
+
+def is_sums(name: str) -> bool:
+    """Return True for the name of a file of checksums."""
+    return _SUMS.fullmatch(name) is not None
 
 
 def published(path: str) -> str:

@@ -20,9 +20,10 @@ from ...errors import VerificationError
 from ...io.files import open_file, size, to_path
 from ..compressed import Damage, blocks
 
-__all__ = ["Index", "find_index", "find_stream", "read_index"]
+__all__ = ["Index", "find_index", "is_index", "find_stream", "read_index"]
 
 _DUMP = re.compile(r"(.*-multistream)(\d*)\.xml((?:-p\d+p\d+)?)\.bz2", re.IGNORECASE)
+_INDEX = re.compile(r".*-multistream-index\d*\.txt(?:-p\d+p\d+)?(?:\.bz2)?", re.IGNORECASE)
 _LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # the header of a stream and the mark of its first block
 _START = 10  # bytes of these
@@ -36,6 +37,11 @@ class Index(NamedTuple):
     beyond: int
     first_beyond: int
     astray: int
+
+
+def is_index(name: str) -> bool:
+    """Return True for the name of the index of a multistream dump."""
+    return _INDEX.fullmatch(name) is not None
 
 
 def find_index(path: str) -> str:

@@ -1,16 +1,18 @@
-"""Read tables of texts: JSON lines, Parquet and Arrow, also as `datasets` and the Hub store them."""
+"""Read tables of texts: CSV, TSV, JSON lines, Parquet and Arrow, also as `datasets` and the Hub store them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import IO
 
 from ...errors import UsageError, did_you_mean
 from ...records import FileRange, Reject
-from .. import TABLES, licences
+from .. import DELIMITED, TABLES, licences
 from ..compressed import Stream
 from ..ranges import split_lines
 from .columns import Columns, Row
+from .delimited import read_delimited
 from .json_lines import read_json_lines
 
 __all__ = ["Columns", "Row", "is_table", "read_table", "split_table"]
@@ -45,16 +47,35 @@ def split_table(path: str, size: int, target: int, columns: Columns) -> list[tup
 
 
 def read_table(
-    part: FileRange, source: str, columns: Columns, max_bytes: int, told: dict[str, Counter[str]] | None = None
+    part: FileRange,
+    source: str,
+    columns: Columns,
+    max_bytes: int,
+    told: dict[str, Counter[str]] | None = None,
+    *,
+    encoding: str = "",
+    file: IO[bytes] | None = None,
 ) -> Iterator[Row | Reject]:
-    """Read the rows of a part of a table; `source` begins their ids, and `told` counts the licences that they tell, by file."""
-    for row in _read(part, source, columns, max_bytes):
+    """Read the rows of a part of a table.
+
+    Args:
+        part: A range that `split_table` made, or the whole of an open `file`.
+        source: What the ids of rows begin with.
+        columns: Which columns to read.
+        max_bytes: Limit of a row.
+        told: Counts the licences that rows name, by file.
+        encoding: Of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
+        file: A CSV, TSV or JSON lines file in an archive, open for reading.
+    """
+    for row in _read(part, source, columns, max_bytes, encoding, file):
         if told is not None and isinstance(row, Row):
             licences.count(told, part.name, row.licence)
         yield row
 
 
-def _read(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+def _read(
+    part: FileRange, source: str, columns: Columns, max_bytes: int, encoding: str, file: IO[bytes] | None
+) -> Iterator[Row | Reject]:
     name = part.name.lower()
     if name.endswith(".parquet"):
         from .parquet import read_parquet
@@ -64,7 +85,9 @@ def _read(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Ite
         from .arrow import read_arrow
 
         return read_arrow(part, source, columns, max_bytes)
-    return read_json_lines(part, source, columns, max_bytes)
+    if name.endswith(DELIMITED):
+        return read_delimited(part, source, columns, max_bytes, encoding, file)
+    return read_json_lines(part, source, columns, max_bytes, file)
 
 
 def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:

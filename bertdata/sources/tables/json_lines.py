@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -23,16 +24,18 @@ _MOST_VALUES = 1_000_000  # of a line: each takes up to 200 bytes of memory, and
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or what stands before a value
 
 
-def read_json_lines(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the objects of a part of a file; blank lines are none.
+def read_json_lines(
+    part: FileRange, source: str, columns: Columns, max_bytes: int, file: IO[bytes] | None = None
+) -> Iterator[Row | Reject]:
+    """Read the objects of a part of a file, or of an open `file` in an archive; blank lines are skipped.
 
     Reasons, beside those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``.
     """
     if part.name.lower().endswith(".jsonl"):
-        with open_file(part.path) as file:
-            file.seek(part.start)
-            yield from _rows(file, part, source, columns, max_bytes, part.end - part.start)
-            yield from check_end(file, part, source)
+        with open_file(part.path) if file is None else contextlib.nullcontext(file) as plain:
+            plain.seek(part.start)
+            yield from _rows(plain, part, source, columns, max_bytes, part.end - part.start)
+            yield from check_end(plain, part, source)
         return
     stream = Stream(part.path)
     unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))

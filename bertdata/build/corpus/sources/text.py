@@ -1,11 +1,11 @@
-"""Read other text: a document is a file, what stands between blank lines, so many lines of a file, or a row of a table."""
+"""Read other text: a document is a file, a member of an archive, a part of a file, or a row of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ....config import CorpusConfig
-from ....records import FileRange, Reject
+from ....records import Drop, FileRange, Reject
 from ....sources import SUFFIXES, text
 from ....sources.tables import Columns
 from .base import Counts, Record, Source, document
@@ -34,7 +34,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         licences=counts.licences,
     )
     for item in items:
-        if isinstance(item, Reject):
+        if isinstance(item, Drop | Reject):
             yield item
         else:
             yield document(item.id, "text", item.language, item.title, item.url, item.paragraphs, config)

@@ -1,4 +1,4 @@
-"""Read a tar file of books, compressed or not, member by member: nothing is written, and no name in it is trusted.
+"""Read a tar file, compressed or not, member by member: nothing is written, and no name in it is trusted.
 
 A plain one is a range of whole members, found by walking from header to header; a compressed one is read from its beginning.
 """
@@ -13,27 +13,15 @@ from typing import IO, Any, NamedTuple, cast
 
 from ...io.files import open_file
 from ...records import Drop, FileRange, Reject
-from .. import ARCHIVES
 from ..compressed import Stream
+from .member import Member, Wanted, member_name, refuse_name
 
-__all__ = ["Member", "cut", "is_archive", "read_archive"]
+__all__ = ["cut", "read_tar"]
 
 _LONGEST_HEADER = 1 << 20  # bytes of a header with what extends it (names, attributes, maps of holes), which tarfile holds
 _MOST_ATTRIBUTES = 10_000  # that hold for all members to come, which tarfile holds as well
 _BUFFER = 1 << 18
 _BROKEN = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
-
-
-class Member(NamedTuple):
-    """A file in an archive: its name, after that of the archive, and its bytes."""
-
-    name: str
-    data: bytes
-
-
-def is_archive(name: str) -> bool:
-    """Tell by a file's name whether it is a tar file."""
-    return name.lower().endswith(ARCHIVES)
 
 
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
@@ -52,25 +40,25 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
-def read_archive(part: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Member | Drop | Reject]:
-    """Read the members of a part whose names end with one of `suffixes`.
+def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
+    """Read the wanted members of a part.
 
-    Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``; other files are dropped.
+    Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``. Other files are dropped.
     """
     if part.name.lower().endswith(".tar"):
         with open_file(part.path) as file:
             file.seek(part.start)
-            for entry in _read(file, "r:", part, suffixes, max_bytes):
+            for entry in _read(file, "r:", part, wanted):
                 if isinstance(entry, _Break):
                     where = f"{part.name}: byte {entry.at}: {entry.said}"
-                    yield from _refuse(part, entry.truncated, where, part.end - entry.at)
+                    yield from _refuse(part, wanted, entry.truncated, where, part.end - entry.at)
                 else:
                     yield entry
         return
     stream = Stream(part.path)
     unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
     broken: _Break | None = None
-    for entry in _read(unpacked, "r|", part, suffixes, max_bytes):
+    for entry in _read(unpacked, "r|", part, wanted):
         if isinstance(entry, _Break):
             broken = entry
         else:
@@ -79,10 +67,12 @@ def read_archive(part: FileRange, suffixes: tuple[str, ...], max_bytes: int) -> 
         pass
     if damage := stream.damage:
         where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
-        yield from _refuse(part, damage.reason == "truncated-stream", where, part.end - damage.start)
+        yield from _refuse(part, wanted, damage.reason == "truncated-stream", where, part.end - damage.start)
     elif broken:
         unread = max(0, stream.tell() - broken.at) / max(1, stream.tell())
-        yield from _refuse(part, broken.truncated, f"{part.name}: byte {broken.at}: {broken.said}", int(unread * part.end))
+        yield from _refuse(
+            part, wanted, broken.truncated, f"{part.name}: byte {broken.at}: {broken.said}", int(unread * part.end)
+        )
 
 
 class _Break(NamedTuple):
@@ -93,21 +83,19 @@ class _Break(NamedTuple):
     truncated: bool
 
 
-def _refuse(part: FileRange, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
+def _refuse(part: FileRange, wanted: Wanted, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
     reason = "truncated" if truncated else "damaged"
-    yield Reject(f"books:{part.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
+    yield Reject(f"{wanted.source}:{part.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
 
 
-def _read(
-    file: IO[bytes], mode: str, part: FileRange, suffixes: tuple[str, ...], max_bytes: int
-) -> Iterator[Member | Drop | Reject | _Break]:
+def _read(file: IO[bytes], mode: str, part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject | _Break]:
     at = part.start
     try:
         for archive, about in _members(_File(file, forward=mode == "r|")):
             if mode == "r:" and about.offset >= part.end:
                 return
             at = about.offset
-            if entry := _member(archive, about, part, suffixes, max_bytes):
+            if entry := _member(archive, about, part, wanted):
                 yield entry
             at = archive.offset
     except _BROKEN as error:
@@ -115,28 +103,23 @@ def _read(
         yield _Break(at, said, any(words in said for words in ("unexpected end", "empty", "truncated")))
 
 
-def _member(
-    archive: tarfile.TarFile, about: tarfile.TarInfo, part: FileRange, suffixes: tuple[str, ...], max_bytes: int
-) -> Member | Drop | Reject | None:
-    """Read a member; a directory is none."""
+def _member(archive: tarfile.TarFile, about: tarfile.TarInfo, part: FileRange, wanted: Wanted) -> Member | Drop | Reject | None:
+    """Read a member, or return None for a directory."""
     name = about.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    names = [one for one in name.split("/") if one not in ("", ".")]
-    full = "/".join([part.name, *names])
-    where = f"{part.name}: byte {about.offset}: {name!r}"
-    if name.startswith("/") or ".." in names or "\\" in about.name or not names:
-        return (
-            None if about.isdir() and not names else Reject(f"books:{full}", "unsafe-name", f"{where} leads out of the archive")
-        )
+    full = member_name(part, name)
+    id, where = f"{wanted.source}:{full}", f"{part.name}: byte {about.offset}: {name!r}"
+    if reject := refuse_name(about.name, about.isdir(), id, where):
+        return reject
     if about.isdir():
         return None
     if about.issym() or about.islnk():
-        return Reject(f"books:{full}", "link", f"{where} is a link to {about.linkname!a}, not a file")
+        return Reject(id, "link", f"{where} is a link to {about.linkname!a}, not a file")
     if about.isdev():
-        return Reject(f"books:{full}", "device", f"{where} is a device or a pipe, not a file")
-    if not name.lower().endswith(suffixes) or names[-1].startswith("."):
-        return Drop("no book in an archive")
-    if about.size > max_bytes:
-        return Reject(f"books:{full}", "too-large", f"{where} has {about.size} bytes, more than {max_bytes}")
+        return Reject(id, "device", f"{where} is a device or a pipe, not a file")
+    if not wanted.takes(full):
+        return Drop("other file in an archive")
+    if about.size > wanted.max_bytes:
+        return Reject(id, "too-large", f"{where} has {about.size} bytes, more than {wanted.max_bytes}")
     data = cast("IO[bytes]", archive.extractfile(about)).read()
     if len(data) < about.size:
         raise tarfile.ReadError("unexpected end of data")

@@ -1,0 +1,167 @@
+"""Read a zip file member by member: nothing is written, and neither its names nor its sizes are trusted.
+
+A small zip file can unpack to terabytes: by a high compression ratio, or by members that share the same packed bytes.  So a
+member is unpacked up to its limit only, members must not overlap, and a part may give only a multiple of its own size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import stat
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, cast
+
+from ...io.files import open_file
+from ...records import Drop, FileRange, Reject
+from ..tables.limits import Allowance, TooLarge
+from .member import Member, Wanted, member_name, refuse_name
+
+__all__ = ["BROKEN", "BoundedList", "cut", "read_zip"]
+
+# Python's zipfile bounds what it unpacks at once for these methods only.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED, _UTF8 = 0x1, 0x800  # flags of a member
+_HEADER_BYTES = 30  # before a member's name and data
+_MAX_LIST_BYTES = 16 << 20  # of the list of members: some 200,000 of them, which take 10 times as much memory
+BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
+
+
+def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
+    """Cut a zip file of `size` bytes into ranges of about `target` bytes that begin where a member does."""
+    starts = [0]
+    if size > target:
+        try:
+            with open_file(path) as file:
+                for about in _members(_open(file)):
+                    if about.header_offset - starts[-1] >= target:
+                        starts.append(about.header_offset)
+        except (TooLarge, *BROKEN):
+            return [(0, size)]  # the reader of this range reports the damage
+    return list(zip(starts, [*starts[1:], size], strict=True))
+
+
+def read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
+    """Read the wanted members that begin in a part.
+
+    Reasons to reject: ``damaged``, ``too-large``, ``encrypted``, ``unsupported-compression``, ``unsafe-name``, ``link``. Other
+    files are dropped.
+    """
+    allowance = Allowance(part.end - part.start)
+    with open_file(part.path) as file:
+        try:
+            archive = _open(file)
+            members = _members(archive)
+        except TooLarge as error:
+            yield Reject(f"{wanted.source}:{part.name}", "too-large", f"{part.name}: {error}")
+            return
+        except BROKEN as error:
+            yield Reject(f"{wanted.source}:{part.name}", "damaged", f"{part.name}: {error}", part.end - part.start)
+            return
+        ends = [about.header_offset for about in members[1:]] + [sys.maxsize]
+        for about, end in zip(members, ends, strict=True):
+            if part.start <= about.header_offset < part.end:
+                member = _member(archive, about, end, part, wanted)
+                if isinstance(member, Member):
+                    try:
+                        allowance.take(len(member.data))
+                    except TooLarge as error:
+                        yield Reject(f"{wanted.source}:{part.name}", "too-large", f"{part.name}: {error}")
+                        return
+                if member is not None:
+                    yield member
+
+
+def _member(
+    archive: zipfile.ZipFile, about: zipfile.ZipInfo, end: int, part: FileRange, wanted: Wanted
+) -> Member | Drop | Reject | None:
+    """Read a member whose bytes must end before `end`, or return None for a directory."""
+    name = _name(about)
+    full = member_name(part, name)
+    id, where = f"{wanted.source}:{full}", f"{part.name}: byte {about.header_offset}: {name!r}"
+    if reject := refuse_name(name, about.is_dir(), id, where):
+        return reject
+    if about.is_dir():
+        return None
+    if stat.S_ISLNK(about.external_attr >> 16):
+        return Reject(id, "link", f"{where} is a link, not a file")
+    if not wanted.takes(full):
+        return Drop("other file in an archive")
+    if about.flag_bits & _ENCRYPTED:
+        return Reject(id, "encrypted", f"{where} needs a password: unpack the archive first")
+    if about.compress_type not in _METHODS:
+        return Reject(id, "unsupported-compression", f"{where} is not packed by Deflate: unpack the archive first")
+    if about.header_offset + _HEADER_BYTES + about.compress_size > end:
+        return Reject(id, "damaged", f"{where} overlaps the next member")
+    if about.file_size > wanted.max_bytes:
+        return Reject(id, "too-large", f"{where} has {about.file_size} bytes, more than {wanted.max_bytes}")
+    try:
+        with archive.open(about) as file:
+            # One byte more than the list declares: zipfile checks the CRC at the end of the member only.
+            data = file.read(about.file_size + 1)
+    except (*BROKEN, RuntimeError) as error:
+        return Reject(id, "damaged", f"{where}: {error}", about.compress_size)
+    if len(data) < about.file_size:
+        return Reject(id, "damaged", f"{where} ends after {len(data)} of {about.file_size} bytes", about.compress_size)
+    return Member(full, data)
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members in the order of their bytes."""
+    return sorted(archive.infolist(), key=lambda about: about.header_offset)
+
+
+def _name(about: zipfile.ZipInfo) -> str:
+    """Return a member's name, which many programs write as UTF-8 without the flag, or with backslashes."""
+    name = about.filename
+    if not about.flag_bits & _UTF8:
+        with contextlib.suppress(UnicodeError):  # else it is in the encoding that the format prescribes
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _open(file: IO[bytes]) -> zipfile.ZipFile:
+    reader = BoundedList(file, _MAX_LIST_BYTES)
+    archive = zipfile.ZipFile(cast("IO[bytes]", reader))
+    reader.most = sys.maxsize
+    return archive
+
+
+class BoundedList(io.RawIOBase):
+    """A zip file that refuses reads of more than `most` bytes, so that its list of members cannot fill the memory.
+
+    The entries of the list take ten times their bytes in memory, and only zipfile knows where the list is.
+    """
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        super().__init__()
+        self._file = file
+        self.most = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read up to `size` bytes; raise `TooLarge` for a size over the limit."""
+        if size is not None and size > self.most:
+            raise TooLarge(f"its list of files has more than {self.most} bytes")
+        return self._file.read(-1 if size is None else size)
+
+    def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a position; raise BadZipFile for one before the beginning, which a damaged list may lead to."""
+        if whence == io.SEEK_SET and at < 0:
+            raise zipfile.BadZipFile("its list of files leads out of it")
+        return self._file.seek(at, whence)
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """Return True: zipfile needs to seek."""
+        return True
+
+    def readable(self) -> bool:
+        """Return True: the file is open for reading."""
+        return True
