@@ -88,7 +88,7 @@ class CorpusConfig(Config):
     )
     encoding: str = option(
         "",
-        "Encoding of books and plain text, such as gb18030.",
+        "Encoding of books, plain text, .csv and .tsv, such as gb18030.",
         section=_BOOKS,
         metavar="NAME",
         unset="as its bytes look",
