@@ -1,14 +1,13 @@
 """Make a vocabulary from a corpus: count the words of a sample, task by task, train on the counts, and report what that covers.
 
-Whether accents are taken off may depend on the languages of all documents, which are known when all tasks are done.  So words are
-counted with their accents, and lose them, where they do, when the counts are added up: the words, and how often each occurs, are
-those of a text whose accents were taken off first.
+Words are counted with their accents, and lose them, where they do, when the counts are added up: the words, and how often each
+occurs, are those of a text whose accents were taken off first.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -37,7 +36,8 @@ __all__ = ["STAGE", "CountWords", "Train"]
 
 STAGE = "train vocabulary"  # what `Train` is called in reports of progress and of time
 _LANGUAGES = 1000  # that are told apart in a task; text of further ones counts as of none
-_NAMED = 5  # languages that are named for why accents are kept
+_ENGLISH_SHARE = 0.98  # of a corpus' characters, from which on accents are taken off: a few foreign documents don't change that
+_NAMED = 5  # other languages that the reason names
 _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
 
 
@@ -56,13 +56,11 @@ class CountWords:
 
     def __call__(self, task: Task) -> dict[str, Any]:
         parts: dict[str, Counter[str]] = defaultdict(Counter)
-        documents_in: Counter[str] = Counter()
         tally = Tally("documents")
         sampled = 0
         for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
-                documents_in[language if language in documents_in or len(documents_in) < _LANGUAGES else ""] += 1
                 if vocab.is_sampled(self.config.seed, doc_id, self.share):
                     tally.left += 1
                     text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
@@ -73,7 +71,7 @@ class CountWords:
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
         file = shards.write(to_path(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
-        return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled, "languages": dict(documents_in)}
+        return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled}
 
     def _count(self, sentences: list[str]) -> Counter[str]:
         """Count what becomes words: parts of WordPiece, whose accents may go later; words of the other models."""
@@ -116,8 +114,11 @@ class Train:
     def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[str]) -> None:
         root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
         files = [root / name for name in entries]
-        tally, languages = _of_all(self.source.manifest(), Tally.from_json(total["tally"]), Counter[str](total["languages"]))
-        strip, accents = _accents(self.config, languages)
+        corpus, tally = self.source.manifest(), Tally.from_json(total["tally"])
+        unread = corpus["rows"] - tally.entered
+        tally.entered += unread
+        tally.dropped["not in the sample"] += unread
+        strip, accents = _accents(self.config, _characters(corpus))
         config = replace(self.config, strip_accents=strip)
         for _, counts in _read_words(files, config):
             words.update(counts)
@@ -146,52 +147,49 @@ class Train:
         manifest.write(root, contents)
 
 
-def _of_all(contents: dict[str, Any], tally: Tally, languages: Counter[str]) -> tuple[Tally, Counter[str]]:
-    """Return the counts and languages of all documents of a corpus, of which not all were read.
-
-    The manifest of an early bertdata does not name the languages; then those of the documents that were read stand for them.
-    """
-    if unread := contents["rows"] - tally.entered:
-        tally.entered += unread
-        tally.dropped["not in the sample"] += unread
-        per_source = [source.get("languages", {}) for source in contents["sources"].values()]
-        documents = Counter[str]()
-        for each in per_source:
-            documents.update({language: counts["documents"] for language, counts in each.items()})
-        languages = documents if documents.total() == contents["rows"] else languages
-    return tally, languages
+def _characters(corpus: Mapping[str, Any]) -> Counter[str]:
+    """Return the number of characters in each language of a corpus, from its manifest."""
+    characters = Counter[str]()
+    for source in corpus["sources"].values():
+        characters.update({language: counts["characters"] for language, counts in source.get("languages", {}).items()})
+    return characters
 
 
 def _add_up(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Add up what tasks have reported, or sums of it."""
-    tally, languages, sampled = Tally("documents"), Counter[str](), 0
+    tally, sampled = Tally("documents"), 0
     for part in parts:
         tally.merge(Tally.from_json(part["tally"]))
-        languages.update(part["languages"])
         sampled += part["sampled_bytes"]
-    return {"tally": tally.to_json(), "languages": languages, "sampled_bytes": sampled}
+    return {"tally": tally.to_json(), "sampled_bytes": sampled}
 
 
-def _accents(config: VocabConfig, languages: Counter[str]) -> tuple[bool, str]:
-    """Tell whether accents are taken off, by what was asked for or else the documents' languages, and say why.
+def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
+    """Decide whether accents are taken off: as the option says, else by the share of the corpus that is English.
 
-    >>> _accents(VocabConfig(), Counter(en=60, simple=2))
-    (True, 'taken off: every document is English')
-    >>> _accents(VocabConfig(), Counter(en=60, hi=8, vi=1, und=1))
-    (False, 'kept: 10 of 70 documents are not English (8 hi, 1 und, 1 vi)')
+    Returns:
+        Whether they are taken off, and the decision with its reason.
+
+    >>> _accents(VocabConfig(), Counter(en=9850, simple=50, nl=70, fr=30))
+    (True, 'taken off: 99.0 % of the text is English, at least 98 % (others: nl 0.7 %, fr 0.3 %)')
+    >>> _accents(VocabConfig(), Counter(en=60, hi=38, vi=1, und=1))
+    (False, 'kept: 60.0 % of the text is English, less than 98 % (others: hi 38.0 %, und 1.0 %, vi 1.0 %)')
     """
     if config.model != "wordpiece":
         return False, "kept: bpe and unigram keep them"
     if config.strip_accents is not None:
         why = "as case is" if not config.lowercase and not config.strip_accents else "as was asked for"
         return config.strip_accents, f"{'taken off' if config.strip_accents else 'kept'}: {why}"
-    others = {language: count for language, count in languages.items() if not among(language, ("en",))}
-    if not others:
-        return True, "taken off: every document is English"
+    others = {language: count for language, count in characters.items() if not among(language, ("en",))}
+    total = characters.total() or 1
+    share = 1 - sum(others.values()) / total if characters else 0.0
+    strip = share >= _ENGLISH_SHARE
     order = sorted(others, key=lambda language: (-others[language], language))
-    named = ", ".join(f"{others[language]:,} {language or 'of no known language'}" for language in order[:_NAMED])
+    named = ", ".join(f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order[:_NAMED])
     named += f", and {len(order) - _NAMED} more languages" if len(order) > _NAMED else ""
-    return False, f"kept: {sum(others.values()):,} of {languages.total():,} documents are not English ({named})"
+    bound = f"{'at least' if strip else 'less than'} {100 * _ENGLISH_SHARE:.0f} %"
+    why = f"{100 * share:.1f} % of the text is English, {bound}" + (f" (others: {named})" if named else "")
+    return strip, f"{'taken off' if strip else 'kept'}: {why}"
 
 
 def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, Counter[str]]]:

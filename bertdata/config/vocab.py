@@ -22,8 +22,8 @@ class VocabConfig(Config):
     `sample_bytes` bounds the text that is counted, in memory and in time; `alphabet` bounds the single characters, so that
     a Chinese corpus keeps its characters (`tokenizers` alone keeps 1,000).  `layout` is ``compact`` ([PAD] 0, [UNK] 1, [CLS] 2,
     [SEP] 3, [MASK] 4) or ``bert`` ([PAD] 0, [unused0-98], [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, [unused99-993]).
-    `strip_accents` takes marks off letters, as bert-base-uncased does; None stands for "in lower case, and where every document
-    is English": marks are letters of their own in most scripts (vowel signs, voiced kana), and tell words apart in others.
+    `strip_accents` removes marks from letters, as bert-base-uncased does; None stands for "with lower case, if at least 98 % of
+    the text is English": in most scripts marks are letters (vowel signs, voiced kana), and in others they distinguish words.
     """
 
     model: str = option("wordpiece", "Kind of vocabulary.", choices=("wordpiece", "bpe", "unigram"))
@@ -45,7 +45,7 @@ class VocabConfig(Config):
         None,
         "Take accents and other marks off letters, as bert-base-uncased; this damages most other scripts.",
         flags="--strip-accents/--no-strip-accents",
-        unset="where every document is English, with lower case",
+        unset="on if lowercase and at least 98 % of the text is English",
     )
     layout: str = option(
         "compact",
