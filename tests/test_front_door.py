@@ -51,7 +51,7 @@ def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pyt
     corpus = bertdata.build_corpus(
         wikipedia=sample(), books=[sample() / "books"], output=tmp_path / "corpus", workers=1, progress=seen.append
     )
-    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", config=VocabConfig(size=600), workers=1)
+    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", config=VocabConfig(size=2000), workers=1)
     found = bertdata.make_pairs(corpus.path, vocab=vocab.path, output=tmp_path / "pairs-{length}", lengths=[64, 128], workers=1)
     assert [made.path.name for made in found] == ["pairs-64", "pairs-128"]
     assert [made.kind for made in (corpus, vocab, *found)] == ["documents", "vocabulary", "pairs", "pairs"]

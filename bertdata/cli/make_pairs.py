@@ -9,7 +9,7 @@ import click
 
 from ..config import PairsConfig
 from ..report.card import reading_line
-from ..report.vocabulary import unknown_tokens
+from ..report.vocabulary import poor_fit
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, take_options
@@ -75,5 +75,5 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
             conclude(pairs, reading_line(str(pairs.path), config.format))
             if lost := lost_text(pairs):
                 echo(f"warning: {in_options(lost)}", err=True, level="warning")
-            if warning := unknown_tokens(pairs.manifest["statistics"]["unknown_share"]):
+            if warning := poor_fit(pairs.manifest):
                 echo(warning, err=True, level="warning")

@@ -20,7 +20,7 @@ from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..io.files import is_local, to_path
 from ..io.storage import storage_errors
-from ..report.vocabulary import unsaid
+from ..report.vocabulary import poor_fit, unsaid
 from ..report.words import count, size
 from ..tokens import segment
 from .progress import Progress, Step
@@ -82,7 +82,7 @@ def make_pairs(
         >>> from bertdata.sample import sample
         >>> from bertdata import VocabConfig, build_corpus, train_vocab
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
-        >>> vocab = train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1)
+        >>> vocab = train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=2000), workers=1)
         >>> (pairs,) = make_pairs(corpus.path, vocab=vocab.path, output=here / "pairs", workers=1)
         >>> pairs.kind, round(pairs.manifest["statistics"]["not_next_share"], 1)
         ('pairs', 0.5)
@@ -100,8 +100,9 @@ def make_pairs(
     )
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     data_sets = run(planned, options)
-    for lost in filter(None, map(lost_text, data_sets)):
-        warnings.warn(lost, stacklevel=2)
+    for pairs in data_sets:
+        for warning in filter(None, (lost_text(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
+            warnings.warn(warning, stacklevel=2)
     return data_sets
 
 

@@ -120,6 +120,7 @@ _OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a voca
         }
     ),
     "tokens": _Each(_COUNTS, named=True),
+    "unknown_tokens": _Each(_COUNTS, named=True),
     "special_tokens": _Each(str, named=True),
     "word_mark": str,
 }

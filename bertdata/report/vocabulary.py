@@ -1,15 +1,23 @@
-"""Warn of a vocabulary that does not fit its text: too many words that are [UNK], or accents that no file mentions."""
+"""Warn of a vocabulary that does not fit its text: many [UNK], many tokens per word, or accents that no file mentions."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["fewer", "unknown", "unknown_tokens", "unsaid"]
+from ..tokens.segment import is_chinese
+
+__all__ = ["fewer", "has_spaces", "poor_fit", "unknown", "unsaid"]
 
 _MUCH = 0.02  # share of [UNK] that is warned of; 30,522 pieces leave less than 0.1 % of English, and as little of Chinese
 _NAMED = 3  # languages that are named
+_UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: no space stands between words
+# A vocabulary trained on its own language stays below these; one of another script is far above.
+_MAX_UNKNOWN, _MAX_PER_WORD, _MAX_PER_CHARACTER = 0.05, 2.5, 1.25
+_MIN_SHARE = 0.02  # of the characters: languages with less text are not warned about
+_MIN_PIECES = 1000  # smaller vocabularies have 2.5 tokens per word of their own language too
 
 
 def fewer(pieces: int, config: Mapping[str, Any]) -> str:
@@ -44,14 +52,60 @@ def unknown(coverage: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
     return f"{warning}: give a larger `{field}` than {config[field]}"
 
 
-def unknown_tokens(share: float) -> str:
-    """Return a warning where many of the tokens of rows are [UNK], else nothing."""
-    if share <= _MUCH:
+def has_spaces(language: str) -> bool:
+    """Return True if a language puts spaces between words; an unknown one, ``""``, is assumed to.
+
+    >>> [has_spaces(code) for code in ("en", "zh-tw", "ja", "")]
+    [True, False, False, True]
+    """
+    return not is_chinese(language) and language.lower().replace("_", "-").partition("-")[0] not in _UNSPACED
+
+
+def poor_fit(rows: Mapping[str, Any]) -> str:
+    """Return a warning if the manifest of rows shows that the vocabulary does not fit the text, else nothing.
+
+    Checks each language with at least 2 % of the text: at most 5 % of its tokens are [UNK], and a vocabulary of 1,000 pieces or
+    more gives at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
+
+    >>> english = {"en": {"documents": 1, "words": 900, "characters": 5000}}
+    >>> rows = {"vocab_size": 21128, "corpus": {"sources": {"text": {"languages": english}}}, "tokens": {"text": {"en": 2900}}}
+    >>> poor_fit({**rows, "unknown_tokens": {"text": {"en": 203}}, "statistics": {"unknown_share": 0.07}}).partition(". ")[0]
+    'warning: the vocabulary does not fit the text: en 3.2 tokens per word, en 7.0 % [UNK]'
+    """
+    text, tokens, unknown = _by_language(rows)
+    total = sum(counts["characters"] for counts in text.values())
+    found = []
+    for language in sorted(text, key=lambda code: -text[code]["characters"]):
+        if not language or language == "und" or text[language]["characters"] < _MIN_SHARE * total:
+            continue
+        unit, most = ("word", _MAX_PER_WORD) if has_spaces(language) else ("character", _MAX_PER_CHARACTER)
+        density = tokens[language] / max(1, text[language][f"{unit}s"])
+        share = unknown[language] / max(1, tokens[language])
+        found += [f"{language} {density:.1f} tokens per {unit}"] if density > most and rows["vocab_size"] >= _MIN_PIECES else []
+        found += [f"{language} {100 * share:.1f} % [UNK]"] if share > _MAX_UNKNOWN else []
+    overall = rows["statistics"]["unknown_share"]
+    if not found and overall > _MUCH:
+        found = [f"{100 * overall:.1f} % [UNK]"]
+    if not found:
         return ""
+    more = f" and {len(found) - 2 * _NAMED} more" if len(found) > 2 * _NAMED else ""
     return (
-        f"warning: {100 * share:.1f} % of the text's tokens are [UNK] and teach nothing: does the vocabulary fit its language, "
-        "case and accents?"
+        f"warning: the vocabulary does not fit the text: {', '.join(found[: 2 * _NAMED])}{more}. Use a vocabulary trained on "
+        "these languages, with the same case and accents"
     )
+
+
+def _by_language(rows: Mapping[str, Any]) -> tuple[dict[str, Counter[str]], Counter[str], Counter[str]]:
+    """Return by language: the corpus' counts of text, the tokens and the unknown tokens of its documents."""
+    text: dict[str, Counter[str]] = {}
+    for source in rows.get("corpus", {"sources": {}})["sources"].values():
+        for language, counts in source.get("languages", {}).items():
+            text.setdefault(language, Counter()).update(counts)
+    tokens, unknown = Counter[str](), Counter[str]()
+    for key, counter in (("tokens", tokens), ("unknown_tokens", unknown)):
+        for of_source in rows.get(key, {}).values():
+            counter.update(of_source)
+    return text, tokens, unknown
 
 
 def unsaid(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:

@@ -104,6 +104,9 @@ def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: Pa
             yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
     total: Counter[str] = sum(counted.values(), Counter())
     yield from _statistics("statistics", manifest["statistics"], total, config)
+    if "unknown_tokens" in manifest:
+        count, of = (sum(sum(source.values()) for source in manifest[key].values()) for key in ("unknown_tokens", "tokens"))
+        yield from _near("statistics.unknown_share", manifest["statistics"]["unknown_share"], count / max(1, of))
     for name in ("documents", "repeated_ids"):
         values = [entry[name] for entry in manifest["splits"].values()]
         yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))

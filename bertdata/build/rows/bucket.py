@@ -23,9 +23,9 @@ from ...tokens import vocab
 from .buckets import Layout, Ref, Tokens, gather
 from .static_masks import mask_rows
 
-__all__ = ["TOKENS_OF", "BuildBucket", "Output"]
+__all__ = ["TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
 
-TOKENS_OF = "tokens of "  # begins the name of what is counted by source and language
+TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # begin the names of what is counted by source and language
 
 
 class Output(NamedTuple):
@@ -56,6 +56,7 @@ class BuildBucket:
             content.update(document.tokens + document.ends + document.continues)
         bucket = self._bucket(documents)
         origins = _origins(documents, bucket.tokens.itemsize)
+        origins.update(_unknown(documents, bucket.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
         del documents
         done = []
         for output in self.outputs:
@@ -167,4 +168,13 @@ def _origins(documents: list[Tokens], size: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     for document in documents:
         counts[f"{TOKENS_OF}{document.origin}"] += len(document.tokens) // size
+    return counts
+
+
+def _unknown(documents: list[Tokens], dtype: np.dtype[Any], unk: int) -> Counter[str]:
+    """Count the [UNK] tokens of documents by source and language."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        source, language, *_ = document.origin.split(" ")
+        counts[f"{UNKNOWN_OF}{source} {language}"] += int(np.count_nonzero(np.frombuffer(document.tokens, dtype) == unk))
     return counts

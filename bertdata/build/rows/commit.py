@@ -20,7 +20,7 @@ from ...rows.masking import max_predictions_of
 from ...tally import Tally
 from ...tokens import vocab
 from ..documents import DocumentReader
-from .bucket import TOKENS_OF, Output
+from .bucket import TOKENS_OF, UNKNOWN_OF, Output
 
 __all__ = ["PairsCommit", "describe"]
 
@@ -73,7 +73,8 @@ class PairsCommit:
             files=[file_entry(root, name) for name in names],
             **vocabulary.in_manifest(),
             statistics=describe(in_all, config),
-            tokens=_by_source(in_all),
+            tokens=_by_source(in_all, TOKENS_OF),
+            unknown_tokens=_by_source(in_all, UNKNOWN_OF),
             splits={
                 of_split["split"]: {"shards": of_split["buckets"], **describe(counts[of_split["split"]], config)}
                 for of_split in total
@@ -87,15 +88,15 @@ class PairsCommit:
         manifest.write(root, contents, card.write(contents))
 
 
-def _by_source(counts: Counter[str]) -> dict[str, dict[str, int]]:
-    """Return the tokens of the documents by source and language: times the copies, those that came to rows or were dropped.
+def _by_source(counts: Counter[str], prefix: str) -> dict[str, dict[str, int]]:
+    """Return the counts whose names begin with a prefix, such as the tokens of one copy of the documents, by source and language.
 
-    >>> _by_source(Counter({"rows": 3, "tokens of books en": 7, "tokens of books ": 2}))
+    >>> _by_source(Counter({"rows": 3, "tokens of books en": 7, "tokens of books ": 2}), TOKENS_OF)
     {'books': {'': 2, 'en': 7}}
     """
     tokens: dict[str, dict[str, int]] = {}
-    for name in sorted(name for name in counts if name.startswith(TOKENS_OF)):
-        source, _, language = name.removeprefix(TOKENS_OF).partition(" ")
+    for name in sorted(name for name in counts if name.startswith(prefix)):
+        source, _, language = name.removeprefix(prefix).partition(" ")
         tokens.setdefault(source, {})[language] = counts[name]
     return tokens
 

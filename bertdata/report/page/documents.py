@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...tokens.segment import is_chinese
 from ..examples import pick
 from ..script import scripts_of
+from ..vocabulary import has_spaces
 from ..words import count, percent, size
 from .charts import by_doubling, histogram
 from .flow import flow, stages_of
@@ -21,14 +22,13 @@ from .section import Section, Subject, figures
 __all__ = ["key_figures", "sections", "sources_and_languages"]
 
 _SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
-_UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: no space stands between words
 
 
 def key_figures(subject: Subject) -> Html:
     """Return the figures that come first."""
     manifest = subject.manifest
     languages = _by_language(manifest["sources"])
-    spaced = {code for code in languages if _has_spaces(code)}
+    spaced = {code for code in languages if has_spaces(code)}
     words = [(code in spaced, counts["words"]) for code, counts in languages.items()]
     known = [
         ("documents", f"{manifest['rows']:,}"),
@@ -37,7 +37,7 @@ def key_figures(subject: Subject) -> Html:
     ]
     if spaced:
         where = "" if spaced == set(languages) else ", in languages with spaces"
-        known.append((f"words{where}", f"{sum(number for has_spaces, number in words if has_spaces):,}"))
+        known.append((f"words{where}", f"{sum(number for is_spaced, number in words if is_spaced):,}"))
     return figures([*known, (count(len(languages), "language").split()[1], f"{len(languages):,}")])
 
 
@@ -48,15 +48,6 @@ def _by_language(sources: dict[str, Any]) -> dict[str, Counter[str]]:
         for code, counts in source.get("languages", {}).items():
             languages.setdefault(code, Counter()).update(counts)
     return languages
-
-
-def _has_spaces(code: str) -> bool:
-    """Tell whether spaces stand between the words of a language; an unknown one, ``""``, is taken to have them.
-
-    >>> [_has_spaces(code) for code in ("en", "zh-tw", "ja", "")]
-    [True, False, False, True]
-    """
-    return not is_chinese(code) and code.lower().replace("_", "-").partition("-")[0] not in _UNSPACED
 
 
 def sections(subject: Subject) -> Iterator[Section]:
@@ -94,7 +85,7 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
     total = sum(spoken[code]["characters"] for code in order) or 1
     keys = ("documents", "words", "characters", *(["tokens"] if tokens else []))
     by_language = [
-        (code or "unknown", *("–" if key == "words" and not _has_spaces(code) else f"{spoken[code][key]:,}" for key in keys))
+        (code or "unknown", *("–" if key == "words" and not has_spaces(code) else f"{spoken[code][key]:,}" for key in keys))
         + (bar(spoken[code]["characters"] / total),)
         for code in order[:_LANGUAGES]
     ]
