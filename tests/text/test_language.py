@@ -117,3 +117,24 @@ def test_real_pages_are_told(shared: Path) -> None:
     assert len(told) > 300
     assert all(found.language == language for language, found in told)
     assert sum(found.sure for _, found in told) > 0.95 * len(told)
+
+
+def test_a_clear_beginning_and_middle_are_enough() -> None:
+    assert guess(TEXTS["en"] * 100 + "茶树原产于中国，叶子可以喝。" * 80) == "en"
+
+
+def test_a_doubtful_beginning_leaves_it_to_the_rest() -> None:
+    names = "Miller, Anna; Lowe, Peter; Harbour, Ellen; Quay, Robert; " * 12
+    assert guess(names) == UNKNOWN and guess(names + TEXTS["de"] * 30) == "de"
+
+
+def test_a_part_of_real_documents_gives_the_language_of_the_rest(shared: Path) -> None:
+    long = 0
+    with lzma.open(shared / "extraction" / "dev_pages.jsonl.xz", "rt", encoding="utf-8") as file:
+        for line in file:
+            text = "\n".join(json.loads(line)["paragraphs"])
+            rest = identify(text[600:])
+            if len(text) > 1600 and rest.sure:
+                long += 1
+                assert identify(text).language == rest.language, text[:80]
+    assert long > 200

@@ -1,8 +1,10 @@
 """Tell a text's language, where nothing names it, by its script, its most frequent words and its letters.
 
 A script that one language writes tells by itself.  Among the languages of Latin, Cyrillic, Arabic, Hebrew and Devanagari letters
-the words decide: each frequent word of a language speaks for it, the more frequent, the more.  Nothing is downloaded, and a few
-thousand characters are looked at however long the text is.
+the words decide: each frequent word of a language speaks for it, the more frequent, the more.  Nothing is downloaded.
+
+300 characters each from the beginning and the middle are enough for most texts.  Only where they leave a doubt, 1,000 characters
+each from the beginning, the middle and the end decide together.
 """
 
 # benchmarks/languages.py: F1 of documents 1.0, rows .998, sentences .944; py3langid 1.0, 1.0, .991, 2 to 5 times slower, +118 MB.
@@ -13,7 +15,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .common_words import ALIKE, LETTERS, WORDS
@@ -21,7 +23,8 @@ from .common_words import ALIKE, LETTERS, WORDS
 __all__ = ["UNKNOWN", "Guess", "among", "guess", "identify", "outside"]
 
 UNKNOWN = "und"  # what BCP 47 calls a language that is not known
-_WINDOW = 1000  # characters looked at, at the beginning, in the middle and at the end
+_GLANCE = 300  # characters looked at first, at the beginning and in the middle: a preface may be in another language
+_WINDOW = 1000  # characters looked at where those leave a doubt, at the beginning, in the middle and at the end
 _SCRIPTS = (  # where each range of letters begins, and whose they are; "" is nobody's
     (0x41, "Latin"), (0x2B0, ""), (0x370, "el"), (0x400, "Cyrillic"), (0x530, "hy"), (0x590, "Hebrew"), (0x600, "Arabic"),
     (0x700, ""), (0x750, "Arabic"), (0x780, ""), (0x8A0, "Arabic"), (0x900, "Devanagari"), (0x980, "bn"), (0xA00, "pa"),
@@ -37,6 +40,7 @@ _OWN, _ALIEN = 0.7, -1.5  # what a letter says for a language that has it, and a
 _PRIOR = {"en": 2.0, "de": 1.0, "es": 1.0, "fr": 1.0, "pt": 1.0, "ru": 1.0}  # most text is theirs
 _LEAST = 4.0  # what must speak for a language, for it to be told: a word or two
 _SURE, _SURE_WORDS = 12.0, 8  # what must speak for it more than for the next one, and how many of its words
+_CERTAIN, _CERTAIN_WORDS = 40.0, 16  # the same, for a glance to be enough
 
 
 class Guess(NamedTuple):
@@ -86,23 +90,41 @@ def _plain(code: str) -> str:
 
 
 def identify(text: str) -> Guess:
-    """Look at a text's beginning, middle and end, and tell its language."""
-    sample = _sample(text)
+    """Identify a text's language by a glance at its beginning and middle, and by more of it if that leaves a doubt."""
+    if len(text) > 2 * _GLANCE:
+        middle = (len(text) - _GLANCE) // 2
+        found, is_certain = _identify(f"{text[:_GLANCE]} {text[middle : middle + _GLANCE]}")
+        if is_certain:
+            return found
+    return _identify(_sample(text))[0]
+
+
+def _identify(sample: str) -> tuple[Guess, bool]:
+    """Identify the language of all of a sample; also return whether it is so clear that more of such text cannot change it."""
+    if sample.isascii():  # the letters from a to z alone decide nothing
+        return _by_words(sample, Counter(), "Latin") if sample.lower() != sample.upper() else (Guess(UNKNOWN, False), False)
     characters = Counter(sample)
     scripts: Counter[str] = Counter()
     for character, count in characters.items():
         if character.isalpha():
-            scripts[_SCRIPTS[bisect_right(_STARTS, ord(character)) - 1][1]] += count
+            scripts[_script(character)] += count
     letters = scripts.total()
     if not letters:
-        return Guess(UNKNOWN, False)
+        return Guess(UNKNOWN, False), False
     for language, count in (("ja", scripts["kana"] + scripts["han"]), ("ko", scripts["ko"]), ("zh", scripts["han"])):
         if count > _LEAST_OF_CJK * letters and (language != "ja" or scripts["kana"] > _LEAST_KANA * letters):
-            return Guess(language, count > 0.5 * letters and letters >= 20)
+            return Guess(language, count > 0.5 * letters and letters >= 20), count > 0.9 * letters and letters >= 200
     script, count = max(scripts.items(), key=lambda item: (item[1], item[0]))
     if script in _LANGUAGES:
         return _by_words(sample, characters, script)
-    return Guess(script or UNKNOWN, bool(script) and letters >= 20 and count > 0.5 * letters)
+    of_script = count / letters if script else 0.0
+    return Guess(script or UNKNOWN, of_script > 0.5 and letters >= 20), of_script > 0.9 and letters >= 200
+
+
+@lru_cache(maxsize=1 << 14)
+def _script(letter: str) -> str:
+    """Return whose letter it is, as in `_SCRIPTS`."""
+    return _SCRIPTS[bisect_right(_STARTS, ord(letter)) - 1][1]
 
 
 def _sample(text: str) -> str:
@@ -122,33 +144,39 @@ _LANGUAGES = {
 _KNOWN = {*WORDS, *(language for _, language in _SCRIPTS if len(language) == 2), "ja", "zh"}
 
 
+Weights = dict[str, list[tuple[int, float]]]  # of a word or letter: languages, by their number in `_LANGUAGES`, and a weight each
+
+
 @cache
-def _tables(script: str) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Return what each word, and each letter, says for and against languages of a script."""
-    words: dict[str, dict[str, float]] = defaultdict(dict)
-    for language in _LANGUAGES[script]:
+def _tables(script: str) -> tuple[Weights, Weights]:
+    """Return the weights of words and letters for and against the languages of a script."""
+    words, languages = defaultdict[str, dict[int, float]](dict), _LANGUAGES[script]
+    for number, language in enumerate(languages):
         for rank, word in enumerate(WORDS[language].split()):
-            words[word].setdefault(language, math.log(1000 / (rank + 5)))
-    telling = {letter for language in _LANGUAGES[script] for letter in LETTERS.get(language, "")}
+            words[word].setdefault(number, math.log(1000 / (rank + 5)))
+    telling = {letter for language in languages for letter in LETTERS.get(language, "")}
     letters = {
-        letter: {language: _OWN if letter in LETTERS.get(language, "") else _ALIEN for language in _LANGUAGES[script]}
+        letter: [(number, _OWN if letter in LETTERS.get(language, "") else _ALIEN) for number, language in enumerate(languages)]
         for letter in telling
     }
-    return words, letters
+    return {word: list(weights.items()) for word, weights in words.items()}, letters
 
 
-def _by_words(sample: str, characters: Counter[str], script: str) -> Guess:
+def _by_words(sample: str, characters: Counter[str], script: str) -> tuple[Guess, bool]:
     words, letters = _tables(script)
-    scores = {language: _PRIOR.get(language, 0.0) for language in _LANGUAGES[script]}
-    words_of: Counter[str] = Counter()
-    for word, count in Counter(_WORD.findall(sample.lower())).items():
-        for language, weight in words.get(word, {}).items():
-            scores[language] += weight * count
-            words_of[language] += count
-    for letter, count in characters.items():
-        for language, weight in letters.get(letter.lower(), {}).items():
-            scores[language] += weight * count
-    (best, first), (_, second) = sorted(scores.items(), key=lambda item: -item[1])[:2]
-    if first < _LEAST:
-        return Guess(UNKNOWN, False)
-    return Guess(best, first - second >= _SURE and words_of[best] >= _SURE_WORDS)
+    languages = _LANGUAGES[script]
+    scores = [_PRIOR.get(language, 0.0) for language in languages]
+    words_of = [0] * len(languages)
+    for word, times in Counter(_WORD.findall(sample.lower())).items():
+        for number, weight in words.get(word, ()):
+            scores[number] += weight * times
+            words_of[number] += times
+    for letter, times in characters.items():
+        for number, weight in letters.get(letter.lower(), ()):
+            scores[number] += weight * times
+    best, second = sorted(range(len(languages)), key=lambda number: -scores[number])[:2]
+    if scores[best] < _LEAST:
+        return Guess(UNKNOWN, False), False
+    margin, count = scores[best] - scores[second], words_of[best]
+    sure = margin >= _SURE and count >= _SURE_WORDS
+    return Guess(languages[best], sure), margin >= _CERTAIN and count >= _CERTAIN_WORDS
