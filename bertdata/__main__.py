@@ -3,7 +3,9 @@
 import signal
 import sys
 
+from .errors import BertDataError
 from .io.signals import HEEDED, signals
+from .io.storage import storage_errors
 
 __all__ = ["main"]
 
@@ -11,10 +13,13 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line in a process of its own."""
     try:
-        with signals():
+        with storage_errors(), signals():
             from .cli import main as run
 
             run()
+    except BertDataError as error:  # before the command line was there, which prints its own
+        print(f"bertdata: error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     except KeyboardInterrupt as stopped:
         sys.exit(*stopped.args)
     finally:  # while Python ends, a signal has no handler that could still run: it ends the process

@@ -5,7 +5,7 @@
     │   └── NoInputError                   2   nothing was found to read
     ├── EmptyResultError                   3   the run would have written nothing
     │   └── TooManyRejectsError            3   more records were refused than the run allows
-    ├── StorageError                       4   no space, no permission, a file system that fails
+    ├── StorageError                       4   no space, no permission, a file system that fails, a limit of the system
     ├── TransferError                      4   a server that cannot be reached, refuses or does not send all
     ├── OutputExistsError                  5   the output directory holds something already
     │   ├── OutputLockedError              5   another run is writing there
@@ -17,6 +17,8 @@ The library raises; the command line prints the message and leaves with the exit
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Sequence
 
 from .credentials import hide
@@ -36,6 +38,7 @@ __all__ = [
     "did_you_mean",
     "few",
     "nearest",
+    "system_limit",
 ]
 
 _MOST, _AS_NEAR = 3, 0.1  # words that a suggestion has, and by how much of the letters they may be less like than the first
@@ -71,7 +74,7 @@ class TooManyRejectsError(EmptyResultError):
 
 
 class StorageError(BertDataError):
-    """Report a file system that has no space, gives no permission or fails."""
+    """Report a file system that has no space, gives no permission or fails, or a limit of the system that is reached."""
 
     exit_code = 4
 
@@ -136,3 +139,26 @@ def few(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+_LIMITS = {  # of the system: the words of an error that is not an OSError, and what helps
+    "can't start new thread": "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
+    os.strerror(errno.EMFILE): "raise the limit of open files (ulimit -n 1024)",
+    os.strerror(errno.ENFILE): "too many files are open on this machine; end other programs",
+    os.strerror(errno.ENOMEM): "free some memory, or use fewer workers",
+}
+
+
+def system_limit(error: BaseException) -> str:
+    """Return how to raise the limit that stopped the start of a thread or an import; an empty string for any other error.
+
+    Python raises a RuntimeError for a thread, and an ImportError for a library that the system's loader could not open.
+
+    >>> system_limit(ImportError("libarrow.so: cannot open shared object file: Too many open files"))
+    'raise the limit of open files (ulimit -n 1024)'
+    >>> system_limit(ImportError("No module named 'jieba'"))
+    ''
+    """
+    if not isinstance(error, RuntimeError | ImportError):
+        return ""
+    return next((advice for words, advice in _LIMITS.items() if words in str(error)), "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
-from .errors import UsageError
+from .errors import StorageError, UsageError, system_limit
 
 __all__ = ["EXTRAS", "Extra", "install", "missing_package"]
 
@@ -61,6 +61,11 @@ def install(extra: str) -> str:
     return shlex.join(("pip", "install", *EXTRAS[extra].requirements))
 
 
-def missing_package(where: str, extra: str, error: ImportError) -> UsageError:
-    """Return the error for a library that cannot be imported: where it is needed, what failed, and how to install it."""
+def missing_package(where: str, extra: str, error: ImportError) -> UsageError | StorageError:
+    """Return the error for a library that cannot be imported: where it is needed, what failed, and how to install it.
+
+    A library that is installed can fail to load because too many files are open: that is a StorageError.
+    """
+    if advice := system_limit(error):
+        return StorageError(f"{where}: {error}. To fix it, {advice}, then run the same command again")
     return UsageError(f"{where}: {error}. Install it with: {install(extra)}")

@@ -100,7 +100,7 @@ class Runs:
         Raise UsageError on a host that has other code or packages than the one where the command runs.
         """
         _check_versions(self._packages, self._versions)
-        with fenced(*((to_path(root), known) for root, known in self._tokens if known)):
+        with storage_errors(), fenced(*((to_path(root), known) for root, known in self._tokens if known)):
             for root, known in self._tokens if begun else ():
                 if not known:
                     check_begun(to_path(root))

@@ -36,7 +36,7 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/exp
     "sample": set(),
     "commands": BELOW | {"dataset", "sources", "tokens", "report", "build", "exports", "pipelines"},
     "cli": BELOW | {"dataset", "sources", "tokens", "report", "build", "commands", "training", "verification", "sample"},
-    "__main__": {"cli", "io"},
+    "__main__": {"cli", "errors", "io"},
 }
 TRAINER = PACKAGE / "training" / "trainer"
 TORCH = {

@@ -17,6 +17,7 @@ from ..dataset import manifest, shards
 from ..dataset.staging import steady
 from ..errors import UsageError
 from ..io import files
+from ..io.storage import storage_errors
 from ..records import Document, FileRange, Page
 from ..report.explain import explain, named_rows
 from ..report.rows_with import rows_with
@@ -35,6 +36,7 @@ _PROBE = 6  # pieces of a sentence, at the least, by which a row is found
 _SENTENCES, _ROWS = 400, 20  # sentences that are looked for, and rows that are shown
 
 
+@storage_errors()
 def trace(
     corpus: str | Path,
     name: str,

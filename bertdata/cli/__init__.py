@@ -87,7 +87,7 @@ def main() -> None:
     if "--log-json" in sys.argv:  # options that click refuses are errors of this form, too
         output.speak(quiet=False, log_json=True)
     try:
-        with signals(answer, output.stop), storage_errors():
+        with storage_errors(), signals(answer, output.stop):
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code

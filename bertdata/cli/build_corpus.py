@@ -62,7 +62,7 @@ def _input_options(command: F) -> F:
 @click.option(
     "--templates",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="TOML file with templates of your own, above those that are known.",
 )
 @click.option(

@@ -22,6 +22,7 @@ from ..errors import StorageError, TransferError, UsageError
 from ..io.files import digest, is_local, to_path
 from ..io.functions import load, name_of, source_digest
 from ..io.stamp import stamp
+from ..io.storage import storage_errors
 from ..records import Document
 from ..report.words import count, size
 from ..sources.ignored import by_suffix, conversions, describe
@@ -37,6 +38,7 @@ __all__ = ["build_corpus", "named_files", "plan_corpus", "tables"]
 Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, Any]]], Paths]]
 
 
+@storage_errors()
 def build_corpus(
     *,
     output: str | Path,
@@ -223,10 +225,13 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
     for path in map(Path, paths_of(paths)):
         if path.name in contents:
             raise UsageError(f"`templates` {path}: another file has this name: rename one of them")
-        try:
-            contents[path.name] = read_small(path).decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"`templates` {path}: cannot read it ({error}): give a TOML file in UTF-8") from error
+        with storage_errors(f"`templates` {path}"):
+            if not path.exists():
+                raise UsageError(f"`templates` {path}: no such file. Check the path")
+            try:
+                contents[path.name] = read_small(path).decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise UsageError(f"`templates` {path}: it is not UTF-8 ({error}). Save it as UTF-8") from error
     return tuple(contents.items())
 
 
@@ -237,8 +242,8 @@ def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
     """
     files = []
     for path in map(to_path, paths_of(paths)):
-        try:
+        with storage_errors(f"`{field}` {path}"):
+            if not path.is_file():
+                raise UsageError(f"`{field}` {path}: no such file. Check the path")
             files.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
-        except StorageError as error:
-            raise UsageError(f"`{field}`: {error}") from error
     return tuple(sorted(files))

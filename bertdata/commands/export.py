@@ -19,6 +19,7 @@ from ..exports import FORMATS
 from ..exports.base import ExportSource, read
 from ..extras import install
 from ..io.files import size, to_path
+from ..io.storage import storage_errors
 from ..records import Task, unpack
 from ..report.words import count
 from ..tokens.read import read_any
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["export", "plan_export"]
 
 
+@storage_errors()
 def export(
     directory: str | Path,
     *,

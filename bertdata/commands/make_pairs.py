@@ -37,6 +37,8 @@ _HERE = ("", "direct", "switchingdirect", "bundlebaseddirect", "testdirect", "fn
 _LOST = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
 
 
+@storage_errors()
+@storage_errors()
 def make_pairs(
     corpus: str | Path,
     *,

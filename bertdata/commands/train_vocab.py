@@ -14,6 +14,7 @@ from ..dataset.data_set import DataSet
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError
 from ..io.files import to_path
+from ..io.storage import storage_errors
 from ..report.words import count, size
 from .progress import Progress, Step
 from .run import PlannedRun, RunOptions, complete_already, given_digest, run
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["plan_vocab", "train_vocab"]
 
 
+@storage_errors()
 def train_vocab(
     corpus: str | Path,
     *,

@@ -19,11 +19,11 @@ _MOST = 1 << 20  # bytes of a TOML file: a configuration has a few hundred, a ta
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; raise UsageError for one that cannot be read."""
+    """Read a TOML file; raise UsageError for one that is missing or cannot be parsed, OSError if the system does not give it."""
     try:
         return parse_toml(str(path), read_small(path, _MOST).decode("utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path} ({error.strerror or error}): check the path, and give a TOML file") from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"cannot read {path} ({error.strerror}): check the path, and give a TOML file") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path} ({error}): save it as UTF-8") from error
 

@@ -7,9 +7,9 @@ import errno
 from collections.abc import Iterator
 
 from ..credentials import cause
-from ..errors import BertDataError, StorageError
+from ..errors import BertDataError, StorageError, system_limit
 
-__all__ = ["storage_errors"]
+__all__ = ["storage_error", "storage_errors"]
 
 _CLIENTS = frozenset(  # packages whose errors tell of a store or of the way to it
     ("botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "huggingface_hub", "requests", "httpx", "httpx2", "fsspec")
@@ -27,22 +27,34 @@ def storage_errors(doing: str = "") -> Iterator[None]:
     except BertDataError:
         raise
     except Exception as error:
-        said = " ".join(str(error).split()).rstrip(".")
-        if type(error).__module__.partition(".")[0] in _CLIENTS:  # some of these are OSErrors as well
-            advice = "check the address, the network and the credentials, then run the same command again"
-            raise StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}") from cause(error)
-        if not isinstance(error, OSError):
+        if (found := storage_error(error, doing)) is None:
             raise
-        number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
-        advice = _ADVICE.get(number, "look at the file system, then run the same command again")
-        if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
-            advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
-        where = str(error.filename or "")
-        subject = f"{doing}: {where}" if doing and where not in doing else doing or f"cannot use {where or 'the file system'}"
-        raise StorageError(f"{subject}: {error.strerror or said}: {advice}") from cause(error)
+        raise found from cause(error)
 
 
-_ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES}  # stores tell no number
+def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
+    """Return the StorageError that an error stands for; None if neither the system nor a store raised it."""
+    said = " ".join(str(error).split()).rstrip(".")
+    if type(error).__module__.partition(".")[0] in _CLIENTS:  # some of these are OSErrors as well
+        advice = "check the address, the network and the credentials, then run the same command again"
+        return StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}")
+    if advice := system_limit(error):
+        return StorageError(f"{doing or 'a limit of the system is reached'}: {said}: {advice}, then run the same command again")
+    if not isinstance(error, OSError):
+        return None
+    number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
+    advice = _ADVICE.get(number, "look at the file system, then run the same command again")
+    if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
+        advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
+    where = str(error.filename or "")
+    nameless = "a limit of the system is reached" if number in _OF_SYSTEM else "cannot use the file system"
+    subject = f"{doing}: {where}" if doing and where not in doing else doing or (f"cannot use {where}" if where else nameless)
+    return StorageError(f"{subject}: {error.strerror or said}: {advice}")
+
+
+# Stores tell no number.
+_ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, BlockingIOError: errno.EAGAIN}
+_OF_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)  # limits, which are of no file
 _ADVICE = {
     errno.ENOENT: "check the name",
     errno.ENOSPC: "free some space, then run the same command again",
@@ -52,6 +64,9 @@ _ADVICE = {
     errno.EPERM: "check the permissions, or choose another directory",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
+    errno.ENFILE: "too many files are open on this machine; end other programs",
+    errno.EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
+    errno.ENOMEM: "free some memory, or use fewer workers",
     errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
     errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
     errno.EISDIR: "a directory stands where a file should be; remove it or choose another path",

@@ -27,12 +27,20 @@ def main() -> None:
     with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
     driver = os.dup(0)
-    threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
-    arrow_alone()
-    guard()
     with Connection(driver) as pipe, contextlib.suppress(EOFError, ConnectionError):
-        with open(os.devnull, "rb") as nothing:
-            os.dup2(nothing.fileno(), 0)  # the pipe is of this process alone
+        try:
+            threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
+            arrow_alone()
+            guard()
+            with open(os.devnull, "rb") as nothing:
+                os.dup2(nothing.fileno(), 0)  # the pipe is of this process alone
+        except (
+            Exception
+        ) as error:  # too many threads or open files: the answer to the first request, as its exit code says nothing
+            pipe.recv()
+            pipe.recv_bytes()
+            pipe.send((None, _portable(error), traceback.format_exc()))
+            os._exit(1)
         os.environ.update(pipe.recv())
         _serve(pipe)
     os._exit(0)  # files are complete: nothing is left that the end of the interpreter would take apart

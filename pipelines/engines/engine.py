@@ -18,6 +18,7 @@ from apache_beam.transforms import environments
 from bertdata import errors
 from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.io.lock import Job
+from bertdata.io.storage import storage_error
 
 from ..steps import Step
 from ..transforms import Chain
@@ -168,6 +169,8 @@ def _original(error: BaseException) -> BertDataError:
             name, message = matches[-1]  # a traceback tells of the first cause first
             kind = getattr(errors, name, BertDataError)
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
+        if errors.system_limit(cause) and (limit := storage_error(cause)):
+            return limit
         if isinstance(cause, _UNREACHED):
             return TransferError(
                 f"the engine cannot be reached or was lost ({_last_line(error)}): check that it runs and its address in the "

@@ -14,6 +14,7 @@ from itertools import chain as chained
 from typing import Any
 
 from bertdata.errors import BertDataError
+from bertdata.io.storage import storage_error
 from bertdata.io.workers import Pool
 
 from ..steps import Map, Step
@@ -42,6 +43,8 @@ def run(chain: Step, workers: int = 1, verbose: bool = False) -> None:
     except BertDataError:
         raise
     except Exception as error:
+        if system := storage_error(error):
+            raise system from error
         logging.getLogger(__name__).exception("a step failed")
         problem = f"{type(error).__name__}: {error}".splitlines()[-1]
         raise BertDataError(f"the run failed: {problem}: run the same command again, with --verbose for more") from error

@@ -58,7 +58,11 @@ def outcome(*arguments: object) -> tuple[int, str]:
         ("build-corpus", "[build-corpus]\nworkers = 0", "[build-corpus] workers: 0 is not in the range"),
         ("build-corpus", "[build-corpus]\ndedup-paragraphs = 'yes'", "dedup-paragraphs is 'yes': give true or false"),
         ("build-corpus", "[build-corpus]\nformat = 'csv'", "[build-corpus] format: 'csv' is not one of"),
-        ("build-corpus", "[build-corpus]\ntemplates = 'none.toml'", "[build-corpus] templates: File 'none.toml' does not exist"),
+        (
+            "build-corpus",
+            "[build-corpus]\nwikipedia = 'd'\ntemplates = 'none.toml'",
+            "[build-corpus] templates: --templates none.toml: no such file",
+        ),
         ("build-corpus", "[build-corpus]\nlanguages = 'english'", "[build-corpus] languages: --languages: 'english' is no code"),
         ("build-corpus", "[build-corpus]\nlanguages = ['en', 'jp']", "'jp' is no code of a language: use ja"),
         ("build-corpus", "[build-corpus]\nbooks = 'none'", "[build-corpus] books: --books none: no file of this name"),

@@ -136,7 +136,7 @@ def test_a_worker_that_cannot_be_started_leaves_no_other(monkeypatch: pytest.Mon
         return process, pipe
 
     monkeypatch.setattr(workers, "start", once)
-    with pytest.raises(BertDataError, match="BlockingIOError: no more processes"):
+    with pytest.raises(BertDataError, match="a limit of the system is reached: no more processes: raise the limit of processes"):
         local.run(Work(2, print), 2)
     assert started[0].poll() is not None
 

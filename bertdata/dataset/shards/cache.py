@@ -87,7 +87,8 @@ class Cache:
                 _each(lambda number: self._fetch(number, wait=False), wanted, _AHEAD)
 
         if wanted:
-            threading.Thread(target=work, daemon=True).start()
+            with contextlib.suppress(RuntimeError):  # no thread can be started: each shard is fetched when it is needed
+                threading.Thread(target=work, daemon=True).start()
 
     def retain(self, numbers: Iterable[int]) -> None:
         """Remove all shards but these; what is mapped stays readable."""
@@ -202,8 +203,9 @@ def _each(do: Callable[[int], None], numbers: Iterable[int], at_once: int) -> No
                 errors.append(error)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(at_once)]
-    for thread in threads:
-        thread.start()
+    with storage_errors("cannot fetch shards"):
+        for thread in threads:
+            thread.start()
     for thread in threads:
         thread.join()
     if errors:
