@@ -45,7 +45,6 @@ TORCH = {
     TRAINER.parent / "loader.py",
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "steps.py",
-    TRAINER.parent / "trial.py",
 }  # the only files that import torch and safetensors
 AUTO = PACKAGE / "tokens" / "auto.py"  # reads a tokenizer of transformers, in the driver alone
 TRAINER_LINES = 640

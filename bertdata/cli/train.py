@@ -264,7 +264,8 @@ def _line(record: dict[str, Any]) -> str:
     if record["kind"] == "trial":
         left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
         advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG else ""
-        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by a timed part of one{advice}"
+        timed = count(record["timed"], "timed step")
+        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by {timed}{advice}"
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,10 @@ from ..pieces import ROLES
 from ..report.metrics import PREDICTIONS
 from .loader import Batches
 from .recipe import PhaseRows
-from .trial import Score
 
 __all__ = ["write_predictions"]
 
+Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and more
 _ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are written: rows; of each words, pieces, pairs; guesses
 
 

@@ -1,58 +1,75 @@
-"""Estimate how long a training run takes by a small part of its first step, which is timed before the run starts.
+"""Estimate how long a training run takes by its first steps.
 
-Where 64 rows of 128 positions take 0.6 s, a step of 256 takes 2.4 s, and 1,000,000 such steps take 28 days.
+The first steps are slow: memory is allocated, files are read for the first time, and kernels are chosen or compiled.  So two
+steps warm up, and the five after them are timed from end to end, with the optimizer and the wait for rows in them.  Where 5 steps
+of 256 rows of 128 positions take 12 s, 1,000,000 such steps take 28 days.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import statistics
 import time
-from collections.abc import Callable
 from typing import Any
 
-import torch
-from torch import Tensor
+from .recipe import PhaseRows, Recipe
+from .windows import plan_of
 
-from .loader import batches
-from .recipe import Recipe
+__all__ = ["Trial"]
 
-__all__ = ["estimate"]
+_WARM_UP = 2  # steps that are not timed
+_STEPS = 5  # that are timed
+_ENOUGH_S = 10.0  # of timed steps: where a step takes longer than this, one is enough
+_SAMPLE = 16  # steps of each phase whose mean width stands for all
+_FORWARD = 1 / 3  # share of a training step that an evaluation takes: the backward pass costs twice the forward pass
 
-_ENOUGH = 0.5  # seconds of work that tell how long more of it takes
-_STEPS = 16  # of each phase, whose widths stand for those of all
-Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and more
 
+class Trial:
+    """Time steps on this process until they are enough for an estimate.
 
-def estimate(recipe: Recipe, step: int, ranks: int, model: torch.nn.Module, score: Score) -> dict[str, Any]:
-    """Return a record of about how many seconds the steps from `step` on take, on `ranks` processes like this one.
-
-    The model is as before when this returns.  Not in it are the optimizer, the reading of rows and evaluations; `compile` may
-    make it half of this.
+    Args:
+        recipe: The run.
+        ranks: Number of processes, each of which takes an equal share of a step.
     """
-    per_position, total = 0.0, 0.0
-    for part in recipe.parts:
-        if part.end > step:
-            rows: Any = batches(part.shards, recipe.config.batch_size, world_size=ranks, **part.options).dataset
-            if not total:
-                parts = part.phase.accumulation
-                batch = {name: values[: max(1, len(values) // parts)] for name, values in rows[0].items()}
-                per_position = _seconds(batch, model, score)
-            width = statistics.fmean(rows.plan[number].width for number in range(_STEPS))
-            total += (part.end - max(step, part.first)) * width * recipe.config.batch_size / ranks
-    return {"kind": "trial", "step": step, "of": recipe.config.total_steps, "seconds_left": per_position * total}
 
+    def __init__(self, recipe: Recipe, ranks: int) -> None:
+        self._recipe, self._ranks = recipe, ranks
+        self._steps, self._seconds, self._positions, self._last = 0, 0.0, 0, math.inf
 
-def _seconds(batch: dict[str, Tensor], model: torch.nn.Module, score: Score) -> float:
-    """Return how many seconds a position, a token or padding, takes: of one row, to warm up, then of two, four and so on."""
-    count, most, device = 1, len(batch["input_ids"]), next(model.parameters()).device
-    while True:
-        since = time.perf_counter()
-        words, pairs, _ = score(model, {name: values[:count].to(device) for name, values in batch.items()})
-        (words + pairs).backward()  # type: ignore[no-untyped-call]
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        seconds = time.perf_counter() - since
-        model.zero_grad()
-        if count == most or (count > 1 and seconds > _ENOUGH):
-            return seconds / batch["input_ids"][:count].numel()
-        count = min(most, 2 * count)
+    def add(self, step: int, positions: int) -> dict[str, Any] | None:
+        """Count a step that has just ended, the `step`-th of the run, of `positions` [rows x width] on this process.
+
+        Return the record of the estimate, once, after the step that completes it.
+        """
+        now = time.perf_counter()
+        self._steps += 1
+        if self._steps > _WARM_UP:
+            self._seconds += now - self._last
+            self._positions += positions
+        self._last = now
+        timed = self._steps - _WARM_UP
+        if not 1 <= timed <= _STEPS or (timed < _STEPS and self._seconds < _ENOUGH_S):
+            return None
+        self._steps = _WARM_UP + _STEPS  # no second estimate
+        left = sum(map(self._positions_after, itertools.repeat(step), self._recipe.parts))
+        seconds = self._seconds / self._positions * left / self._ranks
+        return {"kind": "trial", "step": step, "of": self._recipe.config.total_steps, "timed": timed, "seconds_left": seconds}
+
+    def pause(self, seconds: float) -> None:
+        """Leave out the seconds after a step in which nothing was trained, such as those of an evaluation or a checkpoint."""
+        self._last += seconds
+
+    def _positions_after(self, step: int, part: PhaseRows) -> float:
+        """Return the positions that a phase still computes after a step, those of evaluations by what they cost."""
+        config, begin = self._recipe.config, max(step, part.first)
+        if part.end <= begin:
+            return 0.0
+        plan = plan_of(part.shards, config.batch_size, seed=part.options["seed"], widths=part.options["widths"])
+        batch = config.batch_size * statistics.fmean(plan[number].width for number in range(_SAMPLE))
+        batches = float(part.end - begin)
+        if part.validation is not None:
+            evaluations = part.end // config.evaluate_every - begin // config.evaluate_every
+            evaluations += part.end % config.evaluate_every != 0  # a phase ends with one
+            batches += evaluations * min(config.evaluate_batches, len(part.validation) / config.batch_size) * _FORWARD
+        return batches * batch

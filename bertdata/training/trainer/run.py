@@ -21,7 +21,7 @@ from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
 from ..resume import begin, checkpoints, claimed
-from ..trial import estimate
+from ..trial import Trial
 from ..words import Words
 from .checkpoint import restore, save
 from .learner import Learner
@@ -54,9 +54,9 @@ def train(
     """Train as `config`, or a TOML file, tells; write checkpoints, metrics, predictions, curve and report.html into `output`.
 
     A run that is there goes on from its last checkpoint, to the bit on one process; raise ResumeError, with what differs, for one
-    of other settings or data.  `report` gets each line of metrics, first a "trial" with `seconds_left`.  `stop(done, saved)` is
-    asked as a step begins and ends: if true at its end, on any process, training saves and ends.  Raise BertDataError for a
-    loss that is not finite.
+    of other settings or data.  `report` gets each line of metrics, and after the first steps a "trial" with `seconds_left`.
+    `stop(done, saved)` is asked as a step begins and ends: if true at its end, on any process, training saves and ends.  Raise
+    BertDataError for a loss that is not finite.
     """
     config = config if isinstance(config, TrainConfig) else read_training(config)
     path = Path(output or config.output)
@@ -88,8 +88,7 @@ class _Run:
         self.words = Words(milestones(self.config.checkpoint_words), rates, state.get("tokens"))
         self.step = self.saved = state["step"]
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
-        if self.metrics and self.step < self.config.total_steps:
-            self.report(estimate(self.recipe, self.step, self.world.size, self.learner.model, self.learner.score))
+        self.trial = Trial(self.recipe, self.world.size)
         self.window = RunningSums(state["window"])
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
@@ -112,6 +111,8 @@ class _Run:
                 self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())
             self.window.add(learnt.sums)
             self.step += 1
+            if (trial := self.trial.add(self.step, batch["input_ids"].numel())) and self.metrics:
+                self.report(trial)
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
                 self._log(learnt.norm)
@@ -124,7 +125,8 @@ class _Run:
                 self._save()
                 if self.metrics:
                     write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
-            self.window.pause(time.perf_counter() - since)
+            self.window.pause(paused := time.perf_counter() - since)
+            self.trial.pause(paused)
             if learnt.stop:
                 break
         return bool(self.step == part.end)
