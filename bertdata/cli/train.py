@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
+from ..dataset import manifest
 from ..errors import BertDataError
-from ..io.files import read_json
+from ..io.files import read_json, to_path
 from ..io.signals import Answer, signals
 from ..io.terminal import clean
 from ..report.words import count
-from ..training.recipe import Recipe, prepare
+from ..training.recipe import PhaseRows, Recipe, prepare
 from . import output as speech
 from .bars import drawn, is_watched
 from .options import Command
@@ -134,11 +136,19 @@ def _plan(recipe: Recipe) -> Iterator[str]:
         epochs = part.phase.steps / planned.batches
         yield (
             f"  steps {part.first:,} to {part.end:,}: {', '.join(part.phase.shards)}, {len(rows):,} rows, {evaluated}; "
+            f"about {_tokens(part) * part.phase.steps * config.batch_size:,.0f} tokens, "
             f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
             f"widths {', '.join(map(str, planned.widths))}"
         )
         if epochs > _EPOCHS:
             yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or take fewer steps"
+
+
+def _tokens(part: PhaseRows) -> float:
+    """Return the mean number of tokens in a row of a phase, by the manifests, so that no row of a store is read."""
+    splits = [manifest.read(to_path(path), "pairs")["splits"]["train"] for path in part.phase.shards]
+    rows = [split["rows"] * weight for split, weight in zip(splits, part.shards.weights, strict=True)]
+    return float(np.average([split["mean_length"] for split in splits], weights=rows))
 
 
 @contextlib.contextmanager

@@ -83,7 +83,7 @@ class PairsConfig(Config):
     )
     shards: int = option(0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one for 12 MB of all copies' text")
     bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the number of shards chosen by it is in the identity
-    provenance: bool = option(False, "Add the ids of the documents that A and B came from.", section=_ROWS)
+    provenance: bool = option(False, "Add the ids of the documents that each row came from.", section=_ROWS)
     masking: str = option(
         "none",
         "none: rows are masked when they are read, anew each epoch.  static: rows are masked now, those of each copy of "
@@ -154,7 +154,6 @@ class PairsConfig(Config):
         self._require(
             pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
         )
-        self._require(pairs or not self.provenance, "`provenance` is for pairs: it tells where A and B came from")
         self._require(
             not self.pack or self.objective in PACKED,
             f"`pack` is for {', '.join(PACKED)}: a row of {self.objective} is of several documents, and full, already",

@@ -25,7 +25,7 @@ __all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "t
 
 Ids = npt.NDArray[Any]
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
-_OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document")
+_OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document", "documents")
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 _BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 
@@ -105,7 +105,8 @@ def _part_lines(
     """Yield the lines of a row, or of a part of a packed one: label, lengths and text; `names` are those of its labels."""
     words, special = [vocabulary.pieces[i] for i in ids], _special(vocabulary)
     if not names:
-        yield 0, f"{name}  {len(ids)} tokens"
+        documents = [pair.get("documents", [])] if isinstance(pair.get("documents"), str) else pair.get("documents", [])
+        yield 0, "  ".join([name, f"{len(ids)} tokens", *(f"[{document}]" for document in documents)])
         yield 2, join(words, vocabulary.special.mark, special)
         return
     label, a = pair["next_sentence_label"], int((segments == 0).sum())

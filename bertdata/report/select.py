@@ -77,9 +77,8 @@ def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
 def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
     matches = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
     if "document" in asked:
-        matches &= {
-            row for row in matches for side in ("a", "b") if _names(batch.column(f"{side}_document")[row], asked["document"])
-        }
+        names = [name for name in ("a_document", "b_document", "documents") if name in batch.schema.names]
+        matches &= {row for row in matches for name in names if _names(batch.column(name)[row], asked["document"])}
     return sorted(matches)
 
 

@@ -91,10 +91,11 @@ class SpecialIds(NamedTuple):
 class Pairs(NamedTuple):
     """Rows in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
 
-    `continues` [T] is None unless words are to be stored that ``##`` does not tell.  `labels` [N], and `a_documents` and
-    `b_documents` [N], which index the bucket's documents, are None for the objectives without a pair.  `tallies` count
-    documents, chunks and tokens, each copy for itself but the documents once.  Packed rows have `parts` [K + 1], where their
-    parts begin in the ids, and T; labels and documents then are of the parts, [K].
+    `continues` [T] is None unless words are to be stored that ``##`` does not tell.  `labels` [N] and `b_documents` [N] are None
+    for the objectives without a pair.  `a_documents` and `b_documents` index the bucket's documents; those of rows of many
+    documents end at `document_ends` [N + 1] in `a_documents`.  `tallies` count documents, chunks and tokens, each copy for itself
+    but the documents once.  Packed rows have `parts` [K + 1], where their parts begin in the ids, and T; labels and documents
+    then are of the parts, [K].
     """
 
     input_ids: npt.NDArray[Any]
@@ -102,10 +103,11 @@ class Pairs(NamedTuple):
     continues: npt.NDArray[np.bool_] | None
     ends: Ints
     labels: npt.NDArray[np.int8] | None
-    a_documents: Ints | None
+    a_documents: Ints
     b_documents: Ints | None
     tallies: list[Tally]
     parts: Ints | None = None
+    document_ends: Ints | None = None
 
 
 def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:

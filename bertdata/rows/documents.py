@@ -32,7 +32,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     framed = config.objective != "causal"  # [CLS] and [SEP] around each row; else [SEP] at the end of each document
     capacity = config.max_seq_length - 2 * framed
     spans = [_spans(bucket, config, number, capacity, sentences=framed) for number in range(config.dupe_factor)]
-    start, end, last = np.concatenate(spans).T
+    start, end, last, document = np.concatenate(spans).T
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", config.max_seq_length), len(start)), kind="stable")
     start, size = start[order], (end - start)[order]
     closed = np.ones(len(order), np.int64) if framed else last[order]
@@ -47,25 +47,26 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
         continues = np.zeros(len(input_ids), bool)
         copy(continues, ends[:-1] + framed, bucket.continues, start, size)
     tallies = text_tallies(bucket, config.dupe_factor, len(start))
-    return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, ends, None, None, None, tallies)
+    return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, ends, None, document[order], None, tallies)
 
 
 def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, sentences: bool) -> Ints:
-    """Cut the documents of a copy, in order of their keys: where each row begins and ends, and whether its document ends [N, 3].
+    """Cut the documents of a copy, in order of their keys: where each row begins and ends, whether its document ends, and
+    the number of the document [N, 4].
 
     Without `sentences` the position of a document's [SEP] counts as well, and a last row may have nothing else.
     """
     doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
     first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], capacity) if number else np.full(len(doc_keys), capacity)
     inside, edges = bucket.continues.tobytes() + b"\0", bucket.edges.tolist()
-    rows: list[tuple[int, int, bool]] = []
+    rows: list[tuple[int, int, bool, int]] = []
     for d in np.argsort(doc_keys, kind="stable").tolist():
         low, high = int(bucket.first[d]), int(bucket.first[d + 1])
         if low == high:
             continue
         begin, end, target = edges[low], edges[high], int(first[d])
         if end - begin + (not sentences) <= capacity:
-            rows.append((begin, end, True))
+            rows.append((begin, end, True, d))
         elif sentences:
             spans = list(cut(edges[low : high + 1], inside, capacity, target))
             if config.pack:
@@ -73,11 +74,11 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, s
                 cut_from = [kept[-1][1]] if kept else [begin]
                 ends = _within_reach([*cut_from, *(e for e in edges[low : high + 1] if e > cut_from[0])], inside, capacity)
                 spans = [*kept, *cut_to_pack(ends, capacity)]
-            rows += ((*span, span[1] == end) for span in spans)
+            rows += ((*span, span[1] == end, d) for span in spans)
         else:
             starts = [begin, *range(begin + target, end + 1, capacity)]
-            rows += ((s, min(e, end), e > end) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
-    return np.array(rows, np.int64).reshape(-1, 3)
+            rows += ((s, min(e, end), e > end, d) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
+    return np.array(rows, np.int64).reshape(-1, 4)
 
 
 def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[tuple[int, int]]:

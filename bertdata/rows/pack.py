@@ -55,7 +55,7 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
         continues=None if built.continues is None else moved(built.continues),
         ends=np.append(0, np.cumsum(np.bincount(position[rows], sizes, count).astype(np.int64))),
         labels=taken(built.labels),
-        a_documents=taken(built.a_documents),
+        a_documents=built.a_documents[order],
         b_documents=taken(built.b_documents),
         parts=parts,
     )

@@ -29,9 +29,9 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     """Build a bucket's rows; all segment ids are 0, and there are no labels."""
     length, full = config.max_seq_length, config.objective == "full-sentences"
     frame = 1 if full else 0  # [CLS] in front, and [SEP] behind
-    streams, flags, starts, ends, base = [], [], [], [], 0
+    streams, flags, starts, ends, chosen, begins, base = [], [], [], [], [], [], 0
     for number in range(config.dupe_factor):
-        documents, edges = _stream(bucket, bucket.keys(config.seed, length, number))
+        numbers, documents, edges = _stream(bucket, bucket.keys(config.seed, length, number))
         stream, inside = _join(bucket.tokens, documents, special.sep_id), _join(bucket.continues, documents, False)
         if full:
             spans = np.array(list(_rows(edges, inside, length - 2)), np.int64).reshape(-1, 2)
@@ -42,6 +42,8 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
         flags.append(inside)
         starts.append(spans[:, 0] + base)
         ends.append(spans[:, 1] + base)
+        chosen += numbers
+        begins += [document[0] + base for document in edges]
         base += len(stream)
     start, end = np.concatenate(starts), np.concatenate(ends)
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", length), len(start)), kind="stable")
@@ -58,24 +60,33 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
         input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls_id, special.sep_id
     continues = gather(flags) if config.chinese_words != "none" else None
     tallies = text_tallies(bucket, config.dupe_factor, len(start))
-    return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, row_ends, None, None, None, tallies)
+    first, last = (np.searchsorted(begins, at, "right") - 1 for at in (start, start + size - 1))
+    counts = last - first + 1
+    document_ends = np.append(0, np.cumsum(counts))
+    nth = np.arange(document_ends[-1]) + np.repeat(first - document_ends[:-1], counts)
+    documents_of = np.array(chosen, np.int64)[nth]
+    types = np.zeros(len(input_ids), np.uint8)
+    return Pairs(input_ids, types, continues, row_ends, None, documents_of, None, tallies, document_ends=document_ends)
 
 
-def _stream(bucket: Bucket, doc_keys: keys.Bits) -> tuple[list[slice], list[list[int]]]:
+def _stream(bucket: Bucket, doc_keys: keys.Bits) -> tuple[list[int], list[slice], list[list[int]]]:
     """Put the documents in order of their keys, with one position for a [SEP] after each.
 
-    Return each document's slice of the bucket's tokens, and where in the stream its sentences begin and its last one ends.
+    Return each document's number, its slice of the bucket's tokens, and where in the stream its sentences begin and its last one
+    ends.
     """
+    numbers: list[int] = []
     documents: list[slice] = []
     edges: list[list[int]] = []
     position = 0
     for d in np.argsort(doc_keys, kind="stable").tolist():
         document_edges = bucket.edges[bucket.first[d] : bucket.first[d + 1] + 1]
         if len(document_edges) > 1:
+            numbers.append(d)
             documents.append(slice(document_edges[0], document_edges[-1]))
             edges.append((document_edges - document_edges[0] + position).tolist())
             position = edges[-1][-1] + 1
-    return documents, edges
+    return numbers, documents, edges
 
 
 def _join(values: npt.NDArray[Any], documents: list[slice], between: int) -> npt.NDArray[Any]:

@@ -33,11 +33,27 @@ def steps_of(checkpoint: Path) -> int:
 def changes(output: Path, identity: dict[str, Any]) -> list[str] | None:
     """Name what differs between a run and the one whose files are there; None where nothing tells what that was.
 
-    Its last checkpoint does, which may have come from another machine; before the first, what `begin` wrote.
+    Its last checkpoint does, which may have come from another machine; before the first, what `begin` wrote.  More steps in the
+    last phase of a finished run are no difference: the run continues with them.
     """
-    states = [*(path / "state.json" for path in checkpoints(output)[-1:]), output / STATE / "run.json"]
+    last = checkpoints(output)[-1:]
+    states = [*(path / "state.json" for path in last), output / STATE / "run.json"]
     known = next((state["identity"] for path in states if (state := read_json(path)) and "identity" in state), None)
-    return None if known is None else differences(known, identity)
+    if known is None:
+        return None
+    return differences(_extended(known, identity) if last and steps_of(last[0]) == _steps(known) else known, identity)
+
+
+def _steps(identity: dict[str, Any]) -> int:
+    return sum(phase["steps"] for phase in identity["phases"].values())
+
+
+def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return the identity of a finished run with the steps of its last phase raised to those asked for now."""
+    last = max(finished["phases"], key=int)
+    phase = finished["phases"][last]
+    steps = max(phase["steps"], now["phases"].get(last, phase)["steps"])
+    return {**finished, "phases": {**finished["phases"], last: {**phase, "steps": steps}}}
 
 
 def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:

@@ -41,7 +41,7 @@ def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: Sp
     columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
     columns += ["continues_word"] if config.chinese_words != "none" else []
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
-    columns += _NAMES if config.provenance else []
+    columns += (_NAMES if config.objective in LABEL_1 else ("documents",)) if config.provenance else ()
     schema = pair_schema(len(vocabulary.never), columns)
     return laws(batches.read(path, config.format, schema, entry), config, vocabulary)
 
@@ -54,7 +54,7 @@ def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: Specia
     for batch in read:
         for part in _parts(batch):
             counts.update(_part(part, counts["rows"], config, vocabulary))
-            if config.provenance and len(documents) < 3:
+            if config.provenance and config.objective in LABEL_1 and len(documents) < 3:
                 documents.update(_names(part.column("a_document"))[:3])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
@@ -136,6 +136,8 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
             _documents(rows, names, label, config)
     elif config.objective == "causal":
         counts["short"] = int((rows.lengths < config.max_seq_length).sum())
+    if config.provenance and config.objective not in LABEL_1:
+        _documents_in(whole, rows, batch, config, vocabulary)
     return counts
 
 
@@ -228,6 +230,21 @@ def _first_of_b(rows: Rows) -> Array:
         inside = falls[~np.isin(falls, rows.starts)][0]
         rows.require_tokens(np.arange(len(segments)) != inside, "has segment ids that fall from 1 to 0")
     return np.asarray(b)
+
+
+def _documents_in(whole: Rows, rows: Rows, batch: pa.RecordBatch, config: PairsConfig, vocabulary: SpecialPieces) -> None:
+    """Check the ids of documents in rows that are not pairs: one for each part, or for each text before a [SEP] and the last."""
+    ids, ends = flat(batch.column("documents"))
+    if rows.rows is not None:
+        expected = np.diff(rows.rows)
+    elif config.objective == "documents":
+        expected = np.ones(len(whole.lengths), np.int64)
+    else:
+        closed = whole.ids == vocabulary.sep_id
+        expected = np.add.reduceat(closed, whole.starts, dtype=np.int64) + ~closed[whole.ends[1:] - 1]
+    whole.require(np.diff(ends) == expected, "has not one id for each of its documents")
+    unnamed = np.repeat(np.arange(len(expected)), expected)[ids == ""]
+    whole.require(~np.isin(np.arange(len(expected)), unnamed), "does not say where it came from")
 
 
 def _documents(rows: Rows, names: list[pa.Array], label: Array, config: PairsConfig) -> None:

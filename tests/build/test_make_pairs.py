@@ -72,8 +72,6 @@ def test_running_text_is_the_corpus(made: dict[str, Path], sample_corpus: Path) 
     [
         ({"objective": "mlm"}, "`objective` mlm: use one of nsp, sop, documents, full-sentences, causal"),
         ({"objective": "causal", "short_seq_prob": 0.1}, "`short_seq_prob` is for pairs"),
-        ({"objective": "full-sentences", "provenance": True}, "`provenance` is for pairs"),
-        ({"objective": "documents", "provenance": True}, "`provenance` is for pairs"),
         ({"dupe_factor": 0}, "`dupe_factor`: use 1 to 1,000"),
         ({"validation_fraction": 0.51}, "`validation_fraction`: use a share between 0 and 0.5"),
         ({"validation_fraction": float("nan")}, "`validation_fraction`"),

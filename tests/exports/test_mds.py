@@ -55,7 +55,8 @@ def read_mds(directory: Path) -> Iterator[dict[str, Any]]:
 ROWS: dict[str, list[object]] = {
     "pairs": [],
     "static masks": ["--masking", "static", "--provenance"],
-    "packed documents": ["--objective", "documents", "--pack", "--max-seq-length", 300],
+    "packed documents": ["--objective", "documents", "--pack", "--provenance", "--max-seq-length", 300],
+    "running text": ["--objective", "causal", "--provenance", "--max-seq-length", 300],
     "packed pairs": ["--pack", "--provenance"],
     "Chinese words": ["--chinese-words", "jieba"],
 }
@@ -71,7 +72,7 @@ def test_rows_of_every_kind(parts: Path, build: Build, tmp_path: Path, options: 
     for own, other in zip(stored, found, strict=True):
         assert other.pop("len") == len(own["input_ids"])
         other.pop("id")
-        for name in ("a_document", "b_document"):
+        for name in ("a_document", "b_document", "documents"):
             if isinstance(own.get(name), list):
                 own[name] = "\n".join(own[name])
         assert own == other

@@ -339,7 +339,7 @@ def _split(row: list[int]) -> list[list[int]]:
 def _check_packed(text: Text, built: Pairs, used: Counter[int], copies: int) -> None:
     assert used == Counter(dict.fromkeys(range(len(text.bucket.tokens)), copies))
     assert not built.token_type_ids.any() and len(built.token_type_ids) == len(built.input_ids)
-    assert built.labels is None and built.a_documents is None
+    assert built.labels is None and built.b_documents is None
     for tally in built.tallies:
         tally.check()
     assert built.tallies[0].left == (text.bucket.sizes > 0).sum()

@@ -100,6 +100,16 @@ def test_years_are_told_with_advice_and_minutes_without() -> None:
     assert [duration(days * DAY) for days in (14, 13.9)] == ["14 days", "333:36:00"]
 
 
+def test_a_plan_names_the_tokens(tmp_path: Path) -> None:
+    """Each directory counts by its weight."""
+    long, short = write_pairs(tmp_path / "a", {"train": [[64] * 32]}), write_pairs(tmp_path / "b", {"train": [[16] * 96]})
+    run = tmp_path / "run.toml"
+    run.write_text(f'batch_size = 10\n[[phases]]\nshards = ["{long}", "{short}"]\nweights = [2, 1]\nsteps = 50\n')
+    shown = CliRunner().invoke(cli, ["train", str(run), "--dry-run"])
+    mean = (64 * 64 + 96 * 16) / (64 + 96)
+    assert f"about {50 * 10 * mean:,.0f} tokens, " in shown.output
+
+
 @pytest.mark.parametrize(("steps", "epochs"), [(41_538, "13,846"), (303, "101"), (300, "")])
 def test_a_plan_of_many_epochs_is_warned_of(data: Path, tmp_path: Path, steps: int, epochs: str) -> None:
     """Of 100 rows in batches of 32 an epoch has 3: more than a hundred epochs are warned of before the run."""

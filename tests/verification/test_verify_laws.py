@@ -41,11 +41,12 @@ def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "nsp": build("make-pairs", root / "nsp", *pairs, "--provenance", "--validation-fraction", 0.3),
         "sop": build("make-pairs", root / "sop", *pairs, "--objective", "sop", "--provenance"),
         "documents": build("make-pairs", root / "documents", *pairs, "--objective", "documents"),
-        "packed": build("make-pairs", root / "packed", *pairs, "--objective", "documents", "--pack"),
+        "packed": build("make-pairs", root / "packed", *pairs, "--objective", "documents", "--pack", "--provenance"),
         "packed nsp": build("make-pairs", root / "packed nsp", *pairs, "--pack", "--max-seq-length", 512),
         "packed causal": build("make-pairs", root / "packed causal", *pairs, "--pack", "--objective", "causal"),
         "full": build("make-pairs", root / "full", *pairs, "--objective", "full-sentences"),
         "causal": build("make-pairs", root / "causal", *pairs, "--objective", "causal"),
+        "named": build("make-pairs", root / "named", *pairs, "--objective", "causal", "--provenance"),
         "static": build("make-pairs", root / "static", *pairs, "--masking", "static"),
         "words": build("make-pairs", root / "words", *pairs, "--masking", "static", "--whole-word", "--chinese-words", "jieba"),
     }
@@ -295,6 +296,17 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     ),
     "word in part": ("words", lambda rows: in_part(rows), "has a word that is masked in part"),
     "flag on a special": ("words", putting((0, True), name="continues_word"), "row 3 continues a word at a special token"),
+    "documents of a row": (
+        "named",
+        setting(3, documents=lambda old: [*old, old[0]]),
+        "row 3 has not one id for each",
+    ),
+    "document without a name": (
+        "named",
+        setting(4, documents=lambda old: ["", *old[1:]]),
+        "row 4 does not say where",
+    ),
+    "documents of parts": ("packed", setting(2, documents=lambda old: old[1:]), "row 2 has not one id for each"),
     "flags": ("words", setting(3, continues_word=lambda old: old[1:]), "row 3 has not one continues_word for each token"),
 }
 

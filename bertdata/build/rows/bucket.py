@@ -145,10 +145,17 @@ class _Build:
             columns["next_sentence_label"] = built.labels
         if built.continues is not None:
             columns["continues_word"] = built.continues
-        for side, documents in (("a", built.a_documents), ("b", built.b_documents)):
-            if self.output.config.provenance and documents is not None:
-                columns[f"{side}_document"] = [self.bucket.ids[d] for d in documents.tolist()]
+        if self.output.config.provenance:
+            columns |= self._documents(built)
         return columns
+
+    def _documents(self, built: rows.Pairs) -> dict[str, Any]:
+        """Return the columns with the ids of the documents of A and B, or of rows that are not pairs."""
+        a = [self.bucket.ids[d] for d in built.a_documents.tolist()]
+        if built.b_documents is not None:
+            return {"a_document": a, "b_document": [self.bucket.ids[d] for d in built.b_documents.tolist()]}
+        ends = np.arange(len(built.ends)) if built.document_ends is None else built.document_ends
+        return {"documents": a, "document_ends": ends if built.parts is None else np.searchsorted(built.parts, built.ends)}
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
         """Count rows, and of the documents their number, repeated ids, tokens, and how many of these are [UNK]."""

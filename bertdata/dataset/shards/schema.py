@@ -52,8 +52,9 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
 
     ``continues_word`` tells of each token whether it continues the word before it.  ``masked_lm_positions`` and
     ``masked_lm_labels`` are the masked positions of a row, whose ``input_ids`` then are the masked ones, and what stood there.
-    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from.  Packed rows have
-    ``document_starts``, the positions at which their parts begin, and for each part a label and ids of documents.
+    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from, ``documents`` those of the documents in
+    a row that is no pair, in order.  Packed rows have ``document_starts``, the positions at which their parts begin, and for each
+    part a label and ids of documents.
     """
     ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
 
@@ -70,6 +71,7 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
         "masked_lm_labels": ids,
         "a_document": of_part(pa.string()),
         "b_document": of_part(pa.string()),
+        "documents": pa.list_(pa.string()),
     }
     return _with_features(pa.schema([(name, kind) for name, kind in columns.items() if name in names]))
 
@@ -124,11 +126,12 @@ def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
     """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
 
     `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked positions are flat too, [M]; where
-    those of a row end, ``masked_lm_ends`` [N + 1] tells; where the parts of a packed row end, ``part_ends`` [N + 1].
+    those of a row end, ``masked_lm_ends`` [N + 1] tells; where the parts of a packed row end, ``part_ends`` [N + 1]; and where
+    the documents of a row end, ``document_ends`` [N + 1].
     """
     arrays = []
     ends_of = dict.fromkeys(("document_starts", "next_sentence_label", "a_document", "b_document"), "part_ends")
-    ends_of |= dict.fromkeys(("masked_lm_positions", "masked_lm_labels"), "masked_lm_ends")
+    ends_of |= {"documents": "document_ends"} | dict.fromkeys(("masked_lm_positions", "masked_lm_labels"), "masked_lm_ends")
     for column in schema:
         values = columns[column.name]
         if pa.types.is_list(column.type):

@@ -88,8 +88,7 @@ class _Run:
         self.words = Words(milestones(self.config.checkpoint_words), rates, state.get("tokens"))
         self.step = self.saved = state["step"]
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
-        self.trial = Trial(self.recipe, self.world.size)
-        self.window = RunningSums(state["window"])
+        self.window, self.trial = RunningSums(state["window"]), Trial(self.recipe, self.world.size)
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...config import PairsConfig
+from ...config import LABEL_1, PairsConfig
 from ...rows.masking import max_predictions_of
 from ..files import CheckFailed, require
 from ..rows import SpecialPieces
@@ -39,7 +39,7 @@ class Read(NamedTuple):
 
 def static_config(config: PairsConfig) -> PairsConfig:
     """Return how rows were made, but for the documents of packed ones, whose names no format keeps apart."""
-    return dataclasses.replace(config, provenance=config.provenance and not config.pack)
+    return dataclasses.replace(config, provenance=config.provenance and not config.pack and config.objective in LABEL_1)
 
 
 def counted(rows: int, entry: dict[str, Any]) -> Counter[str]:

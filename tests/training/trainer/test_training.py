@@ -176,6 +176,24 @@ def test_a_run_without_a_checkpoint_is_gone_on_with_or_refused(data: Path, tmp_p
 
 
 @pytest.mark.slow
+def test_a_finished_run_continues_with_more_steps(data: Path, tmp_path: Path) -> None:
+    seen: list[Record] = []
+    first, more = small(data, 4, log_every=1), small(data, 9, log_every=1)
+    assert train(first, tmp_path / "run").complete
+    done = train(more, tmp_path / "run", report=seen.append)
+    assert (done.step, done.complete, done.new) == (9, True, True)
+    rates = {record["step"]: record["learning_rate"] for record in seen if record["kind"] == "train"}
+    assert rates == {step: pytest.approx(more.optimizer.rate(step - 1, 9)) for step in range(5, 10)}
+    steps = [record["step"] for record in read_metrics(tmp_path / "run" / "metrics.jsonl") if record["kind"] == "train"]
+    assert steps == [*range(1, 10)]
+    assert not train(more, tmp_path / "run").new
+    with pytest.raises(ResumeError, match=r"what differs: phases.0.steps: 9 then, 4 now"):
+        train(first, tmp_path / "run")
+    with pytest.raises(ResumeError, match=r"what differs: seed: 12345 then, 2 now"):
+        train(dataclasses.replace(more, seed=2), tmp_path / "run")
+
+
+@pytest.mark.slow
 def test_resume_names_what_changed(data: Path, tmp_path: Path) -> None:
     config = small(data, 6)
     train(config, tmp_path / "run", stop=After(2))

@@ -1,0 +1,91 @@
+"""`provenance` names the documents of every row, whatever the objective, so that a loss can be told by source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import REPOSITORY, Build
+
+from bertdata.cli import cli
+from bertdata.dataset.shards import Shards
+
+ROWS: dict[str, list[Any]] = {
+    "documents": ["--objective", "documents", "--dupe-factor", 2, "--max-seq-length", 64],
+    "packed": ["--objective", "documents", "--pack"],
+    "packed causal": ["--objective", "causal", "--pack", "--max-seq-length", 64],
+    "causal": ["--objective", "causal", "--dupe-factor", 2, "--max-seq-length", 300, "--shards", 2],
+    "full-sentences": ["--objective", "full-sentences", "--max-seq-length", 300, "--dupe-factor", 2],
+}
+
+
+@pytest.fixture(scope="module")
+def texts(build: Build, tmp_path_factory: pytest.TempPathFactory, sample_corpus: Path, sample_vocab: Path) -> dict[str, bytes]:
+    """The tokens of each document, without special ones, from rows that hold a document each."""
+    options = ["--vocab", sample_vocab, "--objective", "documents", "--max-seq-length", 65536, "--provenance"]
+    rows = Shards(build("make-pairs", tmp_path_factory.mktemp("whole") / "rows", sample_corpus, *options))
+    found = {document: row["input_ids"][1:-1].tobytes() for row in rows for document in row["documents"]}
+    assert len(found) == len(rows) > 50
+    return found
+
+
+def _segments(row: dict[str, Any], rows: Shards) -> list[Any]:
+    """The texts of the documents in a row, without special tokens."""
+    ids = row["input_ids"]
+    if "document_starts" in row:
+        segments = np.split(ids, row["document_starts"][1:].astype(int))
+    else:
+        segments = np.split(ids, np.flatnonzero(ids == rows.special.sep) + 1)
+        segments = [segment for segment in segments if len(segment)]
+    return [segment[(segment != rows.special.sep) & (segment != rows.special.cls)] for segment in segments]
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_each_text_is_of_the_document_that_is_named(
+    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, texts: dict[str, bytes], kind: str
+) -> None:
+    made = build("make-pairs", tmp_path / "rows", sample_corpus, "--vocab", sample_vocab, "--provenance", *ROWS[kind])
+    rows, named, several = Shards(made), set[str](), 0
+    for row in rows:
+        segments = _segments(row, rows)
+        assert len(segments) == len(row["documents"])
+        several += len(segments) > 1
+        for document, segment in zip(row["documents"], segments, strict=True):
+            assert segment.tobytes() in texts[document]
+        named.update(row["documents"])
+    assert named == texts.keys()
+    assert bool(several) == (kind != "documents")
+
+
+def test_the_page_finds_the_source_of_each_row(
+    build: Build,
+    tmp_path: Path,
+    sample_corpus: Path,
+    sample_vocab: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--vocab", sample_vocab, "--objective", "documents", "--provenance", "--validation-fraction", 0.3]
+    build("make-pairs", tmp_path / "rows", sample_corpus, *options)
+    (tmp_path / "corpus").symlink_to(sample_corpus)
+    monkeypatch.chdir(tmp_path)
+    page = (REPOSITORY / "docs" / "how-to" / "training.md").read_text(encoding="utf-8").partition("\n## Loss by source\n")[2]
+    capsys.readouterr()
+    exec(page.partition("```python\n")[2].partition("```")[0], {})
+    assert capsys.readouterr().out.strip() in ("{'wikipedia': 0.0, 'books': 0.0}", "{'books': 0.0, 'wikipedia': 0.0}")
+
+
+def test_rows_are_found_by_document(
+    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--vocab", sample_vocab, "--objective", "causal", "--max-seq-length", 300, "--provenance"]
+    made = build("make-pairs", tmp_path / "rows", sample_corpus, *options)
+    rows = Shards(made)
+    wanted = rows[5]["documents"][0]
+    capsys.readouterr()
+    cli.main(["inspect", str(made), "--id", wanted, "--n", "1"], prog_name="bertdata", standalone_mode=False)
+    first = next(number for number, row in enumerate(rows) if wanted in row["documents"])
+    head = capsys.readouterr().out.splitlines()[0]
+    assert head.startswith(f"row {first} ") and f"[{wanted}]" in head
