@@ -250,6 +250,10 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, re
     "mark.epub": ("books", "too-large", lambda: marked_zip(120_000)),
     "chain.tar.gz": ("books", "damaged", lambda: gzip.compress(old_sparse_tar(100_000), 1)),
     "map.tar.gz": ("books", "damaged", lambda: gzip.compress(sparse_map_tar(2_000_000), 1)),
+    "rejects.jsonl.bz2": ("text", "malformed-json " * 50_007 + "too-many-rejects", lambda: bz2.compress(b"x\n" * 1_000_000)),
+    "bytes.xml.bz2": ("wikipedia", "too-large decompression-bomb", lambda: bz2.compress(wiki(article(2, "x" * (300 << 20))))),
+    "skippable.jsonl.zst": ("text", "", lambda: (b"\x50\x2a\x4d\x18" + bytes(4)) * 250_000),
+    "empty.jsonl.zst": ("text", "", lambda: bytes.fromhex("28b52ffd2000010000") * 100_000),
     "columns.parquet": ("text", "", parquet),
     "columns.arrow": ("text", "", arrow),
 }

@@ -43,7 +43,8 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
 def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
     """Read the wanted members of a part.
 
-    Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``. Other files are dropped.
+    Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``,
+    ``decompression-bomb``. Other files are dropped.
     """
     if part.name.lower().endswith(".tar"):
         with open_file(part.path) as file:
@@ -51,7 +52,7 @@ def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
             for entry in _read(file, "r:", part, wanted):
                 if isinstance(entry, _Break):
                     where = f"{part.name}: byte {entry.at}: {entry.said}"
-                    yield from _refuse(part, wanted, entry.truncated, where, part.end - entry.at)
+                    yield _refuse(part, wanted, entry.reason, where, part.end - entry.at)
                 else:
                     yield entry
         return
@@ -67,25 +68,23 @@ def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
         pass
     if damage := stream.damage:
         where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
-        yield from _refuse(part, wanted, damage.reason == "truncated-stream", where, part.end - damage.start)
+        yield _refuse(part, wanted, damage.of_file, where, part.end - damage.start)
     elif broken:
         unread = max(0, stream.tell() - broken.at) / max(1, stream.tell())
-        yield from _refuse(
-            part, wanted, broken.truncated, f"{part.name}: byte {broken.at}: {broken.said}", int(unread * part.end)
-        )
+        yield _refuse(part, wanted, broken.reason, f"{part.name}: byte {broken.at}: {broken.said}", int(unread * part.end))
 
 
 class _Break(NamedTuple):
-    """Where an archive can't be read on, and whether that is because it ends."""
+    """Where an archive can't be read on, and why: ``truncated`` where it ends, else ``damaged``."""
 
     at: int
     said: str
-    truncated: bool
+    reason: str
 
 
-def _refuse(part: FileRange, wanted: Wanted, truncated: bool, where: str, lost: int) -> Iterator[Reject]:
-    reason = "truncated" if truncated else "damaged"
-    yield Reject(f"{wanted.source}:{part.name}", reason, f"{where}; what follows is lost", 0 if truncated else lost)
+def _refuse(part: FileRange, wanted: Wanted, reason: str, where: str, lost: int) -> Reject:
+    lost = 0 if reason == "truncated" else lost
+    return Reject(f"{wanted.source}:{part.name}", reason, f"{where}; what follows is lost", lost)
 
 
 def _read(file: IO[bytes], mode: str, part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject | _Break]:
@@ -100,7 +99,8 @@ def _read(file: IO[bytes], mode: str, part: FileRange, wanted: Wanted) -> Iterat
             at = archive.offset
     except _BROKEN as error:
         said = str(error) or type(error).__name__
-        yield _Break(at, said, any(words in said for words in ("unexpected end", "empty", "truncated")))
+        ends = any(words in said for words in ("unexpected end", "empty", "truncated"))
+        yield _Break(at, said, "truncated" if ends else "damaged")
 
 
 def _member(archive: tarfile.TarFile, about: tarfile.TarInfo, part: FileRange, wanted: Wanted) -> Member | Drop | Reject | None:

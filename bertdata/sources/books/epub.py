@@ -150,8 +150,8 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
     if not spine:
         raise Unreadable("damaged", f"{path} lists no pages")
     read = [items[id] for id in dict.fromkeys(spine) if id in items and _is_page(items[id])]
-    pages = [_resolved(path, item.get("href", ""), archive) for item in read]
-    pages = [page for page in pages if page not in skipped]
+    pages = dict.fromkeys(_resolved(path, item.get("href", ""), archive) for item in read)  # a spine may name a page many times
+    pages = {page: None for page in pages if page not in skipped}
     others = {_resolved(path, item.get("href", ""), archive): item for item in items.values() if _is_markup(item)}
     left_out = {
         page: "navigation"
@@ -160,7 +160,7 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
         for page, item in others.items()
         if page not in pages
     }
-    return _Package(texts.get("title", ""), texts.get("language", ""), pages, left_out)
+    return _Package(texts.get("title", ""), texts.get("language", ""), list(pages), left_out)
 
 
 def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:

@@ -49,11 +49,19 @@ class DecompressedBlock(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """The bytes ``[start, end)`` of the file could not be decompressed."""
+    """The bytes ``[start, end)`` of the file could not be decompressed.
+
+    Reasons: ``truncated-stream``, ``damaged-stream``, and of `blocks` also ``decompression-bomb``.
+    """
 
     start: int
     end: int
     reason: str
+
+    @property
+    def of_file(self) -> str:
+        """The reason to reject a file that is not a dump: ``truncated``, ``damaged`` or ``decompression-bomb``."""
+        return self.reason.removesuffix("-stream")
 
 
 class _Segment(NamedTuple):

@@ -24,24 +24,43 @@ __all__ = ["UNCUT", "DecompressedBlock", "Damage", "blocks"]
 
 _MEMORY = 128 << 20  # bytes that a decompressor may take, zstd's own limit; what needs more was packed with --long or the like
 _STEP = 512  # compressed bytes that zstd gets at a time: they hold 128 blocks of 128 kB at most
+FREE_BYTES = 256 << 20  # unpacked bytes that a file may have, however small it is
+MAX_RATIO = 250  # unpacked bytes for each packed byte beyond that: text has 3 to 10, all revisions of a page up to 100
 
 
 def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBlock | Damage]:
     """Read a file from the block (plain: the byte) at `start` to its end; the reader stops when it has enough.
 
-    A plain file is read so that no block reaches over `end`; what is compressed otherwise than by bzip2 is one from 0.
+    A plain file is read so that no block reaches over `end`. Formats other than bzip2 are read from byte 0.
+    A packed file that unpacks to more than `FREE_BYTES` and more than `MAX_RATIO` times its size ends in a Damage,
+    ``decompression-bomb``.
     """
     suffix = Path(path).suffix.lower()
     with open_file(path) as file:
         if suffix == ".bz2":
-            yield from bzip2.blocks(file, start)
+            size = (end or file.seek(0, os.SEEK_END)) - start
+            yield from _limited(bzip2.blocks(file, start), file, size)
         elif suffix in _MEMBERS:
-            yield from _members(file, partial(_MEMBERS[suffix], path))
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            yield from _limited(_members(file, _MEMBERS[suffix](path)), file, size)
         else:
             file.seek(start)
             while data := file.read(min(CHUNK, end - start) if start < end else CHUNK):
                 yield DecompressedBlock(start, data)
                 start += len(data)
+
+
+def _limited(unpacked: Iterator[DecompressedBlock | Damage], file: IO[bytes], size: int) -> Iterator[DecompressedBlock | Damage]:
+    """Pass on what `size` packed bytes unpack to, up to more than any text does."""
+    left = FREE_BYTES + MAX_RATIO * size
+    for block in unpacked:
+        if isinstance(block, DecompressedBlock):
+            left -= len(block.data)
+            if left < 0:
+                yield Damage(block.at, file.seek(0, os.SEEK_END), "decompression-bomb")
+                return
+        yield block
 
 
 class _Member:
@@ -59,9 +78,9 @@ class _Member:
         return bool(self._member.eof)
 
     @property
-    def unused_data(self) -> bytes:
-        """The bytes behind that end which were fed as well."""
-        return bytes(self._member.unused_data) if self.eof else b""
+    def unused(self) -> int:
+        """How many of the bytes fed last lie behind that end."""
+        return len(self._member.unused_data) if self.eof else 0
 
 
 class _Damaged(Exception):
@@ -69,28 +88,37 @@ class _Damaged(Exception):
 
 
 def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[DecompressedBlock | Damage]:
-    """Decompress member after member; what follows a damaged one is lost, and named."""
-    data = file.read(CHUNK)
-    while data:
-        current, begin = member(), file.tell() - len(data)
+    """Decompress member after member; what follows a damaged one is lost, and named.
+
+    At the end of a member the libraries copy the bytes behind it. So a member gets few bytes first and twice as many each time:
+    otherwise each of a million tiny members would copy the rest of its chunk.
+    """
+    chunk, at = file.read(CHUNK), 0
+    while at < len(chunk):
+        current, begin, step = member(), file.tell() - len(chunk) + at, _STEP
         try:
             while not current.eof:
-                if not data and not (data := file.read(CHUNK)):
-                    yield Damage(begin, file.tell(), "truncated-stream")
-                    return
-                for part in current.feed(data):
+                if at == len(chunk):
+                    chunk, at = file.read(CHUNK), 0
+                    if not chunk:
+                        yield Damage(begin, file.tell(), "truncated-stream")
+                        return
+                fed = chunk[at : at + step]
+                for part in current.feed(fed):
                     yield DecompressedBlock(0, part)
-                data = b""
+                at += len(fed) - current.unused
+                step *= 2
         except _Damaged:
             yield Damage(begin, file.seek(0, os.SEEK_END), "damaged-stream")
             return
-        data = current.unused_data or file.read(CHUNK)
-        while data and not data.strip(b"\0"):  # padding, which all three take for an end or ought to
-            data = file.read(CHUNK)
+        while at == len(chunk) or (chunk[at] == 0 and not chunk[at:].strip(b"\0")):  # padding, which all three formats may have
+            chunk, at = file.read(CHUNK), 0
+            if not chunk:
+                return
 
 
 class _Gzip(_Member):
-    def __init__(self, path: str) -> None:
+    def __init__(self) -> None:
         self._member = zlib.decompressobj(wbits=31)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -123,11 +151,10 @@ class _Xz(_Member):
 
 
 class _Zstd(_Member):
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._zstd: Any = _zstandard(path)
-        self._member = self._zstd.ZstdDecompressor(max_window_size=_MEMORY).decompressobj()
-        self._head, self._rest = True, b""
+    def __init__(self, path: str, zstd: Any, decompressor: Any) -> None:
+        self._path, self._zstd = path, zstd
+        self._member = decompressor.decompressobj()
+        self._head, self._unused = True, 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._head and self._window(data) > _MEMORY:
@@ -141,7 +168,7 @@ class _Zstd(_Member):
             for begin in range(0, len(out), MOST):
                 yield out[begin : begin + MOST]
             if self._member.eof:
-                self._rest = self._member.unused_data + data[at + _STEP :]
+                self._unused = len(self._member.unused_data) + max(0, len(data) - at - _STEP)
                 return
 
     def _window(self, data: bytes) -> int:
@@ -151,16 +178,17 @@ class _Zstd(_Member):
             return 0  # no frame, or too little of it to tell: the decompressor will
 
     @property
-    def unused_data(self) -> bytes:
-        return self._rest
+    def unused(self) -> int:
+        return self._unused
 
 
-def _zstandard(path: str) -> Any:
+def _zstd_members(path: str) -> Callable[[], _Member]:
+    """Return what reads the frames of a file; they share a decompressor, because making one takes longer than a small frame."""
     try:
         import zstandard
     except ImportError as error:
         raise missing_package(f"{path}: reading .zst needs zstandard", "zstd", error) from None
-    return zstandard
+    return partial(_Zstd, path, zstandard, zstandard.ZstdDecompressor(max_window_size=_MEMORY))
 
 
 def _too_large(path: str, unpack: str) -> UsageError:
@@ -168,5 +196,9 @@ def _too_large(path: str, unpack: str) -> UsageError:
     return UsageError(f"{path} takes more than {_MEMORY >> 20} MB of memory to decompress: pack it anew: {how}")
 
 
-_MEMBERS: dict[str, Callable[[str], _Member]] = {".gz": _Gzip, ".xz": _Xz, ".zst": _Zstd}
+_MEMBERS: dict[str, Callable[[str], Callable[[], _Member]]] = {
+    ".gz": lambda path: _Gzip,
+    ".xz": lambda path: partial(_Xz, path),
+    ".zst": _zstd_members,
+}
 UNCUT = frozenset(_MEMBERS)  # suffixes of files that are read from their beginning only

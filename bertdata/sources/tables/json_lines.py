@@ -15,6 +15,7 @@ from ...records import FileRange, Reject
 from ..compressed import Stream
 from ..ranges import check_end, read_lines, skip_line
 from .columns import Columns, Row, RowAddress, make_row
+from .limits import Allowance, TooLarge
 
 __all__ = ["read_json_lines"]
 
@@ -29,7 +30,8 @@ def read_json_lines(
 ) -> Iterator[Row | Reject]:
     """Read the objects of a part of a file, or of an open `file` in an archive; blank lines are skipped.
 
-    Reasons, beside those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``.
+    Reasons, beside those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``,
+    ``decompression-bomb``, ``too-many-rejects``.
     """
     if part.name.lower().endswith(".jsonl"):
         with open_file(part.path) if file is None else contextlib.nullcontext(file) as plain:
@@ -53,7 +55,7 @@ def read_json_lines(
         cut = damage.reason == "truncated-stream"
         where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
         lost = 0 if cut else damage.end - damage.start
-        yield Reject(f"{source}:{part.name}:{unpacked.tell()}", "truncated" if cut else "damaged", where, lost)
+        yield Reject(f"{source}:{part.name}:{unpacked.tell()}", damage.of_file, where, lost)
         stream.go_on()
         skip_line(unpacked)
 
@@ -61,13 +63,23 @@ def read_json_lines(
 def _rows(
     file: IO[bytes], part: FileRange, source: str, columns: Columns, max_bytes: int, size: int | None
 ) -> Iterator[Row | Reject]:
-    begin = file.tell()
+    begin, rejected = file.tell(), Allowance((part.end - part.start) // 2)
     for start, line in read_lines(file, size, max_bytes):
         address = _address(source, part, begin + start)
+        row: Row | Reject | None = None
         if line is None:
-            yield address.reject("too-large", f"a line of more than {max_bytes} bytes")
+            row = address.reject("too-large", f"a line of more than {max_bytes} bytes")
         elif line.strip():
-            yield _row(line, address, columns, max_bytes)
+            row = _row(line, address, columns, max_bytes)
+        if row is not None:
+            yield row
+        if isinstance(row, Reject):  # a small file can unpack to gigabytes of lines that hold no text and take long to parse
+            try:
+                rejected.take(len(line or b""))
+            except TooLarge:
+                problem = "the lines rejected so far are many times the size of the file; the rest is skipped"
+                yield address.reject("too-many-rejects", problem, part.end - part.start)
+                return
 
 
 def _row(line: bytes, address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
