@@ -8,7 +8,7 @@ from xml.parsers import expat
 from ..compressed import CHUNK
 from .pages import OPEN
 
-__all__ = ["BrokenPage", "guess_name", "read_fields"]
+__all__ = ["BrokenPage", "guess_name", "read_fields", "split_joined"]
 
 _FIELDS = {
     "page/title": "title",
@@ -19,6 +19,8 @@ _FIELDS = {
     "page/revision/timestamp": "revised",
     "page/revision/text": "text",
 }
+_ONCE = frozenset(("title", "id"))  # a page has one of each
+_TITLE = re.compile(rb"(?=<title>)")
 _DEEPEST = 64  # elements within each other; a dump has six
 _LONG_TAG = re.compile(rb"<[^<>]{65536}")  # of thousands of attributes, which the parser would keep
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
@@ -60,6 +62,16 @@ def guess_name(page: bytes) -> str:
     return _one_line(match.group(1).decode("utf-8", "replace")) if match else ""
 
 
+def split_joined(page: bytes) -> list[bytes]:
+    """Split a broken page into the pages that it was before damage took the tags between them: each has a title.
+
+    >>> split_joined(b"<title>A</title> <title>B</title>"), split_joined(b"<id>1</id>")
+    ([b'<title>A</title> ', b'<title>B</title>'], [b'<id>1</id>'])
+    """
+    first, *others = _TITLE.split(page)
+    return [first + others[0], *others[1:]] if others else [first]
+
+
 def _one_line(value: str) -> str:
     return _CONTROL.sub(" ", value).strip()
 
@@ -78,6 +90,8 @@ class _Fields:
         if len(self._path) > _DEEPEST:
             raise BrokenPage("malformed-xml", f"more than {_DEEPEST} elements within each other")
         if field := _FIELDS.get("/".join(self._path)):
+            if field in _ONCE and field in self.values:  # the end of one page and the beginning of the next are lost
+                raise BrokenPage("malformed-xml", f"two elements <{field}> in one page")
             self.values[field] = self._parts
 
     def end(self, name: str) -> None:

@@ -1,7 +1,8 @@
 """Cut the text of a part of a dump into pages, while it comes in and in bounded memory.
 
-Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with white space or attributes in them; in a
-comment, a CDATA section or a processing instruction they are none.  The blocks it comes in may cut a tag:
+Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with white space or attributes in them. In a
+comment, a CDATA section or a processing instruction they are not tags, except for a ``<page>`` at the start of a line: there a
+page begins whatever damage there is before it. The blocks may cut a tag:
 
 >>> cutter = PageCutter(most=100, at_start=True)
 >>> [*cutter.feed(b"<mediawiki><page>one</page><pa"), *cutter.feed(b"ge>two<page>three</page>")]
@@ -25,7 +26,13 @@ BEGIN = re.compile(rb"<page(?=[\s/>])")  # a page may begin here
 _LONGEST_TAG = 4096  # bytes of a tag of a page; a dump's have no attributes
 _MARK = re.compile(rb"<(?:/?page(?:[\s/][^<>]{0,%d})?>|!--|!\[CDATA\[|\?)" % (_LONGEST_TAG - 16))
 _UNFINISHED = re.compile(rb"<(?:p(?:a(?:g(?:e(?:[\s/][^<>]*)?)?)?)?)?\Z")  # what may become a <page>
-_HIDING = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}  # what begins text in which no tag is one, and what ends it
+# Text in which no tag counts begins and ends so. A page at the start of a line, where MediaWiki writes every page, ends it too:
+# otherwise a few damaged bytes that happen to begin a comment would hide all the pages behind them.
+_HIDING = {
+    begin: re.compile(rb"%s|\n[ \t]{0,16}(?=<page>)" % re.escape(end))
+    for begin, end in ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
+}
+_LONGEST_END = 24  # bytes of such an end
 _END = b"</mediawiki>"
 
 
@@ -62,7 +69,7 @@ class PageCutter:
         self._rest = bytearray()  # grows in place: a long page that comes in many blocks is not copied for each
         self._at = 0  # where in the text `_rest` begins
         self._searched = 0  # bytes of `_rest` in which there is no tag to be found
-        self._until = b""  # what ends the comment or the like that the text is in
+        self._until: re.Pattern[bytes] | None = None  # what ends the comment or the like that the text is in
         self._border = sys.maxsize  # where in the text the next part begins
 
     @property
@@ -105,16 +112,15 @@ class PageCutter:
         """Find the tags of pages in what was not searched yet, but for those in comments and the like."""
         while True:
             if self._until:
-                end = self._rest.find(self._until, self._searched)
-                if end < 0:
-                    self._searched = max(self._searched, len(self._rest) - len(self._until) + 1)
+                if (end := self._until.search(self._rest, self._searched)) is None:
+                    self._searched = max(self._searched, len(self._rest) - _LONGEST_END)
                     return
-                self._searched, self._until = end + len(self._until), b""
+                self._searched, self._until = end.end(), None
             if (mark := _MARK.search(self._rest, self._searched)) is None:
                 self._searched = max(self._searched, len(self._rest) - _LONGEST_TAG)
                 return
             self._searched = mark.end()
-            self._until = _HIDING.get(mark.group(), b"")
+            self._until = _HIDING.get(mark.group())
             if not self._until:
                 yield mark
 
@@ -122,7 +128,7 @@ class PageCutter:
         """Note that bytes are lost here; give what there is of the page that they break, if that is not named elsewhere."""
         broken = bytes(self._rest) if self._state in (_State.PAGE, _State.BETWEEN) else b""
         self._pass(len(self._rest))
-        self._state, self._until = _State.FOREIGN, b""
+        self._state, self._until = _State.FOREIGN, None
         return broken
 
     def finish(self) -> Iterator[RawPage]:

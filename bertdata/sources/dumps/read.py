@@ -9,20 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from ...io import files
 from ...records import FileRange, Page, Reject
 from ..compressed import CHUNK, UNCUT, Damage, DecompressedBlock, block_starts, blocks
 from .header import Site
-from .page_xml import BrokenPage, guess_name, read_fields
+from .page_xml import BrokenPage, guess_name, read_fields, split_joined
 from .pages import BEGIN, OPEN, PageCutter, RawPage
 
 __all__ = ["LOSSES", "how_cut", "read_pages", "split"]
 
 _LONGEST_ID = 18  # digits that 63 bits hold
 _LONGEST_TITLE = 255  # of a page, in MediaWiki
-LOSSES = frozenset(("damaged-stream", "truncated-stream", "truncated-dump"))  # reasons of rejects that stand for no certain page
+LOSSES = frozenset(  # reasons of rejects that stand for no certain page
+    ("damaged-stream", "truncated-stream", "truncated-dump", "decompression-bomb", "too-many-rejects")
+)
 
 
 def split(path: str, target: int) -> list[tuple[int, int]]:
@@ -82,8 +85,8 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
             if block.end >= end:
                 return
         else:
-            yield from map(read, cutter.feed(block.data))
-    yield from map(read, cutter.finish())
+            yield from chain.from_iterable(map(read, cutter.feed(block.data)))
+    yield from chain.from_iterable(map(read, cutter.finish()))
 
 
 def _first(block: DecompressedBlock | Damage) -> int:
@@ -98,14 +101,20 @@ _WHERE = {
 }
 
 
-def _read(part: FileRange, site: Site, most: int, cut: RawPage) -> Page | Reject:
-    """Turn a cut into the page that it is, or into a reject that names it."""
-    if cut.reason:
-        return _reject(part, site, guess_name(cut.text), cut.reason, _WHERE[cut.reason].format(name=part.name, most=most))
-    try:
-        fields = read_fields(cut.text)
-    except BrokenPage as broken:
-        return _reject(part, site, guess_name(cut.text), broken.reason, f"{part.name}: {broken.detail}")
+def _read(part: FileRange, site: Site, most: int, cut: RawPage) -> Iterator[Page | Reject]:
+    """Turn a cut into the page that it is, or into a reject for each page that damage has joined in it."""
+    reason, where = cut.reason, _WHERE.get(cut.reason, "").format(name=part.name, most=most)
+    if not reason:
+        try:
+            yield _page(part, site, read_fields(cut.text))
+            return
+        except BrokenPage as broken:
+            reason, where = broken.reason, f"{part.name}: {broken.detail}"
+    for page in [cut.text] if reason == "too-large" else split_joined(cut.text):
+        yield _reject(part, site, guess_name(page), reason, where)
+
+
+def _page(part: FileRange, site: Site, fields: dict[str, str]) -> Page | Reject:
     title, number = fields.get("title", ""), fields.get("id", "")
     if not number.isascii() or not number.isdigit() or len(number) > _LONGEST_ID:
         return _reject(part, site, title, "no-id", part.name)
