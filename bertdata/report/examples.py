@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..config import OBJECTIVES
 from ..dataset import shards
@@ -18,6 +19,7 @@ from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
+from .checks import check_documents, check_rows
 from .masking import MaskRule
 from .words import count
 
@@ -49,12 +51,21 @@ def row(directory: Path, manifest: dict[str, Any], number: int) -> dict[str, Any
         if left < shard["rows"]:
             for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
                 if left < batch.num_rows:
-                    values: dict[str, Any] = batch.slice(left, 1).to_pylist()[0]
-                    return values
+                    return _checked(directory, manifest, pa.Table.from_batches([batch.slice(left, 1)]), number)
                 left -= batch.num_rows
             raise VerificationError(f"{directory / shard['name']} has fewer rows than its manifest says: build it again")
         left -= shard["rows"]
     raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the data set again")
+
+
+def _checked(directory: Path, manifest: dict[str, Any], table: pa.Table, number: int) -> dict[str, Any]:
+    """Return the one row of a table as a dict; raise VerificationError where it cannot be what the manifest describes."""
+    if manifest["kind"] == "documents":
+        check_documents(directory, table)
+    elif manifest["kind"] == "pairs":
+        check_rows(directory, table, np.array([number]), manifest)
+    values: dict[str, Any] = table.to_pylist()[0]
+    return values
 
 
 def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[int, str]]:

@@ -19,6 +19,7 @@ from .files import CheckFailed, require
 __all__ = ["SOURCES", "check"]
 
 SOURCES = tuple(INPUTS)
+_CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # of a language, with script, region and variant
 Array = npt.NDArray[Any]
 
 
@@ -38,6 +39,7 @@ def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("id", "source", "language"):
         require(np.diff(_ends(columns[name])) > 0, first, f"has no {name}")
+    require(_flags(pc.match_substring_regex(columns["language"], _CODE)), first, "has a language that is not a code, such as en")
     if language:
         require(_flags(pc.equal(columns["language"], language)), first, f"is in another language than `language` {language}")
     sizes = _sentences(columns["sentences"], first)

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 
 from ...dataset import shards
 from ...dataset.shards.write import raise_for
+from ...errors import VerificationError
 from ...io.files import is_local, open_file
+from ..checks import check_documents, check_rows
 from ..examples import pick
 
 __all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
@@ -60,7 +62,8 @@ def read_documents(directory: Path, manifest: dict[str, Any]) -> DocumentSample 
     tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
     if not tables:
         return None
-    whole = pa.concat_tables(tables)
+    whole = _joined(directory, tables)
+    check_documents(directory, whole)
     column = whole.column("sentences").combine_chunks()
     lengths = pc.utf8_length(column.flatten()).to_numpy(zero_copy_only=False).astype(np.int64)
     counts = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -83,7 +86,17 @@ def read_rows(directory: Path, manifest: dict[str, Any]) -> RowSample | None:
             positions.append(at / rows)
     if not tables:
         return None
-    return RowSample(pa.concat_tables(tables), np.concatenate(numbers), np.concatenate(positions))
+    sample = RowSample(_joined(directory, tables), np.concatenate(numbers), np.concatenate(positions))
+    check_rows(directory, sample.table, sample.numbers, manifest)
+    return sample
+
+
+def _joined(directory: Path, tables: list[pa.Table]) -> pa.Table:
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowException as error:
+        problem = " ".join(str(error).split())
+        raise VerificationError(f"{directory}: its shards have different columns ({problem}). Build the dataset again.") from None
 
 
 def _runs(rows: int, wanted: int) -> list[int]:
