@@ -49,9 +49,14 @@ IGNORED = -100
 
 def sentences(corpus: Path, language: str) -> Iterator[list[str]]:
     """Yield the words of each sentence of documents in a language."""
-    for path in sorted((corpus / "data").glob("*.arrow")):
+    paths = sorted((corpus / "data").glob("*.arrow"))
+    if not paths:
+        raise SystemExit(f"{corpus}: no data/*.arrow found. Pass a corpus of build-corpus with --format arrow-stream")
+    for path in paths:
         with pa.memory_map(str(path)) as source:
             for batch in pa.ipc.open_stream(source):
+                if "sentences" not in batch.schema.names:
+                    raise SystemExit(f"{corpus}: these are rows, not documents. Pass a directory that build-corpus wrote")
                 for own, found in zip(batch.column("language").to_pylist(), batch.column("sentences").to_pylist(), strict=True):
                     yield from (re.findall(r"\w+|[^\w\s]", text) for text in found if own == language)
 
@@ -116,6 +121,10 @@ def main() -> None:
     draw = random.Random(0)
     torch.manual_seed(0)
     found = [words for words in sentences(options.corpus, options.language) if words]
+    if len(found) < 10:
+        raise SystemExit(
+            f"{options.corpus}: {len(found)} sentences in language {options.language}. Pass --language and a larger corpus"
+        )
     draw.shuffle(found)
     held_out, train = found[: len(found) // 10], found[len(found) // 10 :]
     counts = Counter(word for words in train for word in words)

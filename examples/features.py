@@ -50,7 +50,7 @@ def sentences(seed: int = 1) -> tuple[Sentences, Sentences]:
 
 def encode(tokenizer: Any, data: Sentences) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
     """Return padded ids and the labels."""
-    batch = tokenizer([text for text, _ in data], padding=True, return_tensors="pt")
+    batch = tokenizer([text for text, _ in data], padding=True, truncation=True, return_tensors="pt")
     return dict(batch), torch.tensor([label for _, label in data])
 
 

@@ -251,7 +251,8 @@ def main() -> int:
             draw = random.Random(task.kind)
             made = [task.make(draw) for _ in range(args.examples)]
             sets = [made[len(made) // 3 :], made[: len(made) // 3]]
-        data = [[encode(tokenizer, example, task, args.length) for example in part] for part in sets]
+        length = min(args.length, tokenizer.model_max_length)
+        data = [[encode(tokenizer, example, task, length) for example in part] for part in sets]
         print(f"{task.kind}: {len(data[0])} examples to train on, {len(data[1])} to choose by")
         scores: dict[Point, float] = {}
         for point in [(size, rate, epochs) for size in args.batch for rate in args.rate for epochs in args.epochs]:

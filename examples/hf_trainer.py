@@ -9,6 +9,7 @@ pads and masks them, but for static masks, which `StaticMasks` pads.  bertdata i
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,11 @@ def main() -> None:
     """Train, and save a model that `from_pretrained` loads."""
     options = parse()
 
+    most = check(options.pairs)
     rows = datasets.load_dataset(str(options.pairs), split="train")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(options.pairs))
-    size = {"hidden_size": options.hidden, "intermediate_size": 4 * options.hidden}
+    tokenizer.model_max_length = max(512, most)  # the tokenizer of a vocabulary knows no limit
+    size = {"hidden_size": options.hidden, "intermediate_size": 4 * options.hidden, "max_position_embeddings": max(512, most)}
     size |= dict.fromkeys(("num_hidden_layers", "num_attention_heads"), max(2, options.hidden // 64))
     model = transformers.BertForPreTraining(transformers.BertConfig(vocab_size=len(tokenizer), **size))
     arguments = transformers.TrainingArguments(
@@ -62,6 +65,22 @@ def main() -> None:
     for entry in trainer.state.log_history:
         if "loss" in entry:
             print(f"step {entry['step']}  loss {entry['loss']:.4f}")
+
+
+def check(pairs: Path) -> int:
+    """Return how long rows can be; exit if they are not pairs that `BertForPreTraining` can learn from through `datasets`."""
+    try:
+        config = json.loads((pairs / "manifest.json").read_text(encoding="utf-8"))["config"]
+    except OSError:
+        raise SystemExit(f"{pairs}: no manifest.json found. Pass a directory that make-pairs wrote") from None
+    if config.get("objective") not in ("nsp", "sop"):
+        wrong = f"BertForPreTraining needs pairs, and these are rows of objective {config.get('objective')}"
+        raise SystemExit(f"{pairs}: {wrong}. Run make-pairs with --objective nsp")
+    if config["pack"]:  # the Trainer would remove the column that separates the documents of a row
+        raise SystemExit(
+            f"{pairs}: BertForPreTraining reads one pair per row, and these rows are packed. Run make-pairs without --pack"
+        )
+    return int(config["max_seq_length"])
 
 
 class StaticMasks:

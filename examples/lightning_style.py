@@ -62,7 +62,8 @@ class Pretraining(Base):  # type: ignore[misc]
         self.pairs, self.batch_size, self.steps, self.rate = pairs, batch_size, steps, rate
         self.shards = bertdata.Shards(pairs)
         size = {"hidden_size": hidden, "num_hidden_layers": max(2, hidden // 64), "num_attention_heads": max(2, hidden // 64)}
-        config = transformers.BertConfig(vocab_size=self.shards.vocab_size, intermediate_size=4 * hidden, **size)
+        size |= {"intermediate_size": 4 * hidden, "max_position_embeddings": max(512, self.shards.max_seq_length)}
+        config = transformers.BertConfig(vocab_size=self.shards.vocab_size, **size)
         self.model = transformers.BertForPreTraining(config)
 
     def train_dataloader(self) -> DataLoader[Batch]:
@@ -76,7 +77,7 @@ class Pretraining(Base):  # type: ignore[misc]
 
     def _batches(self, shards: bertdata.Shards, **options: Any) -> DataLoader[Batch]:
         ranks = {"rank": self.global_rank, "world_size": self.trainer.world_size if self.trainer else 1}
-        return bertdata.batches(shards, self.batch_size, **ranks, dense_labels=True, **options)
+        return bertdata.batches(shards, self.batch_size, **ranks, for_model=self.model, **options)
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch."""
@@ -136,4 +137,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except bertdata.BertDataError as error:
+        raise SystemExit(str(error)) from None

@@ -33,7 +33,7 @@ try:
     import torch
     import transformers
 
-    from bertdata.training import attention
+    from bertdata.training import attention, models
     from bertdata.training.masks import Schedule
 except ImportError as lacking:
     parse()  # --help needs none of them
@@ -47,6 +47,7 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     model = build(shards, options.hidden, options.layers).to(device)
+    models.target_of(model).check(shards)  # an error names rows that it cannot learn from
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
     masks = bertdata.MaskConfig(Schedule(0.30, 0.15, options.steps))
     batches = bertdata.batches(
@@ -70,8 +71,9 @@ def main() -> None:
 
 def build(shards: bertdata.Shards, hidden: int, layers: int) -> Any:
     """Return a new model for these rows."""
-    special = {f"{name}_token_id": shards.pieces.index(f"[{name.upper()}]") for name in ("pad", "cls", "sep")}
-    special |= {"bos_token_id": special["cls_token_id"], "eos_token_id": special["sep_token_id"]}
+    tokens = shards.special
+    special = {"pad_token_id": tokens.pad, "cls_token_id": tokens.cls, "sep_token_id": tokens.sep}
+    special |= {"bos_token_id": tokens.cls, "eos_token_id": tokens.sep}
     config = transformers.ModernBertConfig(
         vocab_size=shards.vocab_size,
         hidden_size=hidden,
@@ -86,4 +88,7 @@ def build(shards: bertdata.Shards, hidden: int, layers: int) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except bertdata.BertDataError as error:
+        raise SystemExit(str(error)) from None

@@ -1,4 +1,4 @@
-"""Pretrain BERT in a loop of your own: bertdata gives the batches, everything else is yours.
+"""Pretrain BERT in a loop of your own: bertdata makes the batches, everything else is yours.
 
     python examples/train_loop.py pairs-128 --steps 1000 --checkpoint bert.pt
     torchrun --nproc-per-node 8 examples/train_loop.py pairs-128 --steps 100000 --batch-size 256 --checkpoint bert.pt
@@ -62,7 +62,7 @@ def main() -> None:
         start_step=first,
         steps=options.steps - first,
         workers=options.workers,
-        dense_labels=True,
+        for_model=model,
     )
 
     # The training.
@@ -86,7 +86,7 @@ def read(checkpoint: Path, shards: bertdata.Shards) -> dict[str, Any]:
         return {}
     state: dict[str, Any] = torch.load(checkpoint, weights_only=True)
     if state["data"] != shards.identity:
-        raise SystemExit(f"{checkpoint} was trained on other pairs than these: give it those, or another --checkpoint")
+        raise SystemExit(f"{checkpoint} was trained on other pairs. Pass those pairs, or another --checkpoint")
     return state
 
 
@@ -94,7 +94,8 @@ def restore(state: dict[str, Any], shards: bertdata.Shards, hidden: int, rate: f
     """Return model and optimizer: as a checkpoint has them, or new."""
     torch.manual_seed(0)
     size = {"hidden_size": hidden, "num_hidden_layers": max(2, hidden // 64), "num_attention_heads": max(2, hidden // 64)}
-    config = transformers.BertConfig(vocab_size=shards.vocab_size, intermediate_size=4 * hidden, **size)
+    size |= {"intermediate_size": 4 * hidden, "max_position_embeddings": max(512, shards.max_seq_length)}
+    config = transformers.BertConfig(vocab_size=shards.vocab_size, **size)
     model = transformers.BertForPreTraining(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     if state:
@@ -104,4 +105,7 @@ def restore(state: dict[str, Any], shards: bertdata.Shards, hidden: int, rate: f
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except bertdata.BertDataError as error:
+        raise SystemExit(str(error)) from None

@@ -85,6 +85,9 @@ def test_a_run(data: Path, tmp_path: Path) -> None:
     model, about = transformers.BertForPreTraining.from_pretrained(done.checkpoint, output_loading_info=True)
     assert not any(about[name] for name in ("missing_keys", "unexpected_keys", "mismatched_keys"))
     tokenizer = transformers.AutoTokenizer.from_pretrained(done.checkpoint)
+    assert tokenizer.model_max_length == model.config.max_position_embeddings == 64
+    cut = tokenizer("w1 " * 600, truncation=True, return_tensors="pt")
+    assert cut.input_ids.shape == (1, 64) and model.eval()(**cut).prediction_logits.shape[:2] == (1, 64)
     text = tokenizer("w1 w2", "w3", return_tensors="pt")
     with torch.no_grad():
         theirs = model.eval()(**text)
