@@ -27,8 +27,8 @@ _FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
 def command(directory: Path, output: Path, vocab: Path | None, **values: Any) -> None:
     """Write the corpus or the rows in DIRECTORY in the format that another trainer reads, a shard for each shard.
 
-    jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming;
-    megatron the ids of a corpus' sentences, cut with --vocab; tfrecord and hdf5
+    jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming, and packed rows
+    only for trainers that separate their documents; megatron the ids of a corpus' sentences, cut with --vocab; tfrecord and hdf5
     pairs with static masks, as google-research/bert and NVIDIA's BERT read them; lddl pairs with and without masks, as pieces.
 
     \b
@@ -39,7 +39,8 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
     from ..commands.export import plan_export
 
     planned = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
-    echo(planned.summary, err=True)
+    for line in (planned.summary, *planned.notes):
+        echo(line, err=True)
     if options.dry_run:
         foretell(planned, options)
     else:

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "plan_export"]
 
+_PACKED = (
+    "  packed rows: only for readers that separate documents by `document_starts`. Trainers that take each sample as one "
+    "sequence, such as ModernBERT's, need rows made without --pack"
+)
+
 
 @storage_errors()
 def export(
@@ -54,8 +59,9 @@ def export(
     Args:
         directory: Directory that `build_corpus` or `make_pairs` has written.
         to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
-            packed ones as well; ``megatron`` the ids of a corpus' sentences, cut with `vocab`; ``tfrecord`` and ``hdf5`` pairs
-            with static masks, as BERT's own code and NVIDIA's read them; ``lddl`` pairs with masks and without.
+            packed ones only for readers that separate documents by ``document_starts``; ``megatron`` the ids of a corpus'
+            sentences, cut with `vocab`; ``tfrecord`` and ``hdf5`` pairs with static masks, as BERT's own code and NVIDIA's read
+            them; ``lddl`` pairs with masks and without.
         output: Directory for the files, which are in ``data/`` below it.
         split: The split of the rows that is written.
         vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
@@ -120,6 +126,7 @@ def plan_export(
         chain=chain,
         estimate=partial(_estimate, source, vocabulary, settings, tasks, target),
         summary=f"export: {count(len(tasks), 'shard')} of {contents['kind']} to {settings.to} -> {target}",
+        notes=(_PACKED,) if contents["config"].get("pack") else (),
     )
 
 

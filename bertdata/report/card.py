@@ -94,7 +94,9 @@ def _masks(manifest: dict[str, Any]) -> list[str]:
         full = 1 - statistics["padding_share"]
         lines.append(
             f"Rows are packed, {full:.2%} of {config['max_seq_length']} places filled: {statistics['parts']:,} parts of the form "
-            "above, which begin at `document_starts`; a model is to see each by itself."
+            "above, which begin at `document_starts`. A model must not look from one part into another. `bertdata.batches` with "
+            "`for_model` prevents that. Trainers that take a row as one sequence, and `transformers.Trainer` with `datasets`, "
+            "which removes the column, need rows made without `--pack`."
         )
     if config["masking"] == "static":
         lines.append(

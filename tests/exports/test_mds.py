@@ -13,6 +13,7 @@ import pytest
 from conftest import Build, digests, read_manifest, read_rows
 
 import bertdata
+from bertdata.cli import cli
 
 
 def value(data: bytes, encoding: str) -> Any:
@@ -79,6 +80,22 @@ def test_rows_of_every_kind(parts: Path, build: Build, tmp_path: Path, options: 
     ids = [row["id"] for row in read_mds(tmp_path / "mds" / "data")]
     assert ids == sorted(set(ids))
     assert not bertdata.verify(made.path, workers=1).problems
+
+
+@pytest.mark.parametrize("pack", [True, False])
+def test_an_export_of_packed_rows_names_their_readers(
+    parts: Path, build: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str], pack: bool
+) -> None:
+    options = ["--objective", "documents", "--shards", 1, *(["--pack"] if pack else [])]
+    rows = build("make-pairs", tmp_path / "rows", parts / "build-corpus", "--vocab", parts / "train-vocab", *options)
+    capsys.readouterr()
+    for more in (["--dry-run"], []):
+        words = ["export", rows, "--to", "mds", "--output", tmp_path / "mds", "--workers", 1, *more]
+        cli.main([*map(str, words)], prog_name="bertdata", standalone_mode=False)
+        shown = " ".join(capsys.readouterr().err.split())
+        wanted = "packed rows: only for readers that separate documents by `document_starts`"
+        assert (wanted in shown and "ModernBERT's, need rows made without --pack" in shown) == pack
+    assert ("need rows made without `--pack`" in (rows / "README.md").read_text(encoding="utf-8")) == pack
     for file in read_manifest(rows)["files"]:
         assert (tmp_path / "mds" / file["name"]).read_bytes() == (rows / file["name"]).read_bytes()
 
