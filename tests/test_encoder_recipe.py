@@ -1,4 +1,4 @@
-"""The five commands of README and of a tutorial, which make an encoder of today, run as they stand, with a small model."""
+"""The four commands of README and of a tutorial, which make an encoder of today, run as they stand, with a small model."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ CLAIMS = (  # what README says, in English and Chinese, and the tests or the ben
     ),
     ("`transformers` loads", "`transformers` 加载", "training/trainer/test_training.py::test_a_run"),
     ("`bertdata export` writes", "`bertdata export` 可以导出", "exports/test_peers_readers.py"),
-    ("[five commands]", "[五条命令]", "test_encoder_recipe.py::test_five_commands_from_a_dump_to_a_model"),
+    ("[four commands]", "[四条命令]", "test_encoder_recipe.py::test_four_commands_from_a_dump_to_a_model"),
     ("By `make bench`", "由 `make bench` 测得", "benchmarks/test_all_benchmarks.py::test_it_runs_on_tiny_input"),
     ("[what English Wikipedia and 10 TB cost]", "[处理英文 Wikipedia 和 10 TB", "benchmarks/test_benchmark_ten_terabytes.py"),
     ("with every option", "包含全部选项", "docs/test_complete.py"),

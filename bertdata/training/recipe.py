@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import keys
@@ -11,7 +12,7 @@ from ..config.train import ModelConfig, Phase, TrainConfig
 from ..dataset import manifest
 from ..dataset.shards import Shards
 from ..errors import UsageError
-from ..io.files import to_path
+from ..io.files import read_json, to_path, write_json
 from ..rows.masking import UNITS
 from .masks import MaskConfig, Schedule
 from .words import words_per_token
@@ -45,6 +46,14 @@ class Recipe(NamedTuple):
     parts: list[PhaseRows]
     pairs: bool
     identity: dict[str, Any]
+
+    def write_tokenizer(self, directory: Path) -> None:
+        """Write the tokenizer of the rows to a checkpoint, with the length of the model, to which it then truncates texts."""
+        rows = self.parts[0].shards
+        for name in rows.vocabulary_files:
+            (directory / name).write_bytes((rows.paths[0] / name).read_bytes())
+        settings = directory / "tokenizer_config.json"
+        write_json(settings, {**(read_json(settings) or {}), "model_max_length": self.model.max_position_embeddings})
 
 
 def prepare(config: TrainConfig, processes: int = 1) -> Recipe:

@@ -41,11 +41,7 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], 
         _remove(output / name)
     with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
         (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
-        for file in first.vocabulary_files:
-            (path / file).write_bytes((first.paths[0] / file).read_bytes())
-        # Without this limit the tokenizer does not truncate, and the model fails on longer texts.
-        settings = read_json(path / "tokenizer_config.json") or {}
-        write_json(path / "tokenizer_config.json", {**settings, "model_max_length": recipe.model.max_position_embeddings})
+        recipe.write_tokenizer(path)
         write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
         if not name:
             (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
