@@ -117,7 +117,7 @@ def imports_run_one_way(path: Path, imported: set[str]) -> None:
 
 
 WITH_BEAM = {
-    *(f"pipelines/engines/{name}.py" for name in ("dask_cluster", "engine", "jobs", "on_beam", "runners")),
+    *(f"pipelines/engines/{name}.py" for name in ("dask_cluster", "engine", "jobs", "losses", "on_beam", "runners")),
     "pipelines/dataflow/launch.py",
 }
 

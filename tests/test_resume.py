@@ -81,15 +81,23 @@ def test_signals(build: Build, parts: Path, text: Path, tmp_path: Path, number: 
     assert leftovers(output) == []
 
 
-def test_a_killed_worker_ends_the_run(build: Build, parts: Path, text: Path, tmp_path: Path) -> None:
-    """Beam alone would wait for a dead worker for ever."""
+@pytest.mark.parametrize("killed", [1, 2])
+def test_a_killed_worker_is_replaced_and_a_second_one_ends_the_run(
+    build: Build, parts: Path, text: Path, tmp_path: Path, killed: int
+) -> None:
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
     process = start("build-corpus", *arguments, "--output", output, "--workers", 2)
     wait_for_tasks(process, output, "extract", 1)
-    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+    for worker in workers_of(process.pid)[:killed]:
+        os.kill(worker, signal.SIGKILL)
     _, said = process.communicate(timeout=60)
+    assert b"a worker process was killed, perhaps because memory ran out. It is replaced" in said
+    if killed == 1:
+        assert process.returncode == 0, said
+        assert digests(output) == digests(parts / "build-corpus")
+        return
     assert process.returncode == 1
-    assert b"a worker process was killed" in said
+    assert b"a second worker process was killed" in said
     assert b"same command" in said
     assert b"Traceback" not in said, said.decode()
     build("build-corpus", output, *arguments)

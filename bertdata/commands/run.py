@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
-from ..dataset.run import STATE, building, is_complete, is_done
+from ..dataset.run import STATE, building, count_done, is_complete, is_done
 from ..dataset.spilled import spilling
 from ..dataset.staging import builds
 from ..dataset.staging import size as build_size
-from ..errors import BertDataError, StorageError, UsageError
+from ..errors import BertDataError, StorageError, TransferError, UsageError
 from ..io import lock
 from ..io.files import is_local, is_private
 from ..io.process import imports_frozen, worker_count
@@ -155,21 +155,36 @@ def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
         todo = [_unfinished(root) for root in roots]
         first = next((root for root in todo if root is not None), None)
         if first is not None:
-            states = [d / STATE for d, root in zip(planned.directories, todo, strict=True) if root is not None]
             stack.enter_context(spilling(planned.spill))
             with watched(first, planned.steps if options.wait else (), options.progress, planned.spill):
                 if with_beam:
-                    _engine().run(
-                        planned.begin(todo),
-                        beam_args=options.beam_args,
-                        wait=options.wait,
-                        reserve=functools.partial(_reserve, states),
-                        release=functools.partial(_release, states),
-                        warn=options.warn,
-                    )
+                    _run_on_engine(planned, options, todo)
                 else:
-                    local.run(planned.begin(todo), count, options.verbose)
+                    local.run(planned.begin(todo), count, options.verbose, options.warn)
     return [DataSet.read(directory, new=first is not None) for directory in planned.directories] if options.wait else []
+
+
+def _run_on_engine(planned: PlannedRun, options: RunOptions, roots: list[Path | None]) -> None:
+    """Run the chain of a run with Beam; raise TransferError where the engine is lost, with what is kept."""
+    engine = _engine()
+    states = [directory / STATE for directory, root in zip(planned.directories, roots, strict=True) if root is not None]
+    try:
+        engine.run(
+            planned.begin(roots),
+            beam_args=options.beam_args,
+            wait=options.wait,
+            reserve=functools.partial(_reserve, states),
+            release=functools.partial(_release, states),
+            warn=options.warn,
+        )
+        if options.wait and not all(map(is_complete, planned.directories)):
+            raise engine.ended_early(options.beam_args)
+    except TransferError as error:
+        first = next(root for root in roots if root is not None)
+        done = {step: count_done(first, step.name) for step in planned.steps}
+        kept = ", ".join(f"{done[step]:,} of {step.total:,} tasks of {step.label}" for step in planned.steps if done[step])
+        kept = f"{kept} are kept in {planned.directories[0]}" if kept else "no task was finished"
+        raise TransferError(f"{error}. So far {kept}: start the engine again, then run the same command again") from error
 
 
 def _unfinished(root: Path) -> Path | None:

@@ -276,8 +276,8 @@ def check_begun(root: Path) -> None:
     """Raise StorageError where `root` is not what the driver sees under this name."""
     if not is_begun(root):
         raise StorageError(
-            f"{root} is not there for a worker on {os.uname().nodename}: all workers must see `output` and the input under the "
-            "same names: give a directory that they share, or the URL of a store"
+            f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "
+            "store"
         )
 
 

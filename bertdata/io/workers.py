@@ -1,4 +1,8 @@
-"""Do work in worker processes of this machine, each of which is reached by a pipe that nobody else can open."""
+"""Do work in worker processes of this machine, each of which is reached by a pipe that nobody else can open.
+
+The system kills a worker when memory runs out. One such worker of a pool is replaced, and its element is done again. The next
+one ends the work: more retries would only be killed as well.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -22,7 +27,9 @@ __all__ = ["Pool", "start"]
 
 Element = TypeVar("Element")
 Made = TypeVar("Made")
-_KILLED = "a worker process was killed, perhaps for want of memory: run the same command again, with fewer `workers`"
+_KILLED = "worker process was killed, perhaps because memory ran out"
+_REPLACED = f"a {_KILLED}. It is replaced, and its task starts again"
+_AGAIN = "Finished tasks are kept: run the same command again with fewer `workers`"
 _CLOSING = 1  # seconds for a worker that has nothing left to do
 _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
 
@@ -45,10 +52,17 @@ def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
 
 
 class Pool:
-    """Worker processes, which end with the block; `verbose` shows what they print."""
+    """Worker processes, which end with the block.
 
-    def __init__(self, count: int, verbose: bool = False) -> None:
-        self._count, self._verbose, self._workers = count, verbose, list[_Worker]()
+    Args:
+        count: how many.
+        verbose: show what they print.
+        warn: called with a message when a worker is replaced.
+    """
+
+    def __init__(self, count: int, verbose: bool = False, warn: Callable[[str], object] = warnings.warn) -> None:
+        self._count, self._verbose, self._warn = count, verbose, warn
+        self._workers, self._has_replaced = list[_Worker](), False
 
     def __enter__(self) -> Self:
         try:
@@ -67,26 +81,56 @@ class Pool:
             worker.end()
 
     def each(self, work: Callable[[Element], Made], elements: Iterable[Element]) -> Iterator[Made]:
-        """Yield what `work` makes of each element, in any order; of the elements, each is asked for when a worker is idle.
+        """Yield what `work` makes of each element, in any order; the next element is taken when a worker is idle.
 
-        Raise the BertDataError or other exception that `work` raises, and BertDataError where a worker dies.
+        Raises:
+            BertDataError: what `work` raises, or a second worker was killed, or one has ended by itself.
         """
-        idle, left = [*self._workers], iter(elements)
-        new = set(idle)  # who doesn't have the work yet
-        by_pipe = {worker.pipe: worker for worker in self._workers}
+        left = iter(elements)
+        busy: dict[Any, tuple[_Worker, Element]] = {}  # by pipe
         made: list[Made] = []
         while True:
-            while idle and (element := next(left, self)) is not self:
-                worker = idle.pop()
-                worker.give(work if worker in new else None, element)
-                new.discard(worker)
+            # To make an element may take workers, too, and replace one: who is idle is looked up only then.
+            while len(busy) < self._count and (element := next(left, self)) is not self:
+                idle = next(worker for worker in self._workers if worker.pipe not in busy)
+                worker = self._give(idle, work, element)  # type: ignore[arg-type]
+                busy[worker.pipe] = worker, element  # type: ignore[assignment]
             yield from made  # the workers are at work again
-            if len(idle) == self._count:
+            if not busy:
                 return
             made = []
-            for pipe in wait([*by_pipe]):
-                made.append(by_pipe[pipe].answer())  # type: ignore[index]
-                idle.append(by_pipe[pipe])  # type: ignore[index]
+            for pipe in wait([*busy]):
+                worker, element = busy.pop(pipe)
+                try:
+                    made.append(worker.answer())
+                except _KilledError as killed:
+                    worker = self._give(self._replace(worker, killed), work, element)
+                    busy[worker.pipe] = worker, element
+
+    def _give(self, worker: _Worker, work: Callable[[Element], Any], element: Element) -> _Worker:
+        """Let a worker do this work of an element; return the worker, which is another where that one was killed."""
+        while True:
+            try:
+                worker.give(work, element)
+                return worker
+            except _KilledError as killed:
+                worker = self._replace(worker, killed)
+
+    def _replace(self, worker: _Worker, killed: _KilledError) -> _Worker:
+        """Start another worker in place of one that was killed; raise BertDataError the second time."""
+        if self._has_replaced:
+            raise BertDataError(f"a second {_KILLED}. {_AGAIN}") from killed
+        self._has_replaced = True
+        self._warn(_REPLACED)
+        worker.close(at_once=True)
+        worker.end()
+        new = self._workers[self._workers.index(worker)] = _Worker(self._verbose)
+        new.begin()
+        return new
+
+
+class _KilledError(BertDataError):
+    """Report a worker that a signal has ended."""
 
 
 class _Worker:
@@ -94,14 +138,16 @@ class _Worker:
 
     def __init__(self, verbose: bool) -> None:
         self._process, self.pipe = start(verbose)
+        self._work: Callable[[Any], Any] | None = None  # that it has been sent
 
     def begin(self) -> None:
         """Tell it what it needs to read what this process reads; raise BertDataError where it is dead."""
         self._send(hand_over())
 
-    def give(self, work: Callable[[Any], Any] | None, element: Any) -> None:
-        """Let it do this work, or the one it has, of an element; raise BertDataError where it is dead."""
-        self._send((work, element))
+    def give(self, work: Callable[[Any], Any], element: Any) -> None:
+        """Let it do this work of an element; raise BertDataError where it is dead."""
+        self._send((None if work is self._work else work, element))
+        self._work = work
 
     def _send(self, value: Any) -> None:
         try:
@@ -125,7 +171,7 @@ class _Worker:
             self._process.wait(_CLOSING)
         code = self._process.returncode
         if code is None or code < 0:
-            return BertDataError(_KILLED)
+            return _KilledError(f"a {_KILLED}. {_AGAIN}")
         return BertDataError(f"a worker process ended with exit code {code}: run the same command again, with --verbose for more")
 
     def close(self, at_once: bool) -> None:

@@ -120,7 +120,8 @@ class _Whole:
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]
         total, done = sum(task.entry["bytes"] for task in tasks), 0
         checked_files = []
-        for checked in _over_processes(job, tasks, _processes(self.directory, workers, len(tasks), total)):
+        count = _processes(self.directory, workers, len(tasks), total)
+        for checked in _over_processes(job, tasks, count, self.notes.append):
             checked_files.append(checked)
             done += checked.task.entry["bytes"]
             progress(done, total)
@@ -208,10 +209,10 @@ def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> i
     return worker_count(max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted)), tasks)
 
 
-def _over_processes(job: _Job, tasks: list[_Task], workers: int) -> Iterator[_Checked]:
+def _over_processes(job: _Job, tasks: list[_Task], workers: int, warn: Callable[[str], object]) -> Iterator[_Checked]:
     """Yield what is found of each file, as it is found."""
     if workers == 1:
         yield from map(job, tasks)
         return
-    with Pool(workers) as pool:
+    with Pool(workers, warn=warn) as pool:
         yield from pool.each(job, sorted(tasks, key=lambda task: -task.entry["bytes"]))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from bertdata.errors import TransferError, UsageError
+
+from .losses import refusal
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
@@ -47,11 +48,11 @@ def reach(runner: Any, options: PipelineOptions) -> None:
         )
         await asyncio.wait([trying], timeout=None if seconds else _SOON)
         is_late = not trying.done() or isinstance(trying.exception(), OSError)
-        if is_late and (wrong := _refusal(*dask.comm.get_address_host_port(given.address))):
+        if is_late and (wrong := refusal(*dask.comm.get_address_host_port(given.address))):
             trying.cancel()
             raise TransferError(
-                f"the engine cannot be reached: {given.address}: {wrong}: correct --dask_client_address after --, or start the "
-                "scheduler"
+                f"DaskRunner at {given.address} cannot be reached: {wrong}. Start the scheduler, or correct "
+                "--dask_client_address after --"
             )
         try:
             await (await trying).close()
@@ -63,17 +64,6 @@ def reach(runner: Any, options: PipelineOptions) -> None:
     if given.address:
         with ThreadPoolExecutor(1) as pool:  # this thread may have an event loop of its own
             pool.submit(lambda: asyncio.run(look())).result()
-
-
-def _refusal(host: str, port: int) -> str:
-    """Return what is wrong with a host or its port; nothing where something listens there, or no answer comes."""
-    try:
-        socket.create_connection((host, port), _SOON).close()
-    except TimeoutError:
-        return ""
-    except OSError as error:
-        return str(error.strerror or error)
-    return ""
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
-import grpc
 from apache_beam.options.pipeline_options import PipelineOptions, PortableOptions, StandardOptions
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
@@ -22,13 +21,12 @@ from bertdata.io.storage import storage_error
 
 from ..steps import Step
 from ..transforms import Chain
-from . import dask_cluster, jobs, runners
+from . import dask_cluster, jobs, losses, runners
 from .on_beam import on_beam
 
-__all__ = ["check", "reach", "run"]
+__all__ = ["check", "ended_early", "reach", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
-_UNREACHED = (ConnectionError, TimeoutError, grpc.RpcError, grpc.FutureTimeoutError)
 
 
 def run(
@@ -44,8 +42,8 @@ def run(
 
     A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
     it is waited for only with `wait`.  `warn` gets a line for each worker that Dask loses.
-    Raise the BertDataError that a step raised, on whatever engine, BertDataError for a failure of the engine, or, where this
-    process is interrupted, KeyboardInterrupt.
+    Raise the BertDataError that a step raised, on whatever engine, TransferError where the engine or its workers are lost,
+    BertDataError for another failure of the engine, or, where this process is interrupted, KeyboardInterrupt.
     """
     options, runner = _read(beam_args)
     jobs.reach(runner, options)
@@ -62,7 +60,7 @@ def run(
     except KeyboardInterrupt as stopped:
         interrupt = stopped.args
     except Exception as error:
-        raise _original(error) from error
+        raise _original(error, losses.engine_name(runner, options)) from error
     else:
         return
     raise KeyboardInterrupt(*interrupt)  # anew: without the frames of Beam
@@ -106,10 +104,17 @@ def reach(beam_args: Sequence[str]) -> None:
     try:
         with _as_usage():
             dask_cluster.reach(runner, options)
+            losses.reach_spark(runner, options)
     except BertDataError:
         raise
     except Exception as error:
-        raise _original(error) from error
+        raise _original(error, losses.engine_name(runner, options), "cannot be reached") from error
+
+
+def ended_early(beam_args: Sequence[str]) -> TransferError:
+    """Return the error for an engine that reports no failure, though the last step of the run was not done."""
+    options, runner = _read(beam_args)
+    return TransferError(f"{losses.engine_name(runner, options)} was lost: it ended before the run was complete")
 
 
 @contextlib.contextmanager
@@ -159,8 +164,11 @@ def _await(runner: Any, result: Any, warn: Callable[[str], object]) -> None:
         result.wait_until_finish()
 
 
-def _original(error: BaseException) -> BertDataError:
-    """Find the error that a step raised in what Beam made of it: on some engines only its text is left."""
+def _original(error: BaseException, engine: str, failure: str = "was lost") -> BertDataError:
+    """Find the error that a step raised in what Beam made of it, of which some engines keep only the text.
+
+    `engine` is its name and address, and `failure` what is wrong where it is the engine that failed.
+    """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BertDataError):
@@ -171,14 +179,8 @@ def _original(error: BaseException) -> BertDataError:
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
         if errors.system_limit(cause) and (limit := storage_error(cause)):
             return limit
-        if isinstance(cause, _UNREACHED):
-            return TransferError(
-                f"the engine cannot be reached or was lost ({_last_line(error)}): check that it runs and its address in the "
-                "options after --, then run the same command again"
-            )
+        if losses.is_loss(cause):
+            return TransferError(f"{engine} {failure}: {losses.reason(cause)}")
         cause = cause.__cause__ or cause.__context__
-    return BertDataError(f"the run failed: {_last_line(error)}: run the same command again, with --verbose for more")
-
-
-def _last_line(error: BaseException) -> str:
-    return (str(error).strip() or repr(error)).splitlines()[-1]
+    last_line = (str(error).strip() or repr(error)).splitlines()[-1]
+    return BertDataError(f"the run failed on {engine}: {last_line}: run the same command again, with --verbose for more")

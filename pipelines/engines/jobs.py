@@ -88,8 +88,8 @@ def reach(runner: Any, options: PipelineOptions) -> None:
             grpc.channel_ready_future(channel).result(timeout=seconds)
         except grpc.FutureTimeoutError as error:
             raise TransferError(
-                f"the engine cannot be reached: nothing answered at {portable.job_endpoint} in {seconds} s: check that the job "
-                "service runs and --job_endpoint after --, then run the same command again"
+                f"{type(runner).__name__} at {portable.job_endpoint} cannot be reached: no answer in {seconds} s. Start the job "
+                "service, or correct --job_endpoint after --"
             ) from error
     portable.job_server_timeout = None
 

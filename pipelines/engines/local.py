@@ -8,7 +8,8 @@ numbers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain as chained
 from typing import Any
@@ -23,10 +24,11 @@ from ..transforms import Chain
 __all__ = ["run"]
 
 
-def run(chain: Step, workers: int = 1, verbose: bool = False) -> None:
+def run(chain: Step, workers: int = 1, verbose: bool = False, warn: Callable[[str], object] = warnings.warn) -> None:
     """Run a chain of steps to its end, in this process where one worker is enough.
 
-    Raise the BertDataError that a step raises, and BertDataError for any other exception, or where a worker dies.
+    `warn` gets a message when a worker was killed and is replaced.
+    Raise the BertDataError that a step raises, and BertDataError for any other exception, or where a second worker is killed.
     """
     if isinstance(chain, Chain):
         chain.write_plan()
@@ -36,7 +38,7 @@ def run(chain: Step, workers: int = 1, verbose: bool = False) -> None:
             del chain  # what it has written for its steps need not be in memory any more
             _exhaust(elements)
         else:
-            with Pool(workers, verbose) as pool:
+            with Pool(workers, verbose, warn) as pool:
                 elements = chain.expand(_Stage(pool)).results()
                 del chain
                 _exhaust(elements)

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
+from bertdata.errors import StorageError
+
 from ..steps import Create, FlatMap, GroupByKey, Map, Step, ToList
 
 __all__ = ["on_beam"]
 
+_NOT_SEEN = (FileNotFoundError, PermissionError, NotADirectoryError)
+
+
+@contextlib.contextmanager
+def _naming_the_host() -> Iterator[None]:
+    """Name this host in the errors of its storage: on a cluster another host may see other files, or have more space."""
+    try:
+        yield
+    except StorageError as error:
+        advice = ""
+        if isinstance(error.__cause__, _NOT_SEEN):
+            advice = ". All workers must see the input and `output` under the same names: use a shared directory or a store"
+        raise type(error)(f"worker on {os.uname().nodename}: {error}{advice}") from error
+
+
+class _OnWorker:
+    """Call a function of an element, and of arguments that are the same for all, on a worker of an engine."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self._function, self._arguments = function, arguments
+
+    def __call__(self, element: Any) -> Any:
+        with _naming_the_host():
+            return self._function(element, *self._arguments)
+
+
+class _OnWorkerEach(_OnWorker):
+    """Call a function that returns several elements, or a generator."""
+
+    def __call__(self, element: Any) -> Iterable[Any]:
+        with _naming_the_host():
+            yield from self._function(element, *self._arguments)
+
+
 _PRIMITIVES: dict[type[Step], Callable[[Any], beam.PTransform]] = {
     Create: lambda step: beam.Create(step.values, reshuffle=False),
-    Map: lambda step: beam.Map(step.function, *step.arguments),
-    FlatMap: lambda step: beam.FlatMap(step.function, *step.arguments),
+    Map: lambda step: beam.Map(_OnWorker(step.function, *step.arguments)),
+    FlatMap: lambda step: beam.FlatMap(_OnWorkerEach(step.function, *step.arguments)),
     GroupByKey: lambda step: beam.GroupByKey(),
     ToList: lambda step: beam.CombineGlobally(ToListCombineFn()).without_defaults(),
 }

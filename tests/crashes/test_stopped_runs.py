@@ -77,12 +77,13 @@ def test_nohup(parts: Path, text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["train-vocab", "make-pairs"])  # tests/test_resume.py has it of build-corpus
-def test_a_killed_worker(build: Build, parts: Path, tmp_path: Path, started: Start, name: str) -> None:
+def test_two_killed_workers(build: Build, parts: Path, tmp_path: Path, started: Start, name: str) -> None:
     process, arguments = started(name, 2)
-    os.kill(workers_of(process.pid)[-1], signal.SIGKILL)
+    for worker in workers_of(process.pid):
+        os.kill(worker, signal.SIGKILL)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"a worker process was killed" in said and b"same command" in said and b"Traceback" not in said, said.decode()
+    assert b"a second worker process was killed" in said and b"same command" in said and b"Traceback" not in said, said.decode()
     build(name, tmp_path / "out", *arguments)
     assert digests(tmp_path / "out") == digests(parts / name)
     assert leftovers(tmp_path / "out") == []

@@ -426,6 +426,6 @@ def test_a_failed_task_leaves_no_record(directory: Path) -> None:
 
 def test_a_worker_that_does_not_see_the_directory_says_so_and_writes_nothing(directory: Path) -> None:
     work = Work(directory)
-    with pytest.raises(StorageError, match=r"elsewhere is not there for a worker on .*: give a directory that they share"):
+    with pytest.raises(StorageError, match=r"elsewhere: not found. All workers must see the input and `output`"):
         perform(directory.with_name("elsewhere"), "extract", 0, TASK, work)
     assert work.done == 0 and not directory.with_name("elsewhere").exists()

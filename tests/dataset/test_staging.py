@@ -147,7 +147,7 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
         return {"files": []}
 
     root = _begin(directory)
-    with pytest.raises(StorageError, match="is not there for a worker on"):
+    with pytest.raises(StorageError, match="not found. All workers must see"):
         list(Perform(root, "extract", work)(Task(1, "text", "[]"))), list(Perform(root, "extract", work)(TASK))
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
     with building(directory, OTHER) as done:
@@ -180,7 +180,7 @@ def _commit(late: Late) -> None:
 def test_a_late_commit_is_refused(directory: Path) -> None:
     late = Late(_begin(directory))
     other = _begin(directory, identity=OTHER, overwrite=True)
-    with pytest.raises(StorageError, match="is not there for a worker on"):
+    with pytest.raises(StorageError, match="not found. All workers must see"):
         _commit(late)
     assert late.calls == 0 and other.exists() and not (directory / "data").exists()
 
@@ -353,7 +353,7 @@ def test_a_build_that_is_swapped_while_its_run_goes_is_neither_written_nor_put_i
     os.rename(root, tmp_path / "stolen")
     root.symlink_to(tmp_path / "stolen")
     for call in (lambda: list(perform(TASK)), lambda: _commit(late)):
-        with pytest.raises(StorageError, match="is not there for a worker on"):
+        with pytest.raises(StorageError, match="not found. All workers must see"):
             call()
     root.unlink()
     (tmp_path / "stolen").rename(root)

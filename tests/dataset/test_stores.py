@@ -259,7 +259,7 @@ def test_tasks_are_done_once_in_a_store(store: Any) -> None:
         assert count_done(directory, "extract") == 1 and count_done(directory, "other") == 0
         store.pipe_file("/bucket/corpus/data/a", b"tex")
         assert perform(directory, "extract", 0, ["task"], work) == first and len(done) == 2
-    with pytest.raises(StorageError, match=r"memory://elsewhere is not there for a worker on .*the URL of a store"):
+    with pytest.raises(StorageError, match=r"memory://elsewhere: not found. All workers must see .* or a store"):
         perform(files.to_path("memory://elsewhere"), "extract", 0, ["task"], work)
 
 

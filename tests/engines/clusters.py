@@ -115,6 +115,11 @@ class Cluster:
     servers: list[subprocess.Popen[bytes]]
     driver: Host = field(default_factory=Host)
 
+    @property
+    def address(self) -> str:
+        """The address of the scheduler, from the options."""
+        return next(option for option in self.options if "address=" in option).partition("=")[2]
+
 
 @contextlib.contextmanager
 def standing_still(cluster: Cluster) -> Iterator[None]:

@@ -90,8 +90,26 @@ def test_a_run_whose_workers_are_all_dead_ends_where_dask_is_told_so(job: Job, t
         for worker in cluster.workers:
             worker.kill()
         _, said = driver.communicate(timeout=SECONDS)
-    assert driver.returncode == 1, said
-    assert "without any running workers" in said.splitlines()[-1] and "same command" in said.splitlines()[-1]
+    assert driver.returncode == 4, said
+    error = said.splitlines()[-1]
+    assert f"DaskRunner at {cluster.address} was lost: " in error and "without any running workers" in error
+    assert re.search(rf"So far \d+ of \d+ tasks of Extract are kept in {output}", error) and "same command" in error
+
+
+def test_a_killed_scheduler_is_reported(job: Job, tmp_path: Path) -> None:
+    """Beam's wait for the end returns without an error then."""
+    output = job.root / "no-scheduler"
+    with dask_cluster(tmp_path) as cluster, job.start("corpus", str(output), cluster, "--log-json") as driver:
+        wait_for_tasks(driver, output, "extract", 2)
+        cluster.servers[0].kill()
+        _, said = driver.communicate(timeout=SECONDS)
+    assert driver.returncode == 4, said
+    events = [json.loads(line) for line in said.splitlines()]
+    assert all(event["share"] < 1 for event in events if event["event"] == "progress"), "it does not end as a finished run does"
+    assert f"DaskRunner at {cluster.address} was lost: " in events[-1]["text"]
+    assert re.search(rf"So far \d+ of \d+ tasks of Extract are kept in {output}", events[-1]["text"])
+    job.run("corpus", "no-scheduler", Cluster(["--runner=FnApiRunner"], [], []))
+    job.same("corpus", "no-scheduler")
 
 
 def test_the_bar_goes_on_and_verbose_shows_the_log(job: Job, cluster: Cluster) -> None:
@@ -144,7 +162,16 @@ def test_a_worker_that_does_not_see_the_output_is_told(job: Job, tmp_path: Path,
         pytest.skip("this system does not let a test mount")
     with dask_cluster(tmp_path, unseen=apart) as cluster:
         said = job.run(name, f"apart/{name}", cluster, code=4)
-    assert "is not there for a worker on" in said and "all workers must see --output" in said
+    assert f"worker on {os.uname().nodename}: " in said and ": not found. All workers must see the input and --output" in said
+
+
+def test_an_input_that_a_worker_does_not_see_names_its_host(job: Job, tmp_path: Path) -> None:
+    if not can_hide(job.root / "dumps"):
+        pytest.skip("this system does not let a test mount")
+    with dask_cluster(tmp_path, unseen=job.root / "dumps") as cluster:
+        error = job.run("corpus", "unseen", cluster, code=4).splitlines()[-1]
+    assert f"worker on {os.uname().nodename}: cannot read {job.root / 'dumps'}" in error
+    assert "All workers must see the input and --output under the same names" in error
 
 
 @pytest.mark.parametrize(

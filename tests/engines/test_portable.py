@@ -81,14 +81,18 @@ def test_a_worker_that_does_not_see_the_output_is_told(job: Job, machines: list[
         pytest.skip("this system does not let a test mount")
     with portable_cluster(tmp_path, machines, unseen=apart) as cluster:
         said = job.run(name, f"apart/{name}", cluster, code=4)
-    assert "is not there for a worker on" in said and "all workers must see --output" in said
+    assert "worker on " in said and ": not found. All workers must see the input and --output" in said
 
 
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
         (["--job_endpoint=127.0.0.1:1", "--job_server_timeout=2", *_POOL], 4, "cannot be reached"),
-        (["--job_endpoint=127.0.0.1:1", "--job_server_timeout=2", "--environment_type=LOOPBACK"], 4, "answered at 127.0.0.1:1"),
+        (
+            ["--job_endpoint=127.0.0.1:1", "--job_server_timeout=2", "--environment_type=LOOPBACK"],
+            4,
+            "at 127.0.0.1:1 cannot be reached",
+        ),
         (list(_POOL), 2, "say where the job service is, --job_endpoint=host:8099"),
         (["--job_endpoint=127.0.0.1:1", "--environment_type=CAVE"], 2, "options after --: Unknown environment type: CAVE"),
     ],

@@ -85,6 +85,17 @@ def test_an_error_of_a_step_is_told_as_it_is(run: Run, spark: dict[str, str], tm
     assert "records were rejected" in said.splitlines()[-1] and "Traceback" not in said
 
 
+def test_a_master_that_does_not_run_is_reported_at_once(run: Run, tmp_path: Path) -> None:
+    """Spark itself tries for a minute, and its error ends in the frames of a Java thread."""
+    pytest.importorskip("beam_pyspark_runner", reason="pip install --no-deps beam-pyspark-runner==0.0.3")
+    (tmp_path / "book.txt").write_text("A kettle sings.\n")
+    master = f"spark://127.0.0.1:{free_ports(1)[0]}"
+    words = ("build-corpus", "--books", tmp_path / "book.txt", "--output", tmp_path / "corpus", "--", RUNNER)
+    said = run(*words, code=4, PYSPARK_SUBMIT_ARGS=f"--master {master} pyspark-shell").stderr
+    assert f"PySparkRunner at {master} cannot be reached: Connection refused. Start the master" in said.splitlines()[-1]
+    assert not (tmp_path / "corpus").exists()
+
+
 def test_beams_own_runner(run: Run, spark: dict[str, str], sample_corpus: Path, tmp_path: Path) -> None:
     """Beam's runner for Spark, whose server is a jar."""
     if not (jar := os.environ.get(JAR)):

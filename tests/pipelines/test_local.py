@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from bertdata.pipelines.engines import local
 from conftest import is_alive
-from works import Long, Unreadable, Work, die_beside, end_early, fail_beside, fail_oddly, note
+from works import Long, Unreadable, Work, die_beside, die_once, end_early, fail_beside, fail_oddly, note
 
 from bertdata.errors import BertDataError, EmptyResultError
 from bertdata.io import process, workers
@@ -39,13 +39,39 @@ def test_fewer_numbers_than_workers(tmp_path: Path, count: int, workers: int) ->
 
 
 @pytest.mark.slow
-def test_a_death_ends_the_run_though_another_worker_goes_on(tmp_path: Path) -> None:
+def test_a_second_killed_worker_ends_the_run_while_another_is_busy(tmp_path: Path) -> None:
     began = time.monotonic()
-    with pytest.raises(BertDataError, match="a worker process was killed, .*same command again, with fewer `workers`"):
-        local.run(Work(2, die_beside, tmp_path), 2)
+    warnings = list[str]()
+    with pytest.raises(BertDataError, match="a second worker process was killed, .*same command again with fewer `workers`"):
+        local.run(Work(2, die_beside, tmp_path), 2, warn=warnings.append)
+    assert len(warnings) == 1 and "It is replaced, and its task starts again" in warnings[0]
     assert time.monotonic() - began < 60
     busy = Path(f"/proc/{(tmp_path / 'busy').read_text()}")
     assert not busy.exists() or "\nState:\tZ" in (busy / "status").read_text(), "the other worker is gone as well"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [4, 12])
+def test_a_killed_worker_is_replaced_and_its_task_is_done_again_once(tmp_path: Path, count: int) -> None:
+    warnings = list[str]()
+    local.run(Work(count, die_once, tmp_path), 2, warn=warnings.append)
+    assert len(warnings) == 1 and "a worker process was killed, perhaps because memory ran out" in warnings[0]
+    assert (tmp_path / "died").exists()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir() if path.name != "died"} == {
+        str(number): "done\n" for number in range(count)
+    }
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_between_two_tasks_is_replaced() -> None:
+    warnings = list[str]()
+    with workers.Pool(2, warn=warnings.append) as pool:
+        assert sorted(pool.each(abs, [-1, -2, -3])) == [1, 2, 3]
+        killed = pool._workers[1]._process
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait()
+        assert sorted(pool.each(str, [1, 2, 3, 4, 5])) == ["1", "2", "3", "4", "5"], "also those that have other work now"
+    assert len(warnings) == 1
 
 
 @pytest.mark.usefixtures("forked_workers")

@@ -45,6 +45,16 @@ def die_beside(group: Group, folder: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def die_once(group: Group, folder: Path) -> None:
+    """Leave a file for each number; the first time that number 3 comes, die."""
+    number = group[0]
+    if number == 3 and not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    with (folder / str(number)).open("a") as file:
+        file.write("done\n")
+
+
 def fail_beside(group: Group) -> None:
     """Be busy for the first number; for the second, raise."""
     if group[0] == 0:

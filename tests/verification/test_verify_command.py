@@ -251,7 +251,9 @@ except Exception as error:
     made["rejects"] = [{"rows": 0, **file_entry(pairs, second.name)}]
     manifest.write(pairs, made)
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.startswith("BertDataError a worker process was killed") and "fewer `workers`" in done.stdout, done.stderr
+    assert done.stdout.startswith("BertDataError a second worker process was killed") and "fewer `workers`" in done.stdout, (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

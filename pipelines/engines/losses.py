@@ -1,0 +1,101 @@
+"""Name the engine of a run by its address, reach it before the run, and recognise that it was lost.
+
+An engine is lost when its scheduler, master or job service ends, or its last worker. An exception of a step is something else: it
+comes back as the exception itself, or with its Python traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any
+
+import grpc
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, PortableOptions
+
+from bertdata.errors import TransferError
+
+__all__ = ["address", "engine_name", "is_loss", "reach_spark", "reason", "refusal"]
+
+_CONNECT_TIMEOUT_S = 1.0
+_LOST = (ConnectionError, TimeoutError, CancelledError, grpc.RpcError, grpc.FutureTimeoutError)
+_CLIENTS = ("distributed", "py4j")  # packages whose own exceptions report the engine, and not a step
+
+
+def address(runner: Any, options: PipelineOptions) -> str:
+    """Return where an engine is, such as ``tcp://10.0.0.1:8786``; nothing where the run starts it."""
+    find: dict[str, Callable[[PipelineOptions], str]] = {
+        "DaskRunner": _dask_scheduler,
+        "PySparkRunner": lambda options: _spark_master(),
+        "DataflowRunner": lambda options: options.view_as(GoogleCloudOptions).region or "",
+    }
+    name = type(runner).__name__
+    return find[name](options) if name in find else options.view_as(PortableOptions).job_endpoint or ""
+
+
+def engine_name(runner: Any, options: PipelineOptions) -> str:
+    """Return the name of an engine and its address: ``DaskRunner at tcp://10.0.0.1:8786``."""
+    where = address(runner, options)
+    return f"{type(runner).__name__} at {where}" if where else type(runner).__name__
+
+
+def is_loss(error: BaseException) -> bool:
+    """Return True for an exception that the client of an engine raises because it has lost the engine or its workers."""
+    if isinstance(error, _LOST):
+        return True
+    return type(error).__module__.partition(".")[0] in _CLIENTS and "Traceback (most recent call last)" not in str(error)
+
+
+def reason(error: BaseException) -> str:
+    """Return the line of an exception that names the cause: the first of a Java one, whose others are its stack."""
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    if lines and lines[0].startswith("An error occurred while calling "):  # py4j's
+        lines = lines[1:]
+    return lines[0].rstrip(".") if lines else repr(error)
+
+
+def refusal(host: str, port: int) -> str:
+    """Return why a connection to a port fails; nothing where something listens there, or no answer comes in time."""
+    try:
+        socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
+    except TimeoutError:
+        return ""
+    except OSError as error:
+        return str(error.strerror or error)
+    return ""
+
+
+def reach_spark(runner: Any, options: PipelineOptions) -> None:
+    """Raise TransferError where no master of a standalone Spark answers: Spark itself tries for a minute."""
+    master = address(runner, options)
+    if type(runner).__name__ != "PySparkRunner" or not master.startswith("spark://"):
+        return
+    refusals = []
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        refusals.append(refusal(host, int(port)) if port.isdigit() else "")
+    if all(refusals):
+        raise TransferError(
+            f"PySparkRunner at {master} cannot be reached: {refusals[0]}. Start the master, or correct --master in "
+            "PYSPARK_SUBMIT_ARGS"
+        )
+
+
+def _dask_scheduler(options: PipelineOptions) -> str:
+    given = options.get_all_options(drop_default=True)
+    return str(given.get("address") or given.get("scheduler_file") or "")
+
+
+def _spark_master() -> str:
+    """Return the master of Spark that PySpark's environment names."""
+    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--master":
+            return following
+        for start in ("--master=", "spark.master="):
+            if word.startswith(start):
+                return word.removeprefix(start)
+    return ""
