@@ -11,7 +11,19 @@ set -eu
 
 pool=${SLURM_SUBMIT_DIR:-$PWD}/dask-$SLURM_JOB_ID
 mkdir -m 700 -p "$pool"
-trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$pool"' EXIT
+
+# End the cluster. Dask ignores SIGTERM while it starts, so what still runs after ten seconds is killed.
+finish() {
+    for signal in TERM KILL; do
+        kill -$signal $(jobs -rp) 2>/dev/null || :
+        for _ in $(seq 50); do
+            [ -n "$(jobs -rp)" ] || break
+            sleep 0.2
+        done
+    done
+    rm -rf "$pool"
+}
+trap finish EXIT
 
 export DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION=inf        # or it may wait for ever after a worker's death
 export DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT=10minutes # or it waits for ever when no worker is left
@@ -19,10 +31,12 @@ quiet="--no-dashboard --dashboard-address 127.0.0.1:0 --scheduler-file $pool/sch
 here='--host "$(hostname -i | cut -d " " -f 1)"' # the address of each node that the others reach: not all of its addresses
 
 srun --overlap --nodes=1 --ntasks=1 bash -c "exec dask scheduler --port 0 $here $quiet" >"$pool/scheduler.log" 2>&1 &
-until [ -s "$pool/scheduler.json" ]; do
-    kill -0 $! || { cat "$pool/scheduler.log" >&2; exit 1; }
+for _ in $(seq "${START_TRIES:-1500}"); do # five minutes
+    [ -s "$pool/scheduler.json" ] && break
+    kill -0 $! || break
     sleep 0.2
 done
+[ -s "$pool/scheduler.json" ] || { cat "$pool/scheduler.log" >&2; echo "the Dask scheduler did not start" >&2; exit 1; }
 workers="--nworkers $SLURM_CPUS_PER_TASK --nthreads 1 --local-directory ${TMPDIR:-/tmp}"
 srun --overlap --ntasks-per-node=1 bash -c "exec dask worker $workers $here $quiet" >"$pool/workers.log" 2>&1 &
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from clusters import MODES, SECONDS, TIED, can_make_hosts, hosts, modes
-from conftest import REPOSITORY, Build, digests
+from conftest import REPOSITORY, Build, digests, is_alive
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
 pytestmark = pytest.mark.long
@@ -63,17 +63,37 @@ def test_a_job_of_two_nodes_makes_the_same_bytes(build: Build, text: Path, tmp_p
     assert not list(tmp_path.glob("dask-7*")), "nothing of the pool is left"
 
 
-def test_a_scheduler_that_does_not_start_ends_the_job(tmp_path: Path) -> None:
-    srun = tmp_path / "srun"
-    srun.write_text("#!/bin/sh\necho no node >&2\nexit 3\n")
-    srun.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-        "SLURM_JOB_ID": "7",
-        "SLURM_CPUS_PER_TASK": "1",
-    }
+def run_job(folder: Path, srun: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with these commands in place of `srun`, and of a `bertdata` that fails at once."""
+    for name, text in {"srun": srun, "bertdata": "#!/bin/sh\nexit 5\n"}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "1", **more}
     script = ["bash", str(REPOSITORY / "docs" / "slurm.sh"), "build-corpus"]
-    done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(script, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_scheduler_that_fails_ends_the_job(tmp_path: Path) -> None:
+    done = run_job(tmp_path, "#!/bin/sh\necho no node >&2\nexit 3\n")
     assert done.returncode == 1 and "no node" in done.stderr
     assert not list(tmp_path.glob("dask-7*"))
+
+
+@pytest.mark.parametrize(("starts", "code"), [("yes", 5), ("no", 1)])
+def test_a_cluster_that_ignores_sigterm_is_killed(tmp_path: Path, starts: str, code: int) -> None:
+    """The job ends with the code of the command, or because the scheduler never says its address."""
+    srun = """#!/bin/sh
+trap '' TERM
+echo $$ >>{pids}
+for word; do :; done  # the last: exec dask scheduler … --scheduler-file FILE
+case $word in
+    *"dask scheduler"*) [ {starts} = no ] || echo '{{"address": "tcp://127.0.0.1:1"}}' >"${{word##* }}" ;;
+esac
+exec sleep 300
+"""
+    done = run_job(tmp_path, srun.format(pids=tmp_path / "pids", starts=starts), START_TRIES="5")
+    assert done.returncode == code, done.stderr
+    assert not list(tmp_path.glob("dask-7*"))
+    pids = [int(line) for line in (tmp_path / "pids").read_text().split()]
+    assert len(pids) == (2 if starts == "yes" else 1) and not any(map(is_alive, pids))
