@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
-from ..io.fence import TOKEN
+from ..io.fence import TOKEN, is_fenced
 from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
 from ..io.lock import holder, lock, refuse_reserved, release
 from ..io.moves import remove, remove_temporary
@@ -254,7 +254,8 @@ def perform(
             return report
         if not (root / STATE / _REPLACING).exists():
             raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
-    check_begun(root)
+    if not is_fenced(root):  # whose token was read
+        check_begun(root)
     with working(root / STATE, step, index):
         report = work()
         release_memory()

@@ -31,7 +31,7 @@ from ..errors import UsageError
 from ..extras import missing_package
 from . import stores
 from .fence import admit
-from .progress import current
+from .readers import FirstBlock, Watched, read_whole
 from .storage import storage_errors
 
 __all__ = [
@@ -121,10 +121,12 @@ def open_file(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
     path = to_path(path)
     with storage_errors(f"cannot read {path}"):
         if isinstance(path, Path):
-            return io.BufferedReader(_Watched(open(path, "rb", buffering=0, opener=_regular), path))
+            return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path))
         if is_private(path):
             return io.BytesIO(path.read_bytes())  # all who open one file there share one position in it
-        return io.BufferedReader(_Watched(path.open("rb", cache_type="none"), path), ahead)
+        is_object = path.protocol in OBJECT_STORES
+        file = FirstBlock(path, ahead) if is_object else path.open("rb", cache_type="none")
+        return io.BufferedReader(Watched(file, path), ahead)
 
 
 def _regular(path: str, flags: int) -> int:
@@ -136,36 +138,6 @@ def _regular(path: str, flags: int) -> int:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", path)
-
-
-class _Watched(io.RawIOBase):
-    """A file that tells of a disk or a store that fails, and the task at work of what is read."""
-
-    def __init__(self, file: Any, path: Path) -> None:
-        super().__init__()
-        self._file, self._path = file, path
-        self._work, self._name, self._at = current(), str(path), 0  # what reads ahead may do so in another thread
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with storage_errors(f"cannot read {self._path}"):
-            count = int(self._file.readinto(buffer))
-        self._work.read(self._name, self._at, count)
-        self._at += count
-        return count
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._at = int(self._file.seek(offset, whence))
-        return self._at
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 def size(path: str | Path) -> int:
@@ -262,7 +234,7 @@ def read_json(path: Path) -> Any:
 def read_state(path: Path) -> bytes:
     """Read a file of a run's state; ValueError for one that is too large, OSError for a pipe or a device, which may not end."""
     if not is_local(path):
-        return path.read_bytes()
+        return read_whole(path)
     with open(path, "rb", opener=_regular) as file:
         if os.fstat(file.fileno()).st_size > _STATE:
             raise ValueError(f"{path} is larger than any state of a run")

@@ -12,7 +12,7 @@ from s3_server import Bucket, environment, reach, serving
 import bertdata
 from bertdata.build.rows.bucket import BuildBucket
 from bertdata.commands import make_pairs
-from bertdata.config import PairsConfig
+from bertdata.config import CorpusConfig, PairsConfig
 from bertdata.dataset import run
 from bertdata.errors import OutputExistsError, StorageError
 
@@ -111,3 +111,19 @@ def test_a_place_that_others_may_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / "spill").chmod(0o777)
     with pytest.raises(OutputExistsError, match="may be written by other users"), spilling(tmp_path / "spill"):
         pass
+
+
+def test_a_run_in_a_store_asks_for_little(monkeypatch: pytest.MonkeyPatch, text: Path) -> None:
+    """For a task 23 requests, of which 5 look at the token; 47 before, when each look and each read asked for the size too."""
+    pytest.importorskip("s3fs")
+    config = CorpusConfig(task_bytes=1 << 16)
+    with serving() as store:
+        reach(monkeypatch, environment(store.url))
+        asked: list[str] = []
+        answer = store.answer
+        monkeypatch.setattr(store, "answer", lambda method, *rest: asked.append(f"{method} {rest[0]}") or answer(method, *rest))
+        corpus = bertdata.build_corpus(text=text, output="s3://bucket/corpus", config=config, workers=1)
+        tasks, tokens = len(corpus.shards), sum("run.sha256" in line for line in asked)
+        assert tasks >= 8
+        assert not any(line.startswith("HEAD") and ("run.sha256" in line or "/tasks/" in line) for line in asked)
+        assert tokens <= 8 * tasks and store.requests <= 23 * tasks + 120

@@ -62,9 +62,14 @@ def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 def check_end(path: Path) -> None:
     """Raise OSError unless a stream ends with its end marker: cut where a batch ends, Arrow reads it as a shorter one."""
     with open_file(path, ahead=8) as file:
-        file.seek(-8, os.SEEK_END)
-        if file.read() != b"\xff\xff\xff\xff\x00\x00\x00\x00":
-            raise OSError("its end is missing")
+        _check_end_of(file)
+
+
+def _check_end_of(file: Any) -> None:
+    """Raise OSError unless an open stream ends with its end marker."""
+    file.seek(-8, os.SEEK_END)
+    if file.read(8) != b"\xff\xff\xff\xff\x00\x00\x00\x00":
+        raise OSError("its end is missing")
 
 
 def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -87,7 +92,7 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
             elif start and end is not None:
                 yield from map(_sound, _within(source, start, end))
             else:
-                yield from map(_sound, _stream(pa.ipc.open_stream(source), path, start, end))
+                yield from map(_sound, _stream(pa.ipc.open_stream(source), source, start, end))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise_for(path, error, "missing or damaged", "build the data set again")
 
@@ -113,14 +118,14 @@ def _source(path: Path, ahead: int) -> pa.NativeFile:
     return pa.PythonFile(open_file(path, ahead), "r")
 
 
-def _stream(reader: pa.RecordBatchReader, path: Path, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
+def _stream(reader: pa.RecordBatchReader, source: pa.NativeFile, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
     """Read the record batches ``[start, end)`` of a stream; of one read to its end, the end mark is checked."""
     index = 0
     while end is None or index < end:
         try:
             batch = reader.read_next_batch()
         except StopIteration:
-            check_end(path)
+            _check_end_of(source)
             return
         if index >= start:
             yield batch
