@@ -30,7 +30,7 @@ duckdb.sql("SELECT count(*) FROM 'data/train-*.parquet'").show()""",
 _DATASETS = """import datasets, os  # which takes no "." for a directory
 print(datasets.load_dataset(os.getcwd(), split="train")[0])"""
 _TORCH = """import bertdata
-for batch in bertdata.batches(bertdata.Shards("."), 8, workers=0):
+for batch in bertdata.batches(bertdata.Shards("."), 8, for_model="custom"):  # or for_model=model, of transformers
     print(batch["input_ids"].shape)
     break"""
 

@@ -41,6 +41,18 @@ def test_lines_of_the_card_run(made: list[Path], tool: str, tmp_path: Path) -> N
     assert out.strip()
 
 
+@pytest.mark.parametrize("objective", ["nsp", "causal"])
+def test_packed_rows_are_read_by_the_same_lines(
+    sample_corpus: Path, sample_vocab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str
+) -> None:
+    """The loader refuses padded batches of packed rows unless the lines say that no model of transformers reads them."""
+    pytest.importorskip("torch")
+    config = PairsConfig(objective=objective, pack=True, max_seq_length=64)
+    (rows,) = bertdata.make_pairs(sample_corpus, vocab=sample_vocab, output=tmp_path / "rows", config=config, workers=1)
+    monkeypatch.chdir(rows.path)
+    exec(snippets("pairs", "arrow-stream")["torch"], {})
+
+
 def test_a_corpus_has_lines_of_its_own() -> None:
     assert set(snippets("documents", "parquet")) == {"datasets", "polars", "duckdb"}
 
