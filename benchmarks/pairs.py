@@ -140,7 +140,7 @@ def unmasked(ids: Ints, ends: Ints, batches: Sequence[Any]) -> Ints:
 def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
     """Tokenize a corpus."""
     source = corpora.read(path)
-    encoder = Encoder(vocabulary.tokenizer(), len(vocabulary.pieces))
+    encoder = Encoder(vocabulary.tokenizer(), vocabulary.pieces)
     parts, ends, counts, names, base = [], [np.zeros(1, np.int64)], [0], list[str](), 0
     for task in source.tasks:
         for ids, documents in source.reader.columns(task, "id", "sentences"):

@@ -36,6 +36,7 @@ EXTRAS = {  # tests/test_packaging.py compares the requirements with pyproject.t
         ("universal_pathlib", "datasets", "huggingface_hub"),
         ("huggingface_hub", "datasets", "upath"),
     ),
+    "fast": Extra("fast byte-level BPE", ("gigatoken>=0.10,<0.11",), ("gigatoken",)),
     "zstd": Extra("input as .zst", ("zstandard",), ("zstandard",)),
     "chinese": Extra("words of Chinese", ("jieba", "opencc"), ("jieba", "opencc")),
     "blingfire": Extra("another sentence splitter", ("blingfire",), ("blingfire",)),

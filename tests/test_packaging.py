@@ -21,7 +21,7 @@ from bertdata.config.toml import tomllib
 from bertdata.extras import EXTRAS
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-CORE = {"apache-beam", "click", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
+CORE = {"apache-beam", "click", "nanotoken", "numpy", "pyarrow", "requests", "rich", "sentencex", "tokenizers", "tomli"}
 EXTRA = [
     "torch",
     "safetensors",

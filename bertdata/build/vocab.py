@@ -29,7 +29,7 @@ from ..report.page import write_beside
 from ..tally import Tally
 from ..text.language import among
 from ..tokens import train, vocab
-from ..tokens.encoder import count_parts, parts_to_words
+from ..tokens.words import count_parts, parts_to_words
 from .documents import DocumentReader
 
 __all__ = ["STAGE", "CountWords", "Train"]

@@ -62,6 +62,10 @@ def _versions() -> Iterator[Finding]:
     for name in _NEEDED:
         version = machine.installed(name)
         yield Finding(name, version or "not installed", "" if version else f"pip install {name}")
+    for model, library in (("WordPiece", "nanotoken"), ("byte-level BPE", "gigatoken")):
+        version = machine.installed(library)
+        slow = f"tokenizers, ten times slower than {library}: pip install {library}"
+        yield Finding(f"{model}", f"encoded by {library} {version}" if version else f"encoded by {slow}")
 
 
 def _machine() -> Iterator[Finding]:

@@ -61,7 +61,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
         bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'
     """
     options = take_options(values)
-    from ..commands.make_pairs import lost_text, plan_pairs
+    from ..commands.make_pairs import plan_pairs, warnings_of
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
     values |= {"lengths": max_seq_length, "shuffle": shuffle, "beam_args": options.beam_args}
@@ -73,7 +73,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     else:
         for pairs in build(planned, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))
-            if lost := lost_text(pairs):
-                echo(f"warning: {in_options(lost)}", err=True, level="warning")
+            for warning in warnings_of(pairs):
+                echo(f"warning: {in_options(warning)}", err=True, level="warning")
             if warning := poor_fit(pairs.manifest):
                 echo(warning, err=True, level="warning")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..tokens.vocab import AnyVocabulary
     from .estimate import Estimate
 
-__all__ = ["lost_text", "make_pairs", "plan_pairs"]
+__all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
 
 # Runners whose workers are on this machine; "" is a run without Beam.
 _HERE = ("", "direct", "switchingdirect", "bundlebaseddirect", "testdirect", "fnapi", "prism", "interactive")
@@ -103,9 +103,21 @@ def make_pairs(
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
     data_sets = run(planned, options)
     for pairs in data_sets:
-        for warning in filter(None, (lost_text(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
+        for warning in filter(None, (*warnings_of(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
             warnings.warn(warning, stacklevel=2)
     return data_sets
+
+
+def warnings_of(pairs: DataSet) -> list[str]:
+    """Return warnings about finished rows: lost text, and tasks for which a fast tokenizer library gave other ids."""
+    different = pairs.manifest.get("different_ids")
+    text = (
+        f"{pairs.path}: in {different['tasks']:,} tasks the fast tokenizer library gave other ids than `tokenizers`, which "
+        f"encoded those tasks instead, so the rows are right. The text: {different['text']!r}. Please report it to the library"
+        if different
+        else ""
+    )
+    return [warning for warning in (lost_text(pairs), text) if warning]
 
 
 def lost_text(pairs: DataSet) -> str:

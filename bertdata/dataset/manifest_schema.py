@@ -122,6 +122,7 @@ _OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a voca
     "tokens": _Each(_COUNTS, named=True),
     "unknown_tokens": _Each(_COUNTS, named=True),
     "special_tokens": _Each(str, named=True),
+    "different_ids": _Object({"tasks": int, "text": str}),
     "word_mark": str,
 }
 _OPTIONAL: dict[str, dict[str, Any]] = {"pairs": _OF_PAIRS, "documents": {"ignored_files": _Each(_COUNTS, named=True)}}

@@ -30,11 +30,11 @@ class WordEncoder:
         self._continues = vocabulary.continues()
 
     def encode(
-        self, languages: Sequence[str], documents: Sequence[Sequence[str]]
+        self, languages: Sequence[str], documents: Sequence[Sequence[str]], exact: bool = False
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
 
-        A sentence is encoded in the parts that the segmenter makes of it, which gives the same ids.
+        A sentence is encoded in the parts that the segmenter makes of it, which gives the same ids. `exact` as in `Encoder`.
         """
         parts: list[tuple[str, bool]] = []
         counts: list[int] = []
@@ -43,7 +43,7 @@ class WordEncoder:
             for sentence in sentences:
                 parts += self._segmenter.parts(sentence) if chinese else [(sentence, False)]
                 counts.append(len(parts))
-        tokens, ends = self._encoder.encode([part for part, _ in parts])
+        tokens, ends = self._encoder.encode([part for part, _ in parts], exact)
         words = np.array([word for _, word in parts], bool)
         edges = np.append(0, ends)
         inside = np.repeat(words, np.diff(edges))

@@ -22,8 +22,6 @@ from ..errors import UsageError
 from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, continues_word, of_tokenizer
 from .documents import DocumentEncoder
-from .local import cuts_at_marks, is_local
-from .parts import written
 
 __all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
 
@@ -50,12 +48,7 @@ class TokenizerVocabulary(NamedTuple):
 
     def document_encoder(self) -> DocumentEncoder:
         """Return what turns documents into ids."""
-        tokenizer = json.loads(self.form)
-        local = is_local(tokenizer)
-        said = written(tokenizer, self.pieces, self.special.mark, self.special.never)
-        return DocumentEncoder(
-            self.tokenizer(), len(self.pieces), local=local, marks=local and cuts_at_marks(tokenizer), written=said
-        )
+        return DocumentEncoder(self.tokenizer(), self.pieces, self.special)
 
     def about(self) -> dict[str, Any]:
         """Return what rows depend on of it."""

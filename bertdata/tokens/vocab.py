@@ -73,7 +73,7 @@ class Vocabulary(_Fields):
 
     def document_encoder(self) -> Encoder:
         """Return what turns documents into ids."""
-        return Encoder(self.tokenizer(), len(self.pieces))
+        return Encoder(self.tokenizer(), self.pieces)
 
     def about(self) -> dict[str, Any]:
         """Return what rows depend on of it."""

@@ -33,16 +33,18 @@ from bertdata.text.filters.overlap import Grams
 from bertdata.text.language.identify import guess, outside
 from bertdata.text.sentences import split_sentences, splitter
 from bertdata.text.wikitext import extract_paragraphs, is_disambiguation, is_redirect, load_templates
-from bertdata.tokens.encoder import Encoder, count_words
+from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.words import count_words
 
 SIZE, TIMES = 6_000, 4  # characters of the short text; the long one has so many times as many
 SHORT = 0.01  # seconds for the long text that are not looked into: 400 nanoseconds a character
 GROWTH = 10.0  # of time from the short text to the long one, at which half of the time of the short one is not linear
 STRAIGHT = 6.0  # growth from a quarter of the short text to the short one; of what reaches GROWTH then, it is 6.4
 TABLE = load_templates("en")
-TOKENIZER = Vocabulary([*SPECIAL, "a", "##a", ".", "中"], lowercase=True, strip_accents=True).tokenizer()
+PIECES = [*SPECIAL, "a", "##a", ".", "中"]
+TOKENIZER = Vocabulary(PIECES, lowercase=True, strip_accents=True).tokenizer()
 WORDS = "the heron stood in the lower harbour until the ferry had crossed to the other side and so on"
 GRAMS = Grams([WORDS])
 SPLIT_PLAIN = splitter("regex")
@@ -262,7 +264,7 @@ CASES: list[Case] = [
     ("bounds", lambda text: check(document(text), FilterConfig()), [*PROSE[:30], *CJK]),
     ("excluded", GRAMS.find, [*PROSE[:30], *CJK, WORDS[:60]]),
     ("duplicates", lambda text: fingerprint(normal(text)), [*PROSE, *CJK]),
-    ("tokens", lambda text: Encoder(TOKENIZER, 9).encode([text]), [*PROSE[:40], *CJK, *OTHER]),
+    ("tokens", lambda text: Encoder(TOKENIZER, PIECES).encode([text]), [*PROSE[:40], *CJK, *OTHER]),
     ("words", lambda text: count_words([text], TOKENIZER), [*PROSE[:40], *CJK, *OTHER]),
 ]
 

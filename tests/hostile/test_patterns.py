@@ -53,11 +53,10 @@ BUILT = {  # patterns made when the program runs: the source of the call, and an
     ("bertdata.credentials", '"|".join(map(_whole, longest_first))'): (
         r"aaaaaaaaaaaa|aaaaaaaa%2F|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa\ b(?!\w)|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa(?!\w)"
     ),
-    ("bertdata.tokens.parts", "f'[^{re.escape(known)}]+'"): r"[^ab\-\]]+",
-    ("bertdata.tokens.parts", "f'(?<={PARAGRAPH})'"): "(?<=\n\n)",
     ("bertdata.text.sentences.starters", r"f'(?:(?<!\\w)(?:{before})|\\d ?(?:{_UNITS}))\\s?$'"): (
         r"(?:(?<!\w)(?:etc|т\. ?д|т\. ?п|и др|m\.? ?m|κ\.?λπ|di|la|laser)|\d ?(?:[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|°[CF]|кг|χλμ))\s?$"
     ),
+    ("bertdata.tokens.documents", "f'[^ {characters}]+'"): r"[^ ab\-\]]+",
     ("bertdata.sources.dumps.header", "f'<{name}>([^<]*)</{name}>'"): "<base>([^<]*)</base>",
 }
 

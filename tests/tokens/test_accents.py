@@ -19,8 +19,8 @@ from tokenizers.normalizers import BertNormalizer
 from bertdata.build import vocab as building
 from bertdata.config import VocabConfig
 from bertdata.report import vocabulary as report
-from bertdata.tokens import encoder as tokens
 from bertdata.tokens import vocab
+from bertdata.tokens import words as tokens
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
@@ -75,7 +75,7 @@ def test_ids_of_every_script_are_those_of_the_libraries(strip: bool, tmp_path: P
     vocabulary = vocab.train(words, VocabConfig(size=600, strip_accents=strip))
     vocab.write(tmp_path, vocabulary)
     assert vocab.read(tmp_path) == vocabulary and vocabulary.strip_accents is strip
-    found = split(*Encoder(vocabulary.tokenizer(), len(vocabulary.pieces)).encode(texts))
+    found = split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(texts))
     assert found == by_library(vocabulary, texts)
     assert vocabulary.pieces.index("[UNK]") not in sum(found, [])
     file = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
@@ -93,7 +93,7 @@ def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
     assert len({record["language"] for record in found}) == 25
     text = [sentence for record in found for sentence in record["sentences"]][strip::4]  # a quarter of those of each language
     vocabulary = vocab.train(tokens.count_words(text, blank(strip)), VocabConfig(size=6000, strip_accents=strip))
-    assert split(*Encoder(vocabulary.tokenizer(), len(vocabulary.pieces)).encode(text)) == by_library(vocabulary, text)
+    assert split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(text)) == by_library(vocabulary, text)
 
 
 @pytest.mark.parametrize("lowercase", [True, False])

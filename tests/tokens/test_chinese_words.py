@@ -37,7 +37,7 @@ TEXT = st.text(
 
 @pytest.fixture(scope="module")
 def encoder() -> WordEncoder:
-    return WordEncoder(Encoder(VOCABULARY.tokenizer(), len(PIECES)), VOCABULARY)
+    return WordEncoder(Encoder(VOCABULARY.tokenizer(), PIECES), VOCABULARY)
 
 
 def test_a_sentence_by_hand(encoder: WordEncoder) -> None:
@@ -59,7 +59,7 @@ def test_a_sentence_by_hand(encoder: WordEncoder) -> None:
 def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: list[tuple[str, list[str]]]) -> None:
     languages, texts = [language for language, _ in documents], [text for _, text in documents]
     tokens, ends, continues = encoder.encode(languages, texts)
-    whole = Encoder(VOCABULARY.tokenizer(), len(PIECES)).encode([sentence for text in texts for sentence in text])
+    whole = Encoder(VOCABULARY.tokenizer(), PIECES).encode([sentence for text in texts for sentence in text])
     assert tokens.tolist() == whole[0].tolist() and ends.tolist() == whole[1].tolist()
     expected: list[bool] = []
     tokenizer, segmenter = VOCABULARY.tokenizer(), encoder._segmenter

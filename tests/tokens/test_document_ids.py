@@ -19,11 +19,9 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, tr
 from bertdata import pieces
 from bertdata.exports.text import text_of
 from bertdata.records import Document
-from bertdata.tokens import documents, local
-from bertdata.tokens import parts as parts_module
+from bertdata.tokens import documents, engines
 from bertdata.tokens.documents import DocumentEncoder
-from bertdata.tokens.local import cuts_at_marks, is_local
-from bertdata.tokens.parts import Memo, Written, written
+from bertdata.tokens.encoder import DifferentIdsError
 from bertdata.verification.tokenizer import _continues_word
 
 TEXT = (
@@ -140,11 +138,10 @@ def tokenizer_of(kind: str) -> Tokenizer:
     return (KINDS | FAR)[kind]()
 
 
-@cache
-def written_of(kind: str) -> Written | None:
-    told = json.loads(tokenizer_of(kind).to_str())
-    names, special = pieces.of_tokenizer(told, {})
-    return written(told, names, special.mark, special.never)
+def encoder_of(kind: str) -> DocumentEncoder:
+    parsed = json.loads(tokenizer_of(kind).to_str())
+    names, special = pieces.of_tokenizer(parsed, {})
+    return DocumentEncoder(tokenizer_of(kind), names, special)
 
 
 WORDS = st.sampled_from(
@@ -195,121 +192,118 @@ def _document(paragraphs: list[list[str]]) -> Document:
     return Document("1", "", "en", "", "", [sentence for own in paragraphs for sentence in own], starts)
 
 
-def check(kind: str, told: list[Document], *, by_parts: bool) -> DocumentEncoder:
-    """The ids are those of the whole texts, and sentences end in the places that the library's offsets tell."""
-    tokenizer = tokenizer_of(kind)
-    size = tokenizer.get_vocab_size()
+def check(kind: str, told: list[Document], exact: bool = False) -> DocumentEncoder:
+    """The ids are those of the whole texts, and do not depend on the engine, nor do the ends."""
+    tokenizer, encoder = tokenizer_of(kind), encoder_of(kind)
     columns = pa.array([d.sentences for d in told]), pa.array([d.paragraph_starts for d in told], pa.list_(pa.uint32()))
-    marks = by_parts and cuts_at_marks(json.loads(tokenizer.to_str()))
-    encoder = DocumentEncoder(tokenizer, size, local=by_parts, marks=marks, written=written_of(kind))
-    whole = DocumentEncoder(tokenizer, size, local=False)
-    ids, ends = encoder.encode_documents(*columns)
-    again, _ = encoder.encode_documents(*columns)
+    ids, ends = encoder.encode_documents(*columns, exact=exact)
     expected = [i for d in told for i in tokenizer.encode(text_of(d), add_special_tokens=False).ids]
-    assert ids.tolist() == expected and again.tolist() == expected
-    assert ends.tolist() == whole.encode_documents(*columns)[1].tolist()
-    assert len(ends) == sum(len(d.sentences) for d in told) and (not len(ends) or ends[-1] == len(ids))
+    assert ids.tolist() == expected
+    again, other_ends = encoder.encode_documents(*columns, exact=True)
+    assert again.tolist() == expected and other_ends.tolist() == ends.tolist()
+    texts = [text for d in told for text in documents._texts(pa.array([d.sentences]), pa.array([d.paragraph_starts]))]
+    by_offsets = [encoder._with_offsets([text.document(0)], [text.parts(0)])[0][1] for text in texts]
+    starts = np.cumsum([0, *(own[-1] for own in by_offsets)])
+    assert ends.tolist() == [int(end + start) for own, start in zip(by_offsets, starts, strict=False) for end in own]
     return encoder
 
 
-@pytest.mark.parametrize("module", [documents, local, pieces])
+@pytest.mark.parametrize("module", [documents, pieces])
 def test_doctests(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=10)
+@pytest.mark.parametrize("kind", KINDS | FAR)
+@settings(max_examples=10, deadline=None)
 @given(told=st.lists(DOCUMENT.map(_document), min_size=1, max_size=3))
 def test_ids_are_those_of_the_whole_text(kind: str, told: list[Document]) -> None:
-    assert is_local(json.loads(tokenizer_of(kind).to_str()))
-    check(kind, told, by_parts=True)
+    check(kind, told)
 
 
-def test_which_tokenizers_cut_at_marks() -> None:
-    found = {kind for kind in KINDS if cuts_at_marks(json.loads(tokenizer_of(kind).to_str()))}
-    assert found == {"byte level", "Llama 3", "Unigram, marks", "Unigram, any white space", "SentencePiece, marks"}
+ENGINES = {  # kind -> the class of its fast engine
+    "byte level": engines.Gigatoken,
+    "Llama 3": engines.Gigatoken,
+    "Unigram": engines.Memo,
+    "Unigram, marks": engines.Memo,
+    "Unigram, any white space": engines.Memo,
+    "SentencePiece, marks": engines.Memo,
+    "no cut": None,
+    "unknown pattern": None,
+    "WordLevel": None,
+}
 
 
-@pytest.mark.parametrize("kind", ["byte level", "Unigram, marks"])
-def test_marks_first_in_a_text_and_behind_a_letter(kind: str) -> None:
-    """A mark has other pieces first in a text where a space is put before it; and one that an accent joins is another."""
-    told = [["(tea), tea(, (tea"], ["tea(tea)"], ['"the" lamp"the"', ", tea,the", "a=\u0338b,\u0301 a="], ["'s end's"]]
-    check(kind, [_document([sentences]) for sentences in told], by_parts=True)
+@pytest.mark.parametrize("kind", ENGINES)
+def test_engine_of_each_kind(kind: str) -> None:
+    fast = encoder_of(kind).fast
+    assert (type(fast) if fast else None) == ENGINES[kind]
 
 
-@pytest.mark.parametrize("kind", FAR)
-def test_a_tokenizer_that_looks_further_is_given_whole_texts(kind: str) -> None:
-    assert not is_local(json.loads(tokenizer_of(kind).to_str()))
-    check(kind, [_document([[TEXT, "Two."], ["Three."]])], by_parts=False)
+def test_a_library_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It differs for one token of the vocabulary, or for one hard string; or it fails."""
+    encode = engines.Gigatoken.__call__
+
+    def differing(wrong: str) -> Any:
+        def call(engine: engines.Gigatoken, texts: list[str]) -> Any:
+            ids, ends = encode(engine, texts)
+            return (ids[:-1] if any(wrong in text for text in texts) else ids), ends
+
+        return call
+
+    for wrong in ("🇫🇷", "miller"):
+        monkeypatch.setattr(engines.Gigatoken, "__call__", differing(wrong))
+        assert encoder_of("byte level").fast is None
+    monkeypatch.setattr(engines.Gigatoken, "__call__", lambda engine, texts: 1 / 0)
+    assert encoder_of("byte level").fast is None
 
 
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The parts that are asked for one by one."""
-    found: list[bytes] = []
-    ask = Memo._ask_each
-
-    def heard(memo: Memo, parts: list[bytes], before: list[int]) -> None:
-        found.extend(parts)
-        ask(memo, parts, before)
-
-    monkeypatch.setattr(Memo, "_ask_each", heard)
-    return found
+def test_a_difference_in_the_sample_names_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = encoder_of("byte level")
+    columns = pa.array([[f"Lamp {i}." for i in range(300)]]), pa.array([[0]], pa.list_(pa.uint32()))
+    expected = encoder.encode_documents(*columns)[0].tolist()
+    encode = engines.Gigatoken.__call__
+    monkeypatch.setattr(engines.Gigatoken, "__call__", lambda engine, texts: encode(engine, [f"{text}!" for text in texts]))
+    with pytest.raises(DifferentIdsError, match=r"Lamp \d+\."):
+        encoder.encode_documents(*columns)
+    assert encoder.encode_documents(*columns, exact=True)[0].tolist() == expected
 
 
-SAID = "They said: the café (“tea”) of Kyōto opens at 7:30"
+def test_the_cache_of_gigatoken_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    restarts = []
+    restart = engines.Gigatoken._restart
+    monkeypatch.setattr(engines.Gigatoken, "_restart", lambda engine: (restarts.append(1), restart(engine))[1])
+    form, names = tokenizer_of("byte level").to_str(), [*tokenizer_of("byte level").get_vocab()]
+    for blind, size in ((False, 1 << 40), (True, 10)):
+        monkeypatch.setattr(engines, "GIGATOKEN_BLIND_BYTES", size)
+        monkeypatch.setattr(engines, "_process_bytes", (lambda: 0) if blind else engines._process_bytes)
+        engine = engines.fast_engine(form, names)
+        assert engine is not None
+        restarts.clear()
+        engine(["Tea and lamps."] * 3)
+        assert len(restarts) == blind
 
 
-@pytest.mark.parametrize("kind", ["byte level", "space in front, NFC", "Llama 3", "runs of spaces"])
-def test_new_parts_are_asked_for_together(kind: str, alone: list[bytes]) -> None:
-    """All but what stands first in a text; with characters that are no piece, and paragraphs that end inside a part."""
-    check(kind, [_document([[SAID, "Two, three."], ["Four; ☃☃ five"], ["茶樹 six"]]), _document([[SAID]])], by_parts=True)
-    assert alone == [b"They"]
-
-
-@pytest.mark.parametrize("kind", ["SentencePiece", "Llama 2", "Gemma", "Unigram", "Unigram, marks"])
-def test_new_parts_of_known_characters_are_asked_for_together(kind: str, alone: list[bytes]) -> None:
-    check(kind, [_document([["The tide turn it high", "it wasn't"]])], by_parts=True)
-    assert set(alone) <= {b"The"}
-
-
-@pytest.mark.parametrize("kind", ["byte level", "Unigram, marks"])
-def test_pieces_that_say_something_else_are_believed_nothing(kind: str, alone: list[bytes]) -> None:
-    """Of parts for which the pieces do not say what was asked, each is asked for by itself."""
-    tokenizer, told = tokenizer_of(kind), written_of(kind)
-    assert told is not None
-    columns = pa.array([[SAID, "Two, three."]]), pa.array([[0]], pa.list_(pa.uint32()))
-    wanted = tokenizer.encode(f"{SAID} Two, three.", add_special_tokens=False).ids
-    for said in ([piece + b"x" for piece in told.pieces], [piece[:-1] for piece in told.pieces], [b"\0"] * len(told.pieces)):
-        lying = told._replace(pieces=said)
-        alone.clear()
-        encoder = DocumentEncoder(tokenizer, len(said), local=True, marks=True, written=lying)
-        assert encoder.encode_documents(*columns)[0].tolist() == wanted
-        assert {b" the", b" three"} < set(alone)
-
-
-def test_the_memo_is_bounded_and_long_parts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = tokenizer_of("byte level")
-    memo = Memo(tokenizer, np.dtype(np.uint16), marks=True, written=written_of("byte level"))
-    parts = [b" tea", b" " + b"x" * 90, b" " + b"x" * 80 + b".\n\nThe"]
-    first = memo(parts)
-    assert list(map(len, memo.breaks.values())) == [1] and memo(parts[:1]) == first[:1]
-    assert list(memo._ids) == parts[:1] and not memo.breaks
-    monkeypatch.setattr(parts_module, "_MEMO", 200)
-    assert memo([b" lamp", b" sea"]) and memo([b" tide"]) and list(memo._ids) == [b" tide"]
+def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = encoder_of("Unigram").fast
+    assert isinstance(engine, engines.Memo)
+    engine(["tea", "x" * 90])
+    assert "tea" in engine._ids and "x" * 90 not in engine._ids
+    monkeypatch.setattr(engines, "MEMO_WORDS", 1)
+    ids, _ = engine(["lamp sea"])
+    assert engine._ids == {"": None} and engine(["lamp sea"])[0].tolist() == ids.tolist()
 
 
 def test_worked_by_hand() -> None:
     """A space begins the sentence behind it, and line feeds end the paragraph before them."""
     tokenizer = tokenizer_of("byte level")
-    encoder = DocumentEncoder(tokenizer, 400, local=True)
+    encoder = encoder_of("byte level")
     ids, ends = encoder.encode_documents(pa.array([["a.", "b.", "c."], ["。", "x"]]), pa.array([[0, 2], [0]]))
     found = ["".join(tokenizer.id_to_token(i) for i in own) for own in np.split(ids, ends[:-1])]
     assert found == ["a.", "Ġb.ĊĊ", "c.", "ãĢĤ", "x"]
 
 
 def test_no_document() -> None:
-    encoder = DocumentEncoder(tokenizer_of("byte level"), 400, local=True)
+    encoder = encoder_of("byte level")
     ids, ends = encoder.encode_documents(pa.array([], pa.list_(pa.string())), pa.array([], pa.list_(pa.uint32())))
     assert ids.tolist() == ends.tolist() == []
 
@@ -324,8 +318,7 @@ def test_real_text(kind: str, shared: Path) -> None:
             paragraphs = [[part for part in text[:600].split(". ") if part] for text in row["paragraphs"][:2]]
             told += [_document([own for own in paragraphs if own])] if any(paragraphs) else []
     assert len(told) > 50
-    encoder = check(kind, told[:: max(1, len(told) // 150)], by_parts=True)
-    assert sum(map(bool, encoder._memo._ids.values())) > 500
+    check(kind, told[:: max(1, len(told) // 150)])
 
 
 def test_two_rules_tell_alike_which_pieces_go_on() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import lzma
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.config import VocabConfig
-from bertdata.tokens import encoder as tokens
-from bertdata.tokens import vocab
+from bertdata.tokens import encoder, engines, vocab
+from bertdata.tokens import words as words_module
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
@@ -100,14 +101,14 @@ def split(ids: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> list[list[in
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(tokens).failed == 0
+    assert doctest.testmod(encoder).failed == doctest.testmod(words_module).failed == 0
 
 
 @LAW
 @given(sentences=st.lists(SENTENCE, max_size=6))
 @pytest.mark.slow
 def test_equal_to_tokenizers_sentence_by_sentence(vocabulary: Vocabulary, sentences: list[str]) -> None:
-    encoder = Encoder(vocabulary.tokenizer(), len(PIECES))
+    encoder = Encoder(vocabulary.tokenizer(), PIECES)
     expected = by_library(vocabulary, sentences)
     assert split(*encoder.encode(sentences)) == expected
     assert split(*encoder.encode(sentences)) == expected  # now out of the memo
@@ -116,7 +117,7 @@ def test_equal_to_tokenizers_sentence_by_sentence(vocabulary: Vocabulary, senten
 @LAW
 @given(sentence=SENTENCE)
 def test_text_never_gives_a_special_token_but_unknown(vocabulary: Vocabulary, sentence: str) -> None:
-    ids, _ = Encoder(vocabulary.tokenizer(), len(PIECES)).encode([sentence])
+    ids, _ = Encoder(vocabulary.tokenizer(), PIECES).encode([sentence])
     assert not set(ids.tolist()) & {PIECES.index(token) for token in SPECIAL if token != "[UNK]"}
 
 
@@ -124,13 +125,13 @@ def test_text_never_gives_a_special_token_but_unknown(vocabulary: Vocabulary, se
 @given(sentence=SENTENCE)
 def test_a_sentence_begins_with_a_word(vocabulary: Vocabulary, sentence: str) -> None:
     """Pairs are cut where words begin, so no sentence may begin with a ``##`` piece, even one that writes "##ing"."""
-    ids, _ = Encoder(vocabulary.tokenizer(), len(PIECES)).encode([sentence])
+    ids, _ = Encoder(vocabulary.tokenizer(), PIECES).encode([sentence])
     assert len(ids) == 0 or not vocabulary.continues()[ids[0]]
 
 
 def test_worked_by_hand(vocabulary: Vocabulary) -> None:
     """Greedy longest match: sunset = sun ##set; Chinese characters are words; an unknown word is one [UNK]."""
-    encoder = Encoder(vocabulary.tokenizer(), len(PIECES))
+    encoder = Encoder(vocabulary.tokenizer(), PIECES)
     ids, ends = encoder.encode(["sunset, 茶树茶.", "", "qqq tea", "\u200b\x00"])
     assert [PIECES[i] for i in ids] == ["sun", "##set", ",", "茶", "树", "茶", ".", "[UNK]", "tea"]
     assert ends.tolist() == [7, 7, 9, 9]
@@ -138,70 +139,42 @@ def test_worked_by_hand(vocabulary: Vocabulary) -> None:
 
 
 def test_no_sentence() -> None:
-    ids, ends = Encoder(Vocabulary(PIECES, True, True).tokenizer(), len(PIECES)).encode([])
+    ids, ends = Encoder(Vocabulary(PIECES, True, True).tokenizer(), PIECES).encode([])
     assert ids.tolist() == ends.tolist() == []
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)])
 def test_ids_are_as_wide_as_the_vocabulary_needs(size: int, dtype: Any) -> None:
     pieces = [*PIECES, *(f"w{i}" for i in range(size - len(PIECES)))]
-    encoder = Encoder(Vocabulary(pieces, True, True).tokenizer(), size)
+    encoder = Encoder(Vocabulary(pieces, True, True).tokenizer(), pieces)
     ids, _ = encoder.encode([pieces[-1]])
     assert ids.dtype == dtype and ids.tolist() == [size - 1]
 
 
 def test_long_words_are_unknown() -> None:
     """As in google-research/bert: a word of more than 100 characters is not looked at."""
-    encoder = Encoder(Vocabulary([*SPECIAL, "a", "##a"], True, True).tokenizer(), 7)
+    encoder = Encoder(Vocabulary([*SPECIAL, "a", "##a"], True, True).tokenizer(), [*SPECIAL, "a", "##a"])
     assert encoder.encode(["a" * 100])[0].tolist() == [5, *[6] * 99]
     assert encoder.encode(["a" * 101])[0].tolist() == [1]
 
 
 def test_the_batch_does_not_matter() -> None:
-    encoder = Encoder(Vocabulary(PIECES, True, True).tokenizer(), len(PIECES))
+    encoder = Encoder(Vocabulary(PIECES, True, True).tokenizer(), PIECES)
     sentences = [f"tea sunset {'tea' * (i % 7)}." for i in range(500)]
     ids, ends = encoder.encode(sentences)
     singles = [encoder.encode([sentence])[0] for sentence in sentences]
     assert ids.tolist() == np.concatenate(singles).tolist() and ends.tolist() == np.cumsum([len(s) for s in singles]).tolist()
 
 
-def test_results_do_not_depend_on_the_memo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a memo that is forgotten after every batch, and batches of a sentence, the ids are the same."""
+def test_slices_do_not_change_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary = Vocabulary(PIECES, True, True)
     sentences = [f"tea-sunset, ({'tea' * (i % 7)}) 茶树" for i in range(50)]
-    ids, ends = Encoder(vocabulary.tokenizer(), len(PIECES)).encode(sentences)
-    monkeypatch.setattr(tokens, "_MEMO", 0)
-    monkeypatch.setattr(tokens, "_BATCH", 1)
-    encoder = Encoder(vocabulary.tokenizer(), len(PIECES))
-    again, again_ends = encoder.encode(sentences)
-    assert again.tolist() == ids.tolist() and again_ends.tolist() == ends.tolist()
-    assert encoder._memo == {}
-
-
-def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_MEMO", 1 << 18)
-    encoder = Encoder(Vocabulary(PIECES, True, True).tokenizer(), len(PIECES))
-    most = 0
-    for start in range(0, 20_000, 100):
-        encoder.encode([f"tea{i}" for i in range(start, start + 100)])
-        most = max(most, len(encoder._memo))
-    assert 500 < most < 4000
-
-
-def test_the_library_is_asked_once_for_each_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: Counter[str] = Counter()
-    words = tokens._words
-
-    def spy(parts: Iterable[str], tokenizer: Any) -> Any:
-        parts = list(parts)
-        asked.update(parts)
-        return words(parts, tokenizer)
-
-    monkeypatch.setattr(tokens, "_words", spy)
-    encoder = Encoder(Vocabulary(PIECES, True, True).tokenizer(), len(PIECES))
-    encoder.encode(["Tea, sun: (tea) tea"])
-    encoder.encode(["tea; SUN", "(sun)"])
-    assert asked == Counter(["Tea", "tea", "sun", "SUN", *",:();"])
+    ids, ends = Encoder(vocabulary.tokenizer(), PIECES).encode(sentences)
+    monkeypatch.setattr(encoder, "SLICE_CHARACTERS", 1)
+    monkeypatch.setattr(engines, "CALL_CHARACTERS", 1)
+    for exact in (False, True):
+        again, again_ends = Encoder(vocabulary.tokenizer(), PIECES).encode(sentences, exact)
+        assert again.tolist() == ids.tolist() and again_ends.tolist() == ends.tolist()
 
 
 # --- every character (those above U+FFFF by a sample if unassigned or Han; all: benchmarks/tokens.py --characters) ---
@@ -235,7 +208,7 @@ def swept(vocabulary: Vocabulary, codes: Sequence[int]) -> None:
     ]
     for start in range(0, len(sentences), 500):
         part = sentences[start : start + 500]
-        found = split(*Encoder(vocabulary.tokenizer(), len(vocabulary.pieces)).encode(part))
+        found = split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(part))
         for sentence, ours, theirs in zip(part, found, by_library(vocabulary, part), strict=True):
             assert ours == theirs, ascii(sentence)
 
@@ -255,15 +228,15 @@ def test_every_character(lowercase: bool, strip_accents: bool) -> None:
 
 
 @pytest.mark.slow
-def test_characters_that_stand_alone_do_so_for_the_library(vocabulary: Vocabulary) -> None:
+def test_characters_that_are_words_are_words_for_the_library(vocabulary: Vocabulary) -> None:
     tokenizer = vocabulary.tokenizer()
-    alone = list(map(chr, np.flatnonzero(tokens._ALONE).tolist()))
+    alone = [chr(code) for code in range(0x10000) if re.fullmatch(f"[{words_module._ALONE}]", chr(code))]
     text = " ".join(f"x{character}x" for character in alone)
     words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text))]
     assert len(alone) > 25_000
     assert words[0::3] == words[2::3] == ["x"] * len(alone)
-    normal = tokenizer.normalizer.normalize_str("".join(f"{chr(c)} " for c in CHARACTERS if chr(c) != tokens._BETWEEN))
-    assert tokens._BETWEEN not in normal
+    normal = tokenizer.normalizer.normalize_str("".join(f"{chr(c)} " for c in CHARACTERS if chr(c) != words_module.BETWEEN))
+    assert words_module.BETWEEN not in normal
 
 
 @pytest.mark.slow
@@ -271,8 +244,8 @@ def test_words_are_normal_already(vocabulary: Vocabulary) -> None:
     """What counting makes of a text, encoding leaves as it is: so the coverage of counted words is that of the text."""
     tokenizer = vocabulary.tokenizer()
     codes = CHARACTERS if vocabulary.lowercase and vocabulary.strip_accents else MOST_TELLING
-    words = tokens.count_words([f"x{chr(c)}Y {chr(c)}" for c in codes if c < 0x10800], tokenizer)
-    assert tokens.count_words(list(words), tokenizer) == Counter(dict.fromkeys(words, 1))
+    words = words_module.count_words([f"x{chr(c)}Y {chr(c)}" for c in codes if c < 0x10800], tokenizer)
+    assert words_module.count_words(list(words), tokenizer) == Counter(dict.fromkeys(words, 1))
 
 
 # --- words ---
@@ -283,8 +256,8 @@ def test_words_are_normal_already(vocabulary: Vocabulary) -> None:
 @pytest.mark.slow
 def test_counts_of_parts_add_up(vocabulary: Vocabulary, sentences: list[str], cut: int) -> None:
     tokenizer = vocabulary.tokenizer()
-    parts = tokens.count_parts(sentences[:cut]) + tokens.count_parts(sentences[cut:])
-    assert tokens.parts_to_words(parts, tokenizer) == tokens.count_words(sentences, tokenizer)
+    parts = words_module.count_parts(sentences[:cut]) + words_module.count_parts(sentences[cut:])
+    assert words_module.parts_to_words(parts, tokenizer) == words_module.count_words(sentences, tokenizer)
 
 
 @LAW
@@ -293,14 +266,14 @@ def test_words_are_those_of_the_library(vocabulary: Vocabulary, text: str) -> No
     tokenizer = vocabulary.tokenizer()
     normal = tokenizer.normalizer.normalize_str(text)
     expected = Counter(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal))
-    assert tokens.count_words([text], tokenizer) == expected
+    assert words_module.count_words([text], tokenizer) == expected
 
 
 def test_words_as_bert_cuts_them() -> None:
-    words = tokens.count_words(["Été, l'Été! 茶树\u200b\x00 a\tb"], Vocabulary(PIECES, True, True).tokenizer())
+    words = words_module.count_words(["Été, l'Été! 茶树\u200b\x00 a\tb"], Vocabulary(PIECES, True, True).tokenizer())
     assert words == Counter({"ete": 2, ",": 1, "l": 1, "'": 1, "!": 1, "茶": 1, "树": 1, "a": 1, "b": 1})
-    assert tokens.count_words(["Été"], Vocabulary(PIECES, False, False).tokenizer()) == Counter({"Été": 1})
-    assert tokens.count_words([], Vocabulary(PIECES, True, True).tokenizer()) == Counter()
+    assert words_module.count_words(["Été"], Vocabulary(PIECES, False, False).tokenizer()) == Counter({"Été": 1})
+    assert words_module.count_words([], Vocabulary(PIECES, True, True).tokenizer()) == Counter()
 
 
 # --- real text ---
@@ -328,8 +301,8 @@ def test_real_text(real_text: list[str], kind: str, first: int) -> None:
     lowercase, strip_accents = KINDS[kind]
     config = VocabConfig(size=6000, lowercase=lowercase, strip_accents=strip_accents)
     blank = Vocabulary(list(SPECIAL), lowercase, strip_accents)
-    vocabulary = vocab.train(tokens.count_words(text, blank.tokenizer()), config)
-    assert split(*Encoder(vocabulary.tokenizer(), len(vocabulary.pieces)).encode(text)) == by_library(vocabulary, text)
+    vocabulary = vocab.train(words_module.count_words(text, blank.tokenizer()), config)
+    assert split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(text)) == by_library(vocabulary, text)
 
 
 def _lines(path: Path) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -18,12 +19,24 @@ from ...config import PairsConfig
 from ...dataset import shards
 from ...dataset.plan_files import StoredValue
 from ...dataset.run import STATE
-from ...io.files import to_path
+from ...io.files import file_entry, read_json, to_path, write_json
 from ...records import Task
+from ...tokens.encoder import DifferentIdsError
 from ..documents import DocumentReader
 from .encoding import encoder_of_run
 
-__all__ = ["Layout", "Ref", "Tokenize", "Tokens", "gather", "references", "shard_count", "spill_name", "write_spill"]
+__all__ = [
+    "Layout",
+    "Ref",
+    "Tokenize",
+    "Tokens",
+    "different_ids",
+    "gather",
+    "references",
+    "shard_count",
+    "spill_name",
+    "write_spill",
+]
 
 # A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
 # millions, which a run here holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
@@ -103,15 +116,26 @@ class Tokenize:
     chinese_words: str = "none"
     group: Callable[[int], int] = int  # of a bucket: what its documents are written under
 
-    def documents(self, task: Task) -> Iterator[tuple[int, Tokens]]:
-        """Yield every document under its bucket; the first task also yields an empty one for each, so that each exists."""
+    def documents(self, task: Task) -> list[tuple[int, Tokens]]:
+        """Return every document under its bucket; the first task also returns an empty one for each, so that each exists.
+
+        If the fast library differs from `tokenizers`, which encodes a sample of each task, `tokenizers` encodes the whole task,
+        and a file records the text.
+        """
+        try:
+            return list(self._documents(task, exact=False))
+        except DifferentIdsError as error:
+            write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
+            return list(self._documents(task, exact=True))
+
+    def _documents(self, task: Task, exact: bool) -> Iterator[tuple[int, Tokens]]:
         if task.number == 0:
             yield from ((n, Tokens("", b"", b"", b"", 0, -1, "")) for n in range(self.layout.total))
         row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
-            tokens, ends, continues = encode(languages, documents, paragraphs)
+            tokens, ends, continues = encode(languages, documents, paragraphs, exact)
             first = start = 0
             origins = map(" ".join, zip(sources.to_pylist(), languages.to_pylist(), strict=True))
             for doc_id, origin, sentences in zip(ids.to_pylist(), origins, documents.value_lengths().to_pylist(), strict=True):
@@ -130,7 +154,11 @@ class Tokenize:
             by_bucket.setdefault(bucket, [])
             if document.row >= 0:
                 by_bucket[bucket].append(document)
-        return write_spill(self.root, spill_name(task.number), by_bucket)
+        report = write_spill(self.root, spill_name(task.number), by_bucket)
+        name = different_ids_name(task.number)
+        if (to_path(self.root) / name).exists():
+            report["files"].append(file_entry(to_path(self.root), name))
+        return report
 
 
 _SPILL = pa.schema(
@@ -144,6 +172,18 @@ _SPILL = pa.schema(
         ("origin", pa.string()),
     ]
 )
+
+
+def different_ids_name(number: int) -> str:
+    """Name the file that records a text for which a fast library gave other ids than `tokenizers`."""
+    return f"{STATE}/work/different-ids-{number:05d}.json"
+
+
+def different_ids(root: Path) -> dict[str, Any]:
+    """Return what the manifest records of tasks that `tokenizers` encoded, because another library differed; nothing of none."""
+    work = root / STATE / "work"
+    found = sorted(path for path in work.iterdir() if path.name.startswith("different-ids-")) if work.is_dir() else []
+    return {"different_ids": {"tasks": len(found), "text": read_json(found[0])["text"]}} if found else {}
 
 
 def spill_name(number: int, merged: bool = False) -> str:

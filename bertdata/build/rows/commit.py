@@ -21,6 +21,7 @@ from ...tally import Tally
 from ...tokens import vocab
 from ..documents import DocumentReader
 from .bucket import TOKENS_OF, UNKNOWN_OF, Output
+from .buckets import different_ids
 
 __all__ = ["PairsCommit", "describe"]
 
@@ -33,6 +34,7 @@ class PairsCommit:
     outputs: list[Output]
     source: DocumentReader
     documents: int
+    spill: str
 
     def roots(self) -> list[Path]:
         """Return the directories of the pairs."""
@@ -72,6 +74,7 @@ class PairsCommit:
             packages=config.packages,
             files=[file_entry(root, name) for name in names],
             **vocabulary.in_manifest(),
+            **different_ids(to_path(self.spill)),
             statistics=describe(in_all, config),
             tokens=_by_source(in_all, TOKENS_OF),
             unknown_tokens=_by_source(in_all, UNKNOWN_OF),

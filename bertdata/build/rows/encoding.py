@@ -37,15 +37,15 @@ class DocumentsEncoder:
             self._encoder = WordEncoder(self._encoder, vocabulary)
 
     def __call__(
-        self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray
+        self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return all ids [T] end to end, where each sentence ends [S], and which tokens continue a word, where ``##`` does not
-        tell it: [T] or [0].
+        tell it: [T] or [0]. With `exact`, `tokenizers` gives the ids.
         """
         with self._lock:
             if isinstance(self._encoder, WordEncoder):
-                return self._encoder.encode(languages.to_pylist(), documents.to_pylist())
-            return *self._encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
+                return self._encoder.encode(languages.to_pylist(), documents.to_pylist(), exact)
+            return *self._encoder.encode_documents(documents, paragraphs, exact), np.zeros(0, bool)
 
 
 def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:

@@ -1,0 +1,270 @@
+"""Encode text with the fastest library that gives the ids of `tokenizers`: nanotoken, gigatoken, or `tokenizers` itself.
+
+    WordPiece            nanotoken
+    byte-level BPE       gigatoken, if it is installed
+    Unigram, other BPE   `tokenizers`, one word at a time, with a memo of words
+    anything else        `tokenizers`
+
+Ids never depend on the library. `fast_engine` compares a library with `tokenizers` before it is used, on every token of the
+vocabulary and on `HARD_STRINGS`, and encoders compare a sample of the text that they encode.
+
+An engine maps texts to ids: ``engine(texts) -> (ids [T], ends [N])``, the ids of all texts end to end and the end of each text
+in them. Special tokens that occur in a text, such as "[SEP]", are encoded as ordinary text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+__all__ = ["HARD_STRINGS", "Engine", "Ints", "batches_of", "exact_engine", "fast_engine"]
+
+Ints = npt.NDArray[np.int64]
+Engine = Callable[[Sequence[str]], tuple[npt.NDArray[Any], Ints]]
+
+CALL_CHARACTERS = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a token until the call ends
+NANOTOKEN_CACHE_ENTRIES = 1 << 16  # words, about 17 MB; its default grows to hundreds of megabytes
+GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
+GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
+WORDS_OF_TEXT = 50  # tokens of the vocabulary that are compared in one text
+MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
+CHARACTER_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled")
+SPACE_RUNS = (" {2,}", r"\s+")
+MEMO_WORD_CHARACTERS = 32  # longer words are rarely seen twice
+
+# Text that tokenizers disagree about: every kind of whitespace, controls, combining marks, scripts, emoji, very long words.
+HARD_STRINGS = (
+    "",
+    *(f"tea{space}time" for space in "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\u00a0\u1680\u2009\u2028\u2029\u202f\u205f\u3000"),
+    *(
+        f"te{control}a {control} x"
+        for control in "\x00\x01\x7f\x9f\u00ad\u180e\u200b\u200d\u200e\u2060\ufeff\ufffd\ue000\U000e0001"
+    ),
+    *(
+        "e\u0301 e\u0323\u0301 \u0301a a\u0338\u034f\u20dd",
+        "é É ß ẞ ǅ İ ı ſ Σ ς ΐ ﬁ Å ﷺ ½ ² ㎏ ™",
+        "각 ᄀ ㄱ 한국어 \u1112\u1161\u11ab",
+    ),
+    *(
+        "豈㐀\U00020000\U0002a700 々〇ー ｶﾞ ＡＢ１。，、",
+        "他在北京读书。 他在清華大學讀書！ 東京タワーで、ひらがな",
+        "กาแฟเย็น ລາວ ភាសា မြန်မာ བོད",
+    ),
+    *("हिन्दी में क्षत्रिय। বাংলা தமிழ் മലയാളം", "الْعَرَبِيَّة فارسی שָׁלוֹם יִדִּישׁ", "Он не спал; Ґ Ӯ Ћ Ελληνικά ΑΒΓ ԱԲԳ ქართული አማርኛ"),
+    *(
+        "👩\u200d👩\u200d👧 🇫🇷🇩🇪 ☕\ufe0f 👍🏽 😀😀",
+        "don't I'll WE'VE 'tis o'clock ’s “quoted” «q» ‘x’ … — – ‐ · •",
+        "_snake_case --x-- #a @b $5.00 50%",
+    ),
+    *(
+        "  two  spaces   three ",
+        "\n\nLine\n\n\nbreaks \n x\r\n",
+        " leading and trailing ",
+        "\t\ttabs\t",
+        "▁ Ġ ## <s> </s> <0x0A> |||",
+    ),
+    *(
+        "[CLS] [SEP] [MASK] [UNK] [PAD] [unused0] <unk> <mask> <pad>",
+        "x" * 101 + " " + "y" * 100 + " " + "z" * 5000,
+        "1234567890 1,234.5 ²³ ١٢٣",
+    ),
+    *(
+        "a.b,c;d:e!f?g(h)i[j]k{l}m<n>o/p\\q|r",
+        "http://example.org/a?b=c&d=e#f mail@example.org",
+        "AbCdEf ALLCAPS camelCase iPhone McX",
+    ),
+)
+
+
+def exact_engine(tokenizer: Tokenizer) -> Engine:
+    """Return an engine that is `tokenizers` itself."""
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+
+    def encode(texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+        ids = array("I")
+        ends = np.zeros(len(texts), np.int64)
+        for start, end in batches_of(texts):
+            for at, encoding in enumerate(tokenizer.encode_batch_fast(list(texts[start:end]), add_special_tokens=False), start):
+                ids.extend(encoding.ids)
+                ends[at] = len(ids)
+        return np.frombuffer(ids, np.uint32), ends
+
+    return encode
+
+
+def fast_engine(form: str, pieces: Sequence[str]) -> Engine | None:
+    """Return the fastest engine for a tokenizer.json that gives the ids of `tokenizers`; None if no other engine does.
+
+    Args:
+        form: Contents of a tokenizer.json.
+        pieces: Its tokens by id.
+    """
+    engine = _candidate(json.loads(form))
+    if engine is None:
+        return None
+    words = [piece.strip("▁Ġ#") for piece in pieces]
+    texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
+    expected = exact_engine(Tokenizer.from_str(form))(texts)
+    with _failures_as_exceptions(), contextlib.suppress(Exception):
+        if all(map(np.array_equal, engine(texts), expected)):
+            return engine
+    return None
+
+
+def _candidate(parsed: dict[str, Any]) -> Engine | None:
+    """Return the engine to try for a tokenizer.json, without its special tokens, which are ordinary text in a text."""
+    plain = {**parsed, "added_tokens": [token for token in parsed.get("added_tokens") or [] if not token["special"]]}
+    plain |= {"post_processor": None, "truncation": None, "padding": None}
+    kind = parsed["model"]["type"]
+    with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, or not supported
+        if kind == "WordPiece":
+            return Nanotoken(json.dumps(plain))
+        if kind == "BPE" and "ByteLevel" in json.dumps(parsed.get("pre_tokenizer")):
+            return Gigatoken(json.dumps(plain))
+    if Memo.fits(plain):
+        return Memo(plain)
+    return None
+
+
+class Nanotoken:
+    """WordPiece by nanotoken, on the calling thread."""
+
+    def __init__(self, form: str) -> None:
+        from nanotoken import WordPieceTokenizer, set_cache_entries
+
+        set_cache_entries(NANOTOKEN_CACHE_ENTRIES)
+        self._tokenizer = WordPieceTokenizer.from_json(form)
+
+    def __call__(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+        with _failures_as_exceptions():
+            ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
+        return ids, edges[1:]
+
+
+class Gigatoken:
+    """Byte-level BPE by gigatoken, on the calling thread, with a cache of bounded size."""
+
+    def __init__(self, form: str) -> None:
+        from gigatoken.gigatoken_rs import load_hf_json
+
+        self._load: Callable[[], Any] = lambda: load_hf_json(form)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._tokenizer = self._load()
+        self._start_bytes, self._encoded = _process_bytes(), 0
+
+    def __call__(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+        with _failures_as_exceptions():
+            parts: list[npt.NDArray[Any]] = []
+            for start, end in batches_of(texts):
+                parts += map(self._tokenizer.encode, texts[start:end])
+                self._bound_cache(sum(map(len, texts[start:end])))
+        ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+        return np.concatenate([np.zeros(0, np.uint32), *parts]), ends
+
+    def _bound_cache(self, characters: int) -> None:
+        self._encoded += characters
+        grown = _process_bytes() - self._start_bytes
+        if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
+            self._restart()
+
+
+class Memo:
+    """Unigram, and BPE of SentencePiece's kind, by `tokenizers`, which encodes each distinct word once.
+
+    Such tokenizers put ▁ in front of a text and for each space, and split the text in front of each ▁. After that no rule looks
+    beyond the word, so the ids of a text are those of its words:
+
+        "Tea, tea"   ->   "Tea," "tea"   ->   ids("Tea,") + ids("tea")
+
+    A text with two spaces in a row, or a word that normalization could join with the space beside it, goes to `tokenizers` whole.
+    """
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        tokenizer = Tokenizer.from_str(json.dumps(plain))
+        self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
+        self._ids: dict[str, bytes | None] = {"": None}  # None: not a word that can be encoded by itself
+
+    @staticmethod
+    def fits(plain: dict[str, Any]) -> bool:
+        """Return True if a tokenizer.json splits normalized text in front of each space, and then only inside words."""
+        first, *others = _steps(plain.get("pre_tokenizer"), "pretokenizers") or [{"type": ""}]
+        always = first["type"] == "Metaspace" and first.get("split", True) and first.get("prepend_scheme") == "always"
+        inside = {"Punctuation", "Digits"}.issuperset(each["type"] for each in others)
+        normalizers = all(
+            step["type"] in CHARACTER_NORMALIZERS or (step["type"] == "Replace" and step["pattern"].get("Regex") in SPACE_RUNS)
+            for step in _steps(plain.get("normalizer"), "normalizers")
+        )
+        return bool(always and inside and normalizers and not plain["added_tokens"])
+
+    def __call__(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+        words_of_texts = [text.split(" ") for text in texts]
+        long = self._learn(dict.fromkeys(word for words in words_of_texts for word in words if word not in self._ids))
+        packed = []
+        for text, words in zip(texts, words_of_texts, strict=True):
+            ids = [*map(self._ids.__getitem__, words)]
+            packed.append(self._encode([text])[0].tobytes() if None in ids else b"".join(cast(list[bytes], ids)))
+        for word in long:
+            del self._ids[word]
+        if len(self._ids) > MEMO_WORDS:
+            self._ids = {"": None}
+        ends = np.cumsum(np.fromiter(map(len, packed), np.int64, len(packed))) // 4
+        return np.frombuffer(b"".join(packed), np.uint32), ends
+
+    def _learn(self, words: dict[str, None]) -> list[str]:
+        """Add words to the memo; return those that are too long to stay in it."""
+        ids, ends = self._encode([*words])
+        for word, (start, end) in zip(words, pairwise([0, *ends.tolist()]), strict=True):
+            self._ids[word] = ids[start:end].tobytes() if self._stands_alone(word) else None
+        return [word for word in words if len(word) > MEMO_WORD_CHARACTERS]
+
+    def _stands_alone(self, word: str) -> bool:
+        """Return True if normalization keeps a word apart from the spaces beside it."""
+        if word.isascii() and word.isprintable():
+            return True
+        normal, inside = ((self._normalizer.normalize_str(text) if self._normalizer else text) for text in (word, f"a {word} a"))
+        return bool(normal) and inside == f"a {normal} a" and normal == normal.strip() and "▁" not in normal
+
+
+def batches_of(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of consecutive texts of about `CALL_CHARACTERS` characters in all."""
+    sizes = np.cumsum([0, *map(len, texts)])
+    cuts = np.flatnonzero(np.diff(sizes[:-1] // CALL_CHARACTERS)) + 1
+    return ((start, end) for start, end in pairwise([0, *cuts.tolist(), len(texts)]) if start < end)
+
+
+def _steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
+    """Return the steps of a normalizer or pre-tokenizer in order, with those of nested sequences."""
+    if part is None:
+        return []
+    return [step for each in part[key] for step in _steps(each, key)] if part["type"] == "Sequence" else [part]
+
+
+@contextlib.contextmanager
+def _failures_as_exceptions() -> Iterator[None]:
+    """Turn a panic in a library written in Rust, which is a BaseException, into a RuntimeError."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ != "PanicException":
+            raise
+        raise RuntimeError(str(error)) from error
+
+
+def _process_bytes() -> int:
+    """Return the resident memory of this process in bytes; 0 where the system does not report it."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
