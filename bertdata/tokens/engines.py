@@ -36,7 +36,7 @@ CALL_CHARACTERS = 1 << 20  # per call of `tokenizers`, which takes about 200 byt
 NANOTOKEN_CACHE_ENTRIES = 1 << 16  # words, about 17 MB; its default grows to hundreds of megabytes
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
-WORDS_OF_TEXT = 50  # tokens of the vocabulary that are compared in one text
+WORDS_OF_TEXT = 50  # encoded in one text, where their ids are compared or remembered
 MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
 CHARACTER_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled")
 SPACE_RUNS = (" {2,}", r"\s+")
@@ -194,6 +194,8 @@ class Memo:
     def __init__(self, plain: dict[str, Any]) -> None:
         tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
+        tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+        self._begins = np.array([token.startswith("▁") for token, _ in tokens])  # of each id, whether it begins a word
         self._ids: dict[str, bytes | None] = {"": None}  # None: not a word that can be encoded by itself
 
     @staticmethod
@@ -223,11 +225,28 @@ class Memo:
         return np.frombuffer(b"".join(packed), np.uint32), ends
 
     def _learn(self, words: dict[str, None]) -> list[str]:
-        """Add words to the memo; return those that are too long to stay in it."""
-        ids, ends = self._encode([*words])
-        for word, (start, end) in zip(words, pairwise([0, *ends.tolist()]), strict=True):
-            self._ids[word] = ids[start:end].tobytes() if self._stands_alone(word) else None
+        """Add words to the memo; return those that are too long to stay in it.
+
+        Words of ASCII are encoded many to a text, as `tokenizers` takes its time over each text: ▁ shows where they begin.
+        """
+        self._ids |= words
+        alone = [word for word in words if self._stands_alone(word)]
+        plain = [word for word in alone if word.isascii()]
+        single = [word for word in alone if not word.isascii()]
+        groups = [plain[start : start + WORDS_OF_TEXT] for start in range(0, len(plain), WORDS_OF_TEXT)]
+        ids, ends = self._encode([" ".join(group) for group in groups])
+        for group, (start, end) in zip(groups, pairwise([0, *ends.tolist()]), strict=True):
+            starts = np.flatnonzero(self._begins[ids[start:end]]) + start
+            if len(starts) == len(group):
+                self._remember(group, ids, [*starts.tolist(), end])
+            else:
+                single += group  # an unknown token stands for a ▁ too
+        ids, ends = self._encode(single)
+        self._remember(single, ids, [0, *ends.tolist()])
         return [word for word in words if len(word) > MEMO_WORD_CHARACTERS]
+
+    def _remember(self, words: list[str], ids: npt.NDArray[Any], edges: list[int]) -> None:
+        self._ids |= {word: ids[start:end].tobytes() for word, (start, end) in zip(words, pairwise(edges), strict=True)}
 
     def _stands_alone(self, word: str) -> bool:
         """Return True if normalization keeps a word apart from the spaces beside it."""
