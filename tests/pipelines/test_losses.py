@@ -63,7 +63,7 @@ def test_engines_are_named_by_their_address(monkeypatch: pytest.MonkeyPatch) -> 
     assert named("PortableRunner", ["--job_endpoint=host:8099"]) == "PortableRunner at host:8099"
     assert named("DataflowRunner", ["--region=europe-west4"]) == "DataflowRunner at europe-west4"
     assert named("FnApiRunner", []) == "FnApiRunner"
-    pytest.importorskip("distributed", reason="bertdata[dask] is not installed")
+    pytest.importorskip("distributed", reason="dask is not installed")
     from apache_beam.runners.dask import dask_runner  # noqa: F401 - its options are known once it is imported
 
     assert named("DaskRunner", ["--dask_client_address=tcp://10.0.0.1:8786"]) == "DaskRunner at tcp://10.0.0.1:8786"
