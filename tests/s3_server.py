@@ -59,6 +59,7 @@ class Bucket:
     def __init__(self) -> None:
         self.objects: dict[str, bytes | Path] = {}
         self.latency = 0.0
+        self.conditions = True  # of a PUT: some stores that speak S3 ignore them
         self.drops: Counter[str] = Counter()
         self.fetched: Counter[str] = Counter()
         self.requests = 0
@@ -90,8 +91,7 @@ class Bucket:
         if (found := self.objects.get(key)) is None:
             return 404, {}, b"" if method == "HEAD" else b"<Error><Code>NoSuchKey</Code></Error>", 100
         size = len(found) if isinstance(found, bytes) else found.stat().st_size
-        version = f"{key} {self.written[key]}" if self.written[key] else key
-        told = {"ETag": f'"{hashlib.md5(version.encode()).hexdigest()}"', "Last-Modified": "Mon, 02 Nov 2026 10:00:00 GMT"}
+        told = {"ETag": self._etag(key), "Last-Modified": "Mon, 02 Nov 2026 10:00:00 GMT"}
         if method == "HEAD":
             return 200, {**told, "Content-Length": str(size)}, b"", 0
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", span)
@@ -131,16 +131,27 @@ class Bucket:
                 said = f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>".encode()
             elif "partNumber" in query:
                 self.parts[upload][int(query["partNumber"][0])] = body
-            elif headers.get("if-none-match") == "*" and key in self.objects:
+            elif self.conditions and not self._is_met(key, headers):
                 status, said = 412, b"<Error><Code>PreconditionFailed</Code></Error>"
             else:
                 source = unquote(headers.get("x-amz-copy-source", "")).lstrip("/").removeprefix(f"{BUCKET}/")
                 whole = b"".join(part for _, part in sorted(self.parts.pop(upload).items())) if upload else body
                 self.objects[key] = self.objects[source] if source else whole
                 self.written[key] += 1
+                told = {"ETag": self._etag(key)}
                 said = b"<CopyObjectResult><ETag>x</ETag></CopyObjectResult>" if source else b""
                 said = b"<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>" if upload else said
         return status, told, said, len(said)
+
+    def _etag(self, key: str) -> str:
+        version = f"{key} {self.written[key]}" if self.written[key] else key
+        return f'"{hashlib.md5(version.encode()).hexdigest()}"'
+
+    def _is_met(self, key: str, headers: Mapping[str, str]) -> bool:
+        """Tell whether a key is as the conditions of a PUT want it."""
+        if headers.get("if-none-match") == "*" and key in self.objects:
+            return False
+        return "if-match" not in headers or (key in self.objects and headers["if-match"] == self._etag(key))
 
     def _admits(self, kind: str) -> bool:
         """Count a request, and wait; tell whether it is answered at all."""

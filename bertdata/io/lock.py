@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import OutputLockedError, StorageError
-from .files import OBJECT_STORES, PRIVATE, is_local, read_json, write_text
+from .files import OBJECT_STORES, PRIVATE, is_local, is_private, read_json, write_text
 from .moves import remove
+from .readers import read_whole
 from .storage import storage_errors
 
 __all__ = ["Job", "holder", "lock", "refuse_reserved", "release", "reserve"]
@@ -29,10 +30,16 @@ __all__ = ["Job", "holder", "lock", "refuse_reserved", "release", "reserve"]
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the locks on a disk that this process holds
 _forking = threading.Lock()  # no fork comes between a descriptor's opening and its entry in _held
+_SETTLING = 1  # seconds in which another run may take over the same lock, in a store without conditional writes
 _RENEWED, _PATIENCE = 5, 20  # seconds: how often a key is renewed, and for how long unchanged its holder counts as dead
 _WAITING = (
     f"bertdata: {{directory}} is locked by {{holder}}: waiting {_PATIENCE} seconds to see whether that run is alive; if it was "
     "killed, this one continues then"
+)
+
+_NOT_ATOMIC = (
+    "bertdata: {directory}: this store has no conditional writes, so two runs that write it at once are not excluded. Start only "
+    "one run at a time"
 )
 
 
@@ -130,49 +137,118 @@ os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, a
 @contextlib.contextmanager
 def _leased(path: Any, holder: str) -> Iterator[None]:
     """Hold a key that only one can create; it says who holds it and, so that it changes, how often it was renewed."""
-    content, done = f"{holder}, {uuid.uuid4().hex[:8]}".encode(), threading.Event()
-
-    def take() -> None:
-        try:
-            if path.exists():  # for stores that can't tell while they write
-                raise FileExistsError
-            path.fs.pipe_file(path.path, content, mode="create" if path.protocol in OBJECT_STORES else "overwrite")
-        except FileExistsError:
-            raise _locked(path, path.read_bytes()) from None
+    key, done = _Key(path, f"{holder}, {uuid.uuid4().hex[:8]}".encode()), threading.Event()
 
     def renew() -> None:
         renewed = 0
         while not done.wait(_RENEWED):
+            renewed += 1
             with contextlib.suppress(Exception):  # a store that fails now may answer the next time
-                if not path.read_bytes().startswith(content):
+                if not key.write(b" %d" % renewed):
                     return  # this process slept so long that another took it for dead
-                renewed += 1
-                path.fs.pipe_file(path.path, content + b" %d" % renewed)
 
     with storage_errors(f"cannot lock {path}"):
-        if path.exists():
-            _await_death(path)
-        take()
+        if (seen := key.look()) is not None:
+            seen = _await_death(key, seen)
+        is_ours = key.write()
+        if is_ours and seen is not None and not key.has_conditions:
+            time.sleep(_SETTLING)  # another run that takes it over at the same moment removes our key, and writes its own
+            is_ours = key.look() == key.content
+        if not is_ours:
+            raise _locked(path, key.look() or b"")
+        if not key.is_atomic():
+            _print(_NOT_ATOMIC, path, seen or b"")
     renewer = threading.Thread(target=renew, daemon=True)
-    renewer.start()
+    with storage_errors("cannot renew a lock"):
+        renewer.start()
     try:
         yield
     finally:
         done.set()
         renewer.join()
         with contextlib.suppress(Exception):
-            if path.read_bytes().startswith(content):
+            if (key.look() or b"").startswith(key.content):
                 remove(path)
 
 
-def _await_death(path: Path) -> None:
-    """Remove a lock that nobody renews; raise OutputLockedError for one that is renewed."""
-    with contextlib.suppress(FileNotFoundError):  # set free while we look
-        seen = path.read_bytes()
-        with contextlib.suppress(OSError):  # nobody reads it any more
-            print(_WAITING.format(directory=path.parent.parent, holder=_name(seen)), file=sys.stderr or io.StringIO(), flush=True)
-        for _ in range(_PATIENCE):
-            time.sleep(1)
-            if path.read_bytes() != seen:
-                raise _locked(path, seen)
-        remove(path)
+class _Key:
+    """The key of a lock in a store: a write replaces only what the last `look` or `write` left there.
+
+    S3 checks that itself, by the conditions If-None-Match and If-Match of a PUT: of several runs that take over the lock of a
+    dead one, one succeeds.  Other stores check it only of a new key, if at all.
+    """
+
+    def __init__(self, path: Any, content: bytes) -> None:
+        self.path, self.content = path, content
+        self.has_conditions = path.protocol in ("s3", "s3a")
+        self._version: Any = None  # the key's ETag, or in other stores what it held; None if there was no key
+
+    def look(self) -> bytes | None:
+        """Return what the key holds; None if there is no key."""
+        try:
+            etag = self.path.fs.info(self.path.path)["ETag"] if self.has_conditions else None
+            held = read_whole(self.path)
+        except FileNotFoundError:
+            self._version = None
+            return None
+        self._version = etag if self.has_conditions else held
+        return held
+
+    def write(self, more: bytes = b"") -> bool:
+        """Write our content, and `more`; return False if another run has written the key since the last look."""
+        content, before = self.content + more, self._version
+        if not self.has_conditions:
+            return self._put(content, before)
+        condition = {"IfNoneMatch": "*"} if before is None else {"IfMatch": before}
+        try:
+            self._version = self.path.fs.pipe_file(self.path.path, content, **condition)["ETag"]
+        except OSError:  # 412, for which s3fs has several errors; or a PUT that was done although its answer was lost
+            held = self.look()
+            if self._version == before:
+                raise
+            return held == content
+        return True
+
+    def _put(self, content: bytes, before: bytes | None) -> bool:
+        """Do the same in a store without conditions: the moments between the look and the write are not protected."""
+        if self.look() != before:
+            return False
+        if before is not None and not before.startswith(self.content):
+            remove(self.path)
+            before = None
+        is_new = before is None and self.path.protocol in OBJECT_STORES
+        try:
+            self.path.fs.pipe_file(self.path.path, content, mode="create" if is_new else "overwrite")
+        except FileExistsError:
+            return False
+        self._version = content
+        return True
+
+    def is_atomic(self) -> bool:
+        """Return whether the store keeps a second run out for certain; one that speaks S3 may ignore conditions, so try one."""
+        if not self.has_conditions:
+            return self.path.protocol in OBJECT_STORES
+        try:
+            self._version = self.path.fs.pipe_file(self.path.path, self.content, IfMatch='"0"')["ETag"]
+        except OSError:
+            return True
+        return False
+
+
+def _await_death(key: _Key, seen: bytes) -> bytes | None:
+    """Return what a lock that counts as dead holds, or None if it is gone; raise OutputLockedError for one that is renewed."""
+    _print(_WAITING, key.path, seen)
+    for _ in range(_PATIENCE):
+        time.sleep(1)
+        if (now := key.look()) != seen:
+            if now is None:
+                return None  # set free while we look
+            raise _locked(key.path, seen)
+    if not key.has_conditions and not is_private(key.path):
+        _print(_NOT_ATOMIC, key.path, seen)
+    return seen
+
+
+def _print(message: str, path: Any, seen: bytes) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(message.format(directory=path.parent.parent, holder=_name(seen)), file=sys.stderr or io.StringIO(), flush=True)

@@ -213,11 +213,15 @@ def test_a_store_that_fails_in_the_middle_is_no_broken_book(
     reach(monkeypatch, server)
     bucket.put(f"failing/{name}", b"A line of a story.\n" * 1000)
     config = CorpusConfig(max_rejects=1)
-    planned = plan(config, {"books": [(name, f"s3://{BUCKET}/failing/{name}")]})
 
     def fail(*_: object) -> bytes:
         raise OSError(errno.EIO, "Internal Server Error")
 
+    async def fail_at_once(*_: object, **__: object) -> bytes:  # of the first block of a file
+        return fail()
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_cat_file", fail_at_once)  # before a file system is made, which keeps its methods
+    planned = plan(config, {"books": [(name, f"s3://{BUCKET}/failing/{name}")]})
     monkeypatch.setattr(s3fs.S3File, "_fetch_range", fail)
     with pytest.raises(StorageError, match=f"^cannot read s3://{BUCKET}/failing/{name}: Internal Server Error: .*same command"):
         Extract(str(tmp_path), config, planned.shards)(planned.tasks[0])
