@@ -25,6 +25,7 @@ __all__ = ["command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_MAX_LISTED = 20  # input files that a plan names
 _SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, **{"What to read": (*INPUTS, "read")})
 _SECTIONS["Wikipedia"].append("templates")
 _SECTIONS["Documents to drop, each under its reason"] += ["exclude", "exclude_ids", "filters", "depends_on"]
@@ -121,9 +122,12 @@ def command(
     known: dict[str, Any] = {"overwrite": options.overwrite, "tell": partial(say_kept, output, err=not options.dry_run)}
     planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, **known)
     echo(planned.summary, err=True)
-    for entry in planned.inputs:
-        if options.dry_run or entry["source"] == "wikipedia":
-            echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
+    listed = [entry for entry in planned.inputs if options.dry_run or entry["source"] == "wikipedia"]
+    for entry in listed[:_MAX_LISTED]:
+        echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
+    if more := listed[_MAX_LISTED:]:
+        total = size(sum(entry["bytes"] for entry in more))
+        echo(f"  and {count(len(more), 'more file')}, {total}", err=not options.dry_run)
     for note in planned.notes:
         echo(note, err=not options.dry_run)
     if options.dry_run:

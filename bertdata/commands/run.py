@@ -197,7 +197,7 @@ def _unfinished(root: Path) -> Path | None:
 
 def _check_engine(engine: Any, planned: PlannedRun, options: RunOptions, workers: int | None) -> bool:
     """Check the options of an engine, and that it is there if there is work for it; tell whether this is a dry run of it."""
-    dry_run = bool(engine.check(options.beam_args, workers, options.wait))
+    dry_run = bool(engine.check(options.beam_args, workers, options.wait, [*planned.reads, *planned.directories]))
     if not dry_run and _to_do(planned, options.overwrite):
         engine.reach(options.beam_args)
     return dry_run

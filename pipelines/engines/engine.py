@@ -6,7 +6,8 @@ import contextlib
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
@@ -78,7 +79,7 @@ def _without_cell_names() -> Iterator[None]:
         setattr(beam.pipeline, name, kept)
 
 
-def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> bool:
+def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, paths: Iterable[str | Path] = ()) -> bool:
     """Raise UsageError for options that cannot be right, before anything is written; tell whether this is a dry run of a job."""
     options, runner = _read(beam_args, workers)
     if not wait and not jobs.is_elsewhere(runner, options):
@@ -89,7 +90,8 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True) -> b
             "--runner=DataflowRunner"
         )
     dry_run = jobs.is_dry_run(runner, options)
-    jobs.refuse(runner, options, dry_run)
+    jobs.refuse(runner, options)
+    jobs.refuse_local(runner, options, paths)
     with _as_usage():
         beam.Pipeline(runner=runner, options=options)
         if isinstance(runner, PortableRunner):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -19,9 +20,10 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.runner import PipelineState
 
 from bertdata.errors import BertDataError, TransferError, UsageError
+from bertdata.io.files import is_local, to_path
 from bertdata.io.lock import Job
 
-__all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "submit"]
+__all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "refuse_local", "submit"]
 
 _SECONDS = 30  # in which a job service has to answer
 _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these the cluster gets the job, without a server of ours
@@ -50,10 +52,10 @@ def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
     return True
 
 
-def refuse(runner: Any, options: PipelineOptions, dry_run: bool) -> None:
-    """Raise UsageError for a job of no service, and for one of Dataflow without a bucket or whose workers would have no bertdata.
+def refuse(runner: Any, options: PipelineOptions) -> None:
+    """Raise UsageError for a job without a service, and for one of Dataflow without a bucket.
 
-    Without a bucket Beam would make one, for which it waits minutes where no cloud is; its own images hold Beam alone.
+    Without a bucket Beam would make one, for which it waits minutes where no cloud is.
     """
     if type(runner) is PortableRunner and not options.view_as(PortableOptions).job_endpoint:
         raise UsageError("--runner=PortableRunner: say where the job service is, --job_endpoint=host:8099")
@@ -65,13 +67,28 @@ def refuse(runner: Any, options: PipelineOptions, dry_run: bool) -> None:
     for name in ("temp_location", "staging_location"):
         if getattr(cloud, name) and (wrong := validator.validate_gcs_path(cloud, name)):
             raise UsageError(f"options after --: {wrong[0]}: name a folder in a bucket, --{name}=gs://…/…")
+
+
+def refuse_local(runner: Any, options: PipelineOptions, paths: Iterable[str | Path]) -> None:
+    """Raise UsageError for a job of Dataflow whose workers have no bertdata, or cannot read or write these paths.
+
+    Beam's own images contain Beam alone.
+    """
+    if not _is_dataflow(runner):
+        return
     setup, image = options.view_as(SetupOptions), options.view_as(WorkerOptions).sdk_container_image
     sent = (setup.setup_file, setup.extra_packages, setup.requirements_file, setup.prebuild_sdk_container_engine)
-    if not dry_run and not image and not any(sent):
+    if not image and not any(sent):
         raise UsageError(
             "--runner=DataflowRunner: its workers have no bertdata: name an image that has it, --sdk_container_image=…, or send "
             "the wheel along, --extra_package=bertdata-….whl"
         )
+    for path in paths:
+        if is_local(to_path(str(path))):
+            raise UsageError(
+                f"{path}: workers of Dataflow do not see this machine's files. Copy the input to a bucket, and pass gs://… for "
+                "the input and `output`"
+            )
 
 
 def reach(runner: Any, options: PipelineOptions) -> None:

@@ -21,6 +21,11 @@ def make(name: str) -> Any:
     """
     spellings = {form: each for each in ENGINES for form in (ENGINES[each].runner, each.lower(), each.lower()[: -len("Runner")])}
     known = spellings.get(name) or spellings.get(name.lower(), "")
+    if name.rpartition(".")[2].lower() in ("interactiverunner", "interactive"):
+        raise UsageError(
+            f"--runner={name} is not supported: it shows the steps of a notebook's own pipeline. Omit it, or use "
+            "--runner=FnApiRunner"
+        )
     if lacks := _lacks(known):
         raise UsageError(f"--runner={name} is not installed: {lacks}")
     try:

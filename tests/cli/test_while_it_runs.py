@@ -165,6 +165,16 @@ def test_lines_of_json_and_silence(run: Run, text: Path, tmp_path: Path) -> None
     assert "give one of them" in run(*arguments, "--quiet", "--log-json", code=2).stderr
 
 
+def test_a_dry_run_of_many_files_lists_the_first_ones(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "books").mkdir()
+    for number in range(300):
+        (tmp_path / "books" / f"{number:03}.txt").write_text("A kettle sings.\n")
+    lines = run("build-corpus", "--books", tmp_path / "books", "--output", tmp_path / "out", "--dry-run").stdout.splitlines()
+    assert len(lines) < 40
+    assert sum(line.startswith("  books ") for line in lines) == 20
+    assert "  and 280 more files, 4.5 kB" in lines
+
+
 def test_json_counts_drops_and_rejects_by_reason(run: Run, tmp_path: Path) -> None:
     lines = ["0 bottles", '{"text": ""}', *[json.dumps({"text": "A kettle sings in the kitchen."})] * 2]
     (tmp_path / "text.jsonl").write_text("\n".join(lines) + "\n")

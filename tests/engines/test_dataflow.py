@@ -85,19 +85,22 @@ def test_parameters_become_a_command_line() -> None:
 
 
 @pytest.mark.parametrize("name", flex_metadata.COMMANDS)
-def test_a_dry_run_makes_and_checks_the_job_offline(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
-    source = {"build-corpus": (f"--books={SAMPLE / 'books'}",), "train-vocab": (f"--corpus={sample_corpus}",)}
-    source["make-pairs"] = (f"--corpus={sample_corpus}", f"--vocab={sample_vocab}", "--max_seq_length=64;128")
-    arguments = [f"--command={name}", *source[name], f"--output={tmp_path / 'output'}", "--runner=DataflowRunner", *BEAM]
-    assert "nothing was run or written" in launch(*arguments, "--dry_run=True").stdout
-    assert list(tmp_path.iterdir()) == []
+def test_a_dry_run_makes_and_checks_the_job(name: str, google: Any, sample_corpus: Path, sample_vocab: Path) -> None:
+    for path in sample_corpus.rglob("*"):
+        if path.is_file():
+            google.put(f"corpus/{path.relative_to(sample_corpus).as_posix()}", path.read_bytes())
+    corpus = f"--corpus=gs://{cloud.BUCKET}/corpus"
+    source = {"build-corpus": (f"--books=gs://{cloud.BUCKET}/in/books",), "train-vocab": (corpus,)}
+    source["make-pairs"] = (corpus, f"--vocab={sample_vocab}", "--max_seq_length=64;128")
+    arguments = [f"--command={name}", *source[name], f"--output=gs://{cloud.BUCKET}/dry", *google.options]
+    submitted = len(google.jobs)
+    assert "nothing was run or written" in launch(*arguments, "--dry_run=True", **google.environment).stdout
+    assert google.keys("dry/") == [] and len(google.jobs) == submitted
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((*BEAM[1:], "--dry_run=True"), "Missing required option: project."),
-        (("--project=My Project", *BEAM[1:], "--dry_run=True"), "Invalid Project ID"),
         ((*BEAM[:2], "--no_auth"), "say where it may put what the job needs, --temp_location=gs://"),
         (
             (*BEAM[:2], "--temp_location=/tmp/x", "--dry_run=True"),
@@ -105,12 +108,25 @@ def test_a_dry_run_makes_and_checks_the_job_offline(name: str, sample_corpus: Pa
         ),
         ((*BEAM, "--staging_location=s3://bucket/x"), "given for the option: staging_location"),
         (BEAM, "its workers have no bertdata: name an image that has it"),
+        ((*BEAM, "--dry_run=True"), "its workers have no bertdata: name an image that has it"),
+        ((*BEAM, "--dry_run=True", "--sdk_container_image=own"), "workers of Dataflow do not see this machine's files"),
+        ((*BEAM, "--sdk_container_image=own"), "Copy the input to a bucket, and pass gs://… for the input and --output"),
     ],
 )
 def test_a_job_that_cannot_be_right_is_refused(run: Run, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
     words = ("build-corpus", "--books", SAMPLE / "books", "--output", tmp_path / "out", "--", "--runner=DataflowRunner", *options)
     assert says in run(*words, code=2).stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("project", "says"), [((), "Missing required option: project."), (("--project=My Project",), "Invalid Project ID")]
+)
+def test_a_project_that_cannot_be_right_is_refused(run: Run, google: Any, project: tuple[str, ...], says: str) -> None:
+    places = ("--books", f"gs://{cloud.BUCKET}/in/books", "--output", f"gs://{cloud.BUCKET}/refused")
+    options = [*project, *BEAM[1:], f"--sdk_container_image={cloud.IMAGE}", "--dry_run=True"]
+    done = run("build-corpus", *places, "--", "--runner=DataflowRunner", *options, code=2, **google.environment)
+    assert says in done.stderr.splitlines()[-1] and google.keys("refused/") == []
 
 
 def test_a_job_is_small_whatever_its_input() -> None:

@@ -72,6 +72,8 @@ def test_a_refused_port_and_a_host_that_is_none_are_told_at_once(monkeypatch: py
         (["--runner=sparkruner"], "is no runner: did you mean 'SparkRunner' or 'PySparkRunner'?"),
         (["--runner=Xyz"], "use one of DaskRunner, DataflowRunner, FlinkRunner, PortableRunner, PySparkRunner, SparkRunner, or"),
         (["--runer=DaskRunner"], "Beam knows no such option: did you mean '--runner'?"),
+        (["--runner=InteractiveRunner"], "--runner=InteractiveRunner is not supported: "),
+        (["--runner=interactive"], "Omit it, or use --runner=FnApiRunner"),
         (["--runner=FnApiRunner", "--qqqqqq=1"], "--qqqqqq: Beam knows no such option for --runner=FnApiRunner"),
     ],
 )
