@@ -79,7 +79,7 @@ def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "
     >>> predictions_per_row(128), predictions_per_row(512), predictions_per_row(128, unit="word")
     (19, 76, 27)
     """
-    return max(1, int(np.rint((length - 2) * masked_lm_prob))) + (_SLACK if unit == "word" else 0)
+    return max(1, int(np.rint((length - 2) * masked_lm_prob))) + (_SLACK if unit != "piece" else 0)
 
 
 def max_predictions_of(config: PairsConfig) -> int:
@@ -123,7 +123,7 @@ def mask(
         begins = maskable.copy()
         begins[:, 1:] &= ~(joined[:, 1:] & maskable[:, :-1])
         batch = _Rows(maskable, wanted, row_keys, begins)
-        selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch)
+        selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch, max_predictions)
     row, column = np.nonzero(selected)
     drawn = column if first is None or per_piece else first[row, column]
     return _replace(ids, vocabulary, row_keys, row, column, drawn, max_predictions, mask_shares(shares))
@@ -221,11 +221,12 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     return np.asarray(np.take_along_axis(chosen, first, 1) & maskable), first
 
 
-def _spans(batch: _Rows) -> tuple[Flags, Ids]:
-    """Select spans of words that begin at random words, until exactly the wanted number of pieces is selected.
+def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
+    """Select spans of words that begin at random words, until the wanted number of pieces is reached.
 
-    A span ends at the next special token, and the last span where enough is selected.  Return which positions are selected
-    [B, L], and for each of them the column where its span begins.
+    A span ends at the next special token, and the last span where enough is selected.  No word is cut: the word that reaches over
+    the wanted number is selected by chance, as in `_words`, if no more than `most` pieces are selected then.  Return which
+    positions are selected [B, L], and for each of them the column where its span begins.
     """
     maskable, wanted, row_keys, begins = batch
     width = maskable.shape[1]
@@ -237,19 +238,33 @@ def _spans(batch: _Rows) -> tuple[Flags, Ids]:
     starts = np.pad(np.sort(np.where(begins, columns, width), axis=1), ((0, 0), (0, _SPAN_WORDS + 1)), constant_values=width)
     border = np.minimum.accumulate(np.where(maskable, width, columns)[:, ::-1], axis=1)[:, ::-1]  # the next special token
     number = np.cumsum(begins, axis=1) - 1
+    chance = keys.share(keys.at(keys.substream(row_keys, _LAST), 0))
     selected, first = np.zeros(maskable.shape, bool), np.zeros(maskable.shape, np.int64)
-    left, turn = wanted.copy(), 0
-    while len(rows := np.flatnonzero(left)):
+    left, turn, turns = wanted.copy(), 0, begins.sum(1)
+    while len(rows := np.flatnonzero((left > 0) & (turn < turns))):
         start = order[rows, turn]
         turn += 1
         free = ~selected[rows, start]
         rows, start = rows[free], start[free]
+        if not len(rows):
+            continue
         end = np.minimum(starts[rows, number[rows, start] + words[rows, start]], border[rows, start])
         span = start[:, None] + np.arange((end - start).max(initial=0))
-        new = (span < end[:, None]) & ~selected[rows[:, None], np.minimum(span, width - 1)]
-        new &= np.cumsum(new, axis=1) <= left[rows][:, None]
+        within = np.minimum(span, width - 1)
+        new = (span < end[:, None]) & ~selected[rows[:, None], within]
+        reach = np.cumsum(new, axis=1)
+        over = new & (reach > left[rows][:, None])
+        # In the example of `_words` the word that reaches over has 4 pieces, and 2 are wanted: it is selected in 2 of 4 rows.
+        word = np.where(new, number[rows[:, None], within], -1)
+        last = word[np.arange(len(rows)), np.argmax(over, axis=1)]  # the word that reaches over, if one does
+        of_last = over.any(1)[:, None] & (word == last[:, None])
+        size, before = of_last.sum(1), (new & (word < last[:, None])).sum(1)
+        none = before + wanted[rows] - left[rows] == 0  # nothing is selected yet: this word is, as far as it may be
+        fits = wanted[rows] - left[rows] + before + size <= most
+        also = fits & (none | (chance[rows] * size < left[rows] - before))
+        new &= ~over.any(1)[:, None] | (word < last[:, None]) | (of_last & also[:, None])
         row, nth = np.nonzero(new)
         selected[rows[row], span[row, nth]] = True
         first[rows[row], span[row, nth]] = start[row]
-        left[rows] -= new.sum(1)
+        left[rows] = np.where(over.any(1) & ~(none & ~fits), 0, left[rows] - new.sum(1))
     return selected, first

@@ -104,7 +104,7 @@ class Masker:
     def predictions(self, width: int) -> int:
         """Return P of the batches of a width."""
         masks = self.masks
-        if masks.unit == "word":  # how far a word may reach over a row's share must not depend on the width
+        if masks.unit != "piece":  # how far a word may reach over a row's share must not depend on the width
             width = self._widest
         most = masking.predictions_per_row(width, max(masks.schedule[:2]), masks.unit)  # of all steps, so shapes stay
         return min(most, masks.max_predictions) if masks.max_predictions else most

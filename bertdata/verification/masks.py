@@ -61,7 +61,7 @@ def check(
     maskable = ~vocabulary.never[rows.ids]
     wanted = np.add.reduceat(maskable, rows.starts, dtype=np.int64)
     share = np.clip(np.rint(wanted * (config.masked_lm_prob or 0.0)), 1, max_predictions_of(config))
-    if config.unit == "word":
+    if config.unit != "piece":  # words are whole, and spans are of whole words
         selected = np.zeros(len(shown), bool)
         selected[where] = True
         continues_word = vocabulary.continues[rows.ids] if joined is None else joined

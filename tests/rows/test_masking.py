@@ -281,24 +281,24 @@ def test_words_that_the_caller_names() -> None:
     assert chosen and all((position - 1 if continues[0, position] else position + 1) in chosen for position in chosen)
 
 
+@pytest.mark.parametrize("most", [predictions_per_row(128, unit="span"), 20])
 @pytest.mark.slow
-def test_spans_are_runs_of_words(wordy: np.ndarray) -> None:
-    """Exactly the share; a span begins where a word begins, ends where one ends (but for the last), holds no special token."""
-    masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="span")
+def test_spans_are_runs_of_whole_words(wordy: np.ndarray, most: int) -> None:
+    """The share on average; a span begins where a word begins, ends where one ends, the last too, and holds no special token."""
+    masked, positions, labels = _mask(wordy, np.arange(len(wordy)), unit="span", most=most)
     chosen = _selected(positions, labels, 128)
-    assert (chosen.sum(1) == np.rint(0.15 * (wordy >= FIRST).sum(1))).all()
+    assert chosen.sum(1).min() >= 1 and chosen.sum(1).max() <= most
+    if most > 20:
+        assert chosen.sum() / (wordy >= FIRST).sum() == pytest.approx(0.15, abs=0.002)
     assert not chosen[wordy < FIRST].any()
-    number = _words_of(wordy).ravel()
-    firsts = np.unique(number, return_index=True)[1][1:]
-    lengths, picked = np.bincount(number)[1:], np.bincount(number, chosen.ravel())[1:]
-    assert not picked[~chosen.ravel()[firsts]].any()
-    split = int(((picked > 0) & (picked < lengths)).sum())
-    assert split <= len(wordy)  # the last span of a row alone
+    words = _words_of(wordy).ravel()
+    lengths, picked = np.bincount(words)[1:], np.bincount(words, chosen.ravel())[1:]
+    assert ((picked == 0) | (picked == lengths)).all()
+    if most > 20:
+        assert np.abs(chosen.sum(1) - np.rint(0.15 * (wordy >= FIRST).sum(1))).max() < lengths.max()
     runs = np.diff(np.pad(chosen, ((0, 0), (1, 1))).astype(np.int8), axis=1)
-    words = (VOCABULARY.continues[wordy] == 0) & chosen
-    assert words.sum() / (runs == 1).sum() == pytest.approx(
-        3.8, rel=0.2
-    )  # of a geometric 0.2 up to ten; some touch, some are cut
+    begun = (VOCABULARY.continues[wordy] == 0) & chosen
+    assert begun.sum() / (runs == 1).sum() == pytest.approx(3.8, rel=0.2)  # of a geometric 0.2 up to ten; some touch
     alike = (masked[:, 1:] == MASK) == (masked[:, :-1] == MASK)
     inside = chosen[:, 1:] & chosen[:, :-1]
     assert alike[inside].mean() > 0.95  # neighbours of two spans may differ
@@ -308,7 +308,7 @@ def test_a_row_of_one_word_and_a_row_of_none() -> None:
     ids = np.array([[CLS, FIRST, FIRST + 500, FIRST + 501, SEP, PAD], [CLS, SEP, SEP, PAD, PAD, PAD]])
     for unit in UNITS:
         masked, _positions, labels = _mask(ids, [0, 1], unit=unit, most=4)
-        assert (labels[0] != IGNORED).sum() == (3 if unit == "word" else 1)
+        assert (labels[0] != IGNORED).sum() == (1 if unit == "piece" else 3)
         assert (labels[1] == IGNORED).all() and masked[1].tolist() == ids[1].tolist()
 
 
