@@ -29,6 +29,7 @@ from .pack import cut_to_pack
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
 _SLACK = 16  # a chunk ends with a sentence where at most a 16th of `max_tokens` stays unused; and A has at least so many tokens
+_LEAST = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
 _PACKED_SLACK = 64  # of a chunk that is to be packed: hardly another one is short enough for what stays unused
 
 
@@ -147,6 +148,7 @@ def _spans(
         end = edges[bisect_right(edges, limit, i, high) - 1]
         if end == first or limit - end > slack:
             end = _before(inside, limit)
+            end = _earlier(edges, high, inside, first, end, max_tokens)
         if end >= last:  # the next chunk would be a part of the last sentence: end earlier, so that it has a boundary too
             end = edges[high - 2]  # before the last two sentences, if that leaves this chunk a B, and they fit into one chunk
             if end == first or stop - end > max_tokens:
@@ -161,6 +163,15 @@ def _spans(
             start = end
         else:  # one word of B is longer than a chunk: skip that word
             start = _after(inside, first + 1)
+
+
+def _earlier(edges: list[int], high: int, inside: bytes, first: int, end: int, max_tokens: int) -> int:
+    """Return where a chunk ends that would leave a few tokens of a sentence to the next chunk, whose A might then be a "."."""
+    following, least = bisect_right(edges, end, 0, high), min(_LEAST, max_tokens // _SLACK)
+    if edges[following - 1] == end or edges[following] - end >= least:
+        return end
+    earlier = max(edges[following - 1], _before(inside, edges[following] - least))
+    return earlier if earlier > first else end
 
 
 def _after(inside: bytes, position: int) -> int:

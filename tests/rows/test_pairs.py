@@ -242,6 +242,15 @@ def test_bs_that_end_alike_are_matched() -> None:
     assert exchange.match(text.bucket, own).tolist() == [[0, 2], [1, 3]]
 
 
+def test_a_few_tokens_before_a_boundary_are_no_a() -> None:
+    """Sentences of 29 tokens do not fill rows of 128: no chunk begins with the last few tokens of one."""
+    for seed in range(5):
+        built = _build(_plain([[29] * 60] * 40), 131, seed=seed)
+        b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64)
+        a = np.diff(built.ends) - b - 2
+        assert len(a) > 500 and a.min() >= 8, np.bincount(a)[:8]
+
+
 # --- laws ---
 
 WORDS = st.lists(st.sampled_from([1, 1, 1, 2, 3, 7, 40]), max_size=12)
