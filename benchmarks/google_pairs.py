@@ -25,6 +25,7 @@ class Text(NamedTuple):
     sentences: Ints
     documents: Ints
     ids: list[str]
+    origins: list[tuple[str, ...]]
 
 
 Segment = tuple[int, int]  # where it starts and ends in the tokens

@@ -28,6 +28,7 @@ from locate import Hashes, Index
 from ratios import ratio
 
 from bertdata.build import documents as corpora
+from bertdata.build.rows import partners
 from bertdata.dataset import manifest, shards
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder
@@ -49,6 +50,7 @@ WITHIN = {  # what a directory of bertdata's promises: name -> least and most
     "tokens used too often": (0, 0),
     "tokens lost": (0, 0.01),
     **{f"AUC {fact}": (0.49, 0.51) for fact in ("A", "B", "pair", "A's position", "A's document")},
+    **{f"AUC two {fact}": (0.49, 0.51) for fact in ("languages", "scripts")},  # and of sources what is found
     "AUC of all, fitted": (0, 0.51),
     "bytes a token": (0, 3.2),
 }
@@ -56,6 +58,7 @@ WITHIN = {  # what a directory of bertdata's promises: name -> least and most
 
 TOLD = (  # figures of the table of all benchmarks: name, what it means, unit, whether less is better
     ("AUC of all, from .500", "labels told by lengths and places alone", "AUC's distance from 0.5", True),
+    ("AUC two languages, from .500", "labels told by the languages of A and B alone", "AUC's distance from 0.5", True),
     ("junction kept, of IsNext", "IsNext pairs in which B does follow A", "share", False),
 )
 
@@ -142,15 +145,17 @@ def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
     source = corpora.read(path)
     encoder = Encoder(vocabulary.tokenizer(), vocabulary.pieces)
     parts, ends, counts, names, base = [], [np.zeros(1, np.int64)], [0], list[str](), 0
+    origins: list[tuple[str, ...]] = []  # source, language and script of each document
     for task in source.tasks:
-        for ids, documents in source.reader.columns(task, "id", "sentences"):
+        for ids, sources, languages, documents in source.reader.columns(task, "id", "source", "language", "sentences"):
+            origins += [(*origin.split(" "),) for origin in partners.origins(sources, languages, documents, True)]
             tokens, own = encoder.encode(documents.flatten())
             parts.append(tokens)
             ends.append(own + base)
             base += len(tokens)
             counts += documents.value_lengths().to_pylist()
             names += ids.to_pylist()
-    return Text(np.concatenate(parts).astype(np.int64), np.concatenate(ends), np.cumsum(counts), names)
+    return Text(np.concatenate(parts).astype(np.int64), np.concatenate(ends), np.cumsum(counts), names, origins)
 
 
 def control(text: Text, like: Rows, vocabulary: vocab.Vocabulary) -> Rows:
@@ -236,6 +241,12 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
     position[a_row[::-1]], document[a_row[::-1]] = a_position[::-1], documents[0][::-1]  # the first of several
     last[b_row[::-1]] = (b_position + b[b_row])[::-1]
     figures["found, of segments"] = float(np.isin(np.arange(len(a)), a_row).mean() + np.isin(np.arange(len(a)), b_row).mean()) / 2
+    other = np.full(len(a), -1)
+    other[b_row[::-1]] = documents[1][::-1]
+    for number, fact in enumerate(("sources", "languages", "scripts")):
+        of = np.unique([origin[number] for origin in text.origins], return_inverse=True)[1]
+        figures[f"AUC two {fact}"] = auc((of[document] != of[other]) & (other >= 0) & ~kept, rows.labels)
+    figures["AUC two languages, from .500"] = distance(figures["AUC two languages"], rows.labels)
     ends_early = kept & (rows.labels == 0) & ~np.isin(last, bounds)
     figures["short, of IsNext inside a document"] = float((np.diff(rows.ends) < rows.length * 15 / 16)[ends_early].mean())
     return {

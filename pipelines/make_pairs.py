@@ -1,6 +1,7 @@
 """Chain the steps from documents to rows: tokenize each batch once, spread documents over buckets by hash, build rows, commit.
 
-Every bucket is a uniform sample of its split, so pairs built inside a bucket have partners from all of it.  The documents
+Every bucket is a uniform sample of its split, but for rare languages, whose documents meet in few buckets.  So pairs built inside
+a bucket have partners from all of the split.  The documents
 reach their bucket through spill files, one record batch a bucket, of which the engine only moves references; or, with
 ``shuffle="engine"``, through the engine's own GroupByKey.  Both give the same bytes.  `spill` is where spill files lie if not in
 the output.  Static masks are made last, with the rows.
@@ -16,6 +17,7 @@ from bertdata.build.rows import buckets
 from bertdata.build.rows.bucket import BuildBucket, Output
 from bertdata.build.rows.commit import PairsCommit
 from bertdata.build.rows.merge import Merge
+from bertdata.build.rows.partners import Partners
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import AnyVocabulary
 
@@ -40,7 +42,9 @@ class MakePairs(Chain):
         super().__init__(to_path(outputs[0].root), source.tasks)
         self._source, self._vocabulary, self._outputs = source, self._store("vocabulary", vocabulary._asdict()), outputs
         self._config, self._shuffle, self._spill = outputs[0].config, shuffle, spill or self._root
-        self._layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
+        layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
+        partners = Partners.of(self._config).spread(source, self._config, layout.train, layout.validation)
+        self._layout = layout._replace(partners=partners)
         self._levels = Levels.of(len(self._tasks), self._layout.total if shuffle == "files" else 1)
 
     def expand(self, begin: Steps) -> Steps:

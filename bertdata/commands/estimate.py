@@ -195,10 +195,11 @@ def of_pairs(corpus: Corpus, vocabulary: AnyVocabulary, configs: Sequence[PairsC
     """Return what turns some batches into rows, as if they were a bucket."""
     from ..build.rows.bucket import BuildBucket, Output
     from ..build.rows.buckets import Layout, Tokenize
+    from ..build.rows.partners import Partners
 
     def sample(root: Path) -> Measured:
         clock, read, documents = _Clock(), 0, []
-        layout = Layout(configs[0].seed, 1, 0.0)
+        layout = Layout(configs[0].seed, 1, 0.0, Partners.of(configs[0]))
         given = stored(root, vocabulary)
         tokenize = Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words)
         for task in _first_batches(corpus.tasks):

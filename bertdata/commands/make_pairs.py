@@ -83,7 +83,7 @@ def make_pairs(
     Examples:
         >>> from bertdata.sample import sample
         >>> from bertdata import VocabConfig, build_corpus, train_vocab
-        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> corpus = build_corpus(wikipedia=sample(), books=sample() / "books", output=here / "corpus", workers=1)
         >>> vocab = train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=2000), workers=1)
         >>> (pairs,) = make_pairs(corpus.path, vocab=vocab.path, output=here / "pairs", workers=1)
         >>> pairs.kind, round(pairs.manifest["statistics"]["not_next_share"], 1)
@@ -128,10 +128,10 @@ def lost_text(pairs: DataSet) -> str:
     if share <= _LOST:
         return ""
     dropped = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
-    return (
-        f"{pairs.path}: {share:.0%} of the text's tokens are in no row (dropped: {dropped}): give a larger "
-        "`max_seq_length` or another `objective`"
-    )
+    remedy = "use a larger `max_seq_length` or another `objective`"
+    if reasons["no-partner"] > reasons.total() / 2:
+        remedy = "add documents of the same language and script, or use another `objective`"
+    return f"{pairs.path}: {share:.0%} of the text's tokens are in no row (dropped: {dropped}): {remedy}"
 
 
 def plan_pairs(
@@ -148,6 +148,7 @@ def plan_pairs(
 ) -> PlannedRun:
     """Return what `make_pairs` would do; nothing is written."""
     from ..build.rows.buckets import shard_count
+    from ..build.rows.partners import fill
     from ..tokens.read import read_any
 
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
@@ -161,7 +162,7 @@ def plan_pairs(
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
-    buckets = shard_count(settings, source.text_bytes, source.manifest["rows"])
+    buckets = shard_count(settings, source.text_bytes, source.manifest["rows"], fill(source.manifest, settings))
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)

@@ -14,7 +14,10 @@ __all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
 
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
+PAIR_WITHIN = ("none", "source")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
+# Fields of PairsConfig that are for NotNext pairs alone.
+_PARTNERS = ("pair_across_languages", "pair_within")
 # Fields of PairsConfig that are of static masks alone.
 _MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece", "mask_shares")
 
@@ -84,6 +87,18 @@ class PairsConfig(Config):
     shards: int = option(0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one for 12 MB of all copies' text")
     bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the number of shards chosen by it is in the identity
     provenance: bool = option(False, "Add the ids of the documents that each row came from.", section=_ROWS)
+    pair_across_languages: bool = option(
+        False,
+        "Let NotNext pairs join text of two languages or scripts. Then two languages in a row give the label away.",
+        section=_ROWS,
+    )
+    pair_within: str = option(
+        "none",
+        "source: NotNext pairs join text of one source only, so that style does not give the label away. none: of any source, "
+        "as in BERT.",
+        section=_ROWS,
+        choices=PAIR_WITHIN,
+    )
     masking: str = option(
         "none",
         "none: rows are masked when they are read, anew each epoch.  static: rows are masked now, those of each copy of "
@@ -154,6 +169,11 @@ class PairsConfig(Config):
         self._require(
             pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
         )
+        for name in _PARTNERS:
+            self._require(
+                self.objective == "nsp" or getattr(self, name) == getattr(PairsConfig, name),
+                f"`{name}` does nothing with `objective` {self.objective}: only nsp joins text of two documents. Omit it",
+            )
         self._require(
             not self.pack or self.objective in PACKED,
             f"`pack` is for {', '.join(PACKED)}: a row of {self.objective} is of several documents, and full, already",
@@ -189,4 +209,5 @@ class PairsConfig(Config):
         """Return the fields that the output's bytes depend on; masks only where rows have some, special tokens where named."""
         values = super().identity()
         left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}
+        left_out |= {*(() if self.objective == "nsp" else _PARTNERS)}
         return {name: value for name, value in values.items() if name not in left_out}

@@ -121,6 +121,7 @@ _OF_PAIRS = {  # what a manifest of pairs may have: of its corpus, and of a voca
     ),
     "tokens": _Each(_COUNTS, named=True),
     "unknown_tokens": _Each(_COUNTS, named=True),
+    "pairings": _Each(_Each(_Object(dict.fromkeys(("pairs", "not_next", "other"), int)), named=True), named=True),
     "special_tokens": _Each(str, named=True),
     "different_ids": _Object({"tasks": int, "text": str}),
     "word_mark": str,

@@ -48,7 +48,7 @@ def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: dict[
         checked.rows(np.diff(checked.flat(name)[1]) == lengths, f"does not have one {name} for each token")
     types, ends = checked.flat("token_type_ids")
     checked.each(types <= 1, ends, "has a token type other than 0 and 1")
-    parts = _check_parts(checked, lengths) if config["pack"] else None
+    parts = _check_parts(checked, lengths) if config.get("pack") else None
     if config["objective"] in LABEL_1:
         _check_labels(checked, parts)
     if config["masking"] == "static":

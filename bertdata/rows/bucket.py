@@ -21,11 +21,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass
 class Bucket:
-    """Tokenized documents, end to end.
+    """Tokenized documents, end to end; documents of one id never exchange text.
 
-    tokens: ids, [T].  continues: whether each token continues a word, [T].  sentences: where each sentence begins in `tokens`,
-    and T, [S + 1].  documents: where each document begins in `sentences`, and S, [D + 1].  ids: document ids, [D]; documents
-    of one id never exchange text.
+    Attributes:
+        tokens: ids [T].
+        continues: whether each token continues a word [T].
+        sentences: where each sentence begins in `tokens`, and T [S + 1].
+        documents: where each document begins in `sentences`, and S [D + 1].
+        ids: document ids [D].
+        groups: the number of each document's group [D]. Documents exchange text only within their group. None: one group.
+        variants: for each id of the vocabulary, the number of traditional minus simplified Chinese characters [V]. None: no
+            document is Chinese.
     """
 
     tokens: npt.NDArray[Any]
@@ -33,6 +39,8 @@ class Bucket:
     sentences: Ints
     documents: Ints
     ids: Sequence[str]
+    groups: Ints | None = None
+    variants: npt.NDArray[np.int8] | None = None
 
     @cached_property
     def sizes(self) -> Ints:
@@ -54,6 +62,12 @@ class Bucket:
         """A number for each document [D], the same for those of one id."""
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(i, len(numbers)) for i in self.ids], np.int64)
+
+    @cached_property
+    def traditional(self) -> npt.NDArray[np.int32]:
+        """The number of traditional minus simplified characters in the tokens before each position [T + 1]."""
+        signs = np.zeros(1, np.int8) if self.variants is None else self.variants[self.tokens]
+        return np.concatenate([np.zeros(1, np.int32), np.cumsum(signs, dtype=np.int32)])
 
     def word_start(self, positions: Ints) -> Ints:
         """Return where the words begin that hold `positions`; the end of the tokens stays as it is."""

@@ -12,6 +12,8 @@ exchanged and pairs that did not are alike in all but their text.  At most 20 to
 Matches are taken two by two, in their order, and of each two a coin decides which one exchanges: a with b, or c with d.  All
 coins are tossed 64 times.  The toss is used that makes the chunks that exchange and those that do not the most alike in their
 lengths and in their positions in the documents.
+
+All of this happens within a group: documents of one language and script, or of one source. So neither tells the label.
 """
 
 from __future__ import annotations
@@ -26,13 +28,35 @@ from ..errors import EmptyResultError
 from .bucket import Bucket, Ints
 from .chunks import Chunks, ending
 
-__all__ = ["choose", "fair_half", "match", "position_ranks", "ranks"]
+__all__ = ["choose", "even_half", "fair_half", "groups", "match", "position_ranks", "ranks"]
 
 Mask = npt.NDArray[np.bool_]
 
 
+def groups(bucket: Bucket, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
+    """Return each group's number, its chunks [N] as indices of `chunks`, and its matches [M, 2] as indices of these N chunks.
+
+    The smallest group comes first. A chunk without a partner is left out where its group has more than half again as many
+    chunks as are matched: kept, it would be one IsNext too many. Where all chunks are of one group, `choose` raises instead.
+    """
+    if bucket.groups is None or not len(chunks.start):
+        return [(0, np.arange(len(chunks.start)), match(bucket, chunks))]
+    numbers, of_group = np.unique(bucket.groups[chunks.document], return_inverse=True)
+    found = []
+    for index, number in enumerate(numbers.tolist()):
+        rows = np.flatnonzero(of_group == index)
+        matches = match(bucket, chunks.take(rows))
+        if len(numbers) > 1 and len(rows) > 3 * len(matches):
+            partners = np.sort(matches.ravel())
+            rows, matches = rows[partners], np.searchsorted(partners, matches)
+        found.append((number, rows, matches))
+    return sorted(found, key=lambda group: (len(group[1]), group[0]))
+
+
 def match(bucket: Bucket, chunks: Chunks) -> Ints:
     """Return the matches [M, 2], as indices of chunks, which are in order of how, and after how many tokens, their Bs end.
+
+    Chunks of Chinese text are first in order of the script variants of A and B: documents mix them.
 
     A chunk is matched with the nearest one before it, in this order, that has no match yet and is of another document.  Those
     that have none wait on a stack, which at any time holds chunks of one document only.  So chunks are left over only where one
@@ -44,7 +68,7 @@ def match(bucket: Bucket, chunks: Chunks) -> Ints:
         1           wait: 1 1
         2  matches  wait: 1
     """
-    order = np.lexsort((chunks.order, chunks.end - chunks.cut, ending(bucket, chunks)))
+    order = np.lexsort((chunks.order, chunks.end - chunks.cut, ending(bucket, chunks), *_variants(bucket, chunks)))
     documents = bucket.identity[chunks.document[order]].tolist()  # by id: copies of a page count as one document
     waiting: list[int] = []
     waiting_document = -1  # the document of all that wait
@@ -58,16 +82,26 @@ def match(bucket: Bucket, chunks: Chunks) -> Ints:
     return np.array(matches, np.int64).reshape(-1, 2)
 
 
-def choose(bucket: Bucket, chunks: Chunks, matches: Ints, name: str, surplus: int = 0) -> tuple[npt.NDArray[np.int8], Ints]:
-    """Choose the matches that exchange, so that half of the chunks do, counted with those of the copies before.
+def _variants(bucket: Bucket, chunks: Chunks) -> list[Ints]:
+    """Return the script variant of each chunk's A and B [N]: 1 traditional, -1 simplified, 0 neither; nothing without Chinese."""
+    if bucket.variants is None:
+        return []
+    before = bucket.traditional
+    a, b = before[chunks.cut] - before[chunks.start], before[chunks.end] - before[chunks.cut]
+    return [np.sign(a).astype(np.int64), np.sign(b).astype(np.int64)]
 
-    `surplus`: by how many the copies before have more labels 1 than 0.  Return labels [N], 1 for chunks that exchange, and for
-    each chunk the one whose B it gets [N], itself where it does not.  Raise EmptyResultError where there are too few matches.
-    Where half is an odd number, one match takes a third chunk in, if a third document has one; else, as where there are but
-    two documents, one chunk more or less than half exchanges.
+
+def choose(
+    bucket: Bucket, chunks: Chunks, matches: Ints, name: str, half: int, fewer: bool = False
+) -> tuple[npt.NDArray[np.int8], Ints]:
+    """Choose the matches that exchange, so that `half` of the chunks do.
+
+    Return labels [N], 1 for chunks that exchange, and for each chunk the one whose B it gets [N], itself where it does not.
+    Raise EmptyResultError where there are too few matches.  Where half is an odd number, one match takes a third chunk in, if a
+    third document has one; else, as where there are but two documents, one chunk more than half exchanges, or with `fewer` one
+    less.
     """
     count = len(chunks.start)
-    half = _even_half(count - surplus)
     wanted = half // 2
     if wanted > len(matches):
         raise EmptyResultError(_why(bucket, chunks, name))
@@ -84,18 +118,18 @@ def choose(bucket: Bucket, chunks: Chunks, matches: Ints, name: str, surplus: in
         labels[one], partner[one] = 1, other
     # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
     if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner):
-        if wanted < len(matches):
+        if wanted < len(matches) and not fewer:
             one, other = matches[ranked[wanted]]
             labels[[one, other]], partner[[one, other]] = 1, (other, one)
-        elif wanted:
+        elif wanted and not fewer:
             raise EmptyResultError(_why(bucket, chunks, name))
     return labels, partner
 
 
-def _even_half(count: int) -> int:
+def even_half(count: int) -> int:
     """Return half of a count, at least 0; of the two numbers beside half of an odd one that which is even.
 
-    >>> [_even_half(count) for count in (9, 10, 11)]
+    >>> [even_half(count) for count in (9, 10, 11)]
     [4, 5, 6]
     """
     return max(0, count // 2 + (count % 2 and count // 2 % 2))

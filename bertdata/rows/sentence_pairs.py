@@ -9,6 +9,7 @@ sop, the first one chosen               (s3, s1 s2)    1 swapped    (t1, t2 t3) 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,11 @@ from ..config import PairsConfig
 from ..tally import Tally
 from .bucket import Bucket, Ints, Pairs, SpecialIds, copy
 from .chunks import Chunks, cut, cut_whole
-from .exchange import choose, fair_half, match, position_ranks, ranks
+from .exchange import choose, even_half, fair_half, groups, position_ranks, ranks
 
 __all__ = ["build"]
+
+_ALONE = "no-partner"  # why a document or chunk is dropped that no other of its group can exchange text with
 
 
 class _Rows(NamedTuple):
@@ -37,58 +40,111 @@ class _Rows(NamedTuple):
     order: keys.Bits
 
 
+class _Counts(NamedTuple):
+    """What is counted over all copies; each copy updates it.
+
+    Attributes:
+        chunks: chunks, and those dropped by reason.
+        tokens: tokens, and those dropped by reason.
+        surplus: for each group, labels 1 minus labels 0.
+        alone: documents of which a chunk had no partner.
+    """
+
+    chunks: Tally
+    tokens: Tally
+    surplus: Counter[int]
+    alone: set[int]
+
+
 def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str) -> Pairs:
     """Build a bucket's pairs, each copy for itself: partners are never from another copy.
 
     Only the number of labels 1 goes on from copy to copy, so that half of all pairs have one, and not of each copy, rounded.
     """
     chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(bucket.tokens) * config.dupe_factor)
-    copies, surplus = list[_Rows](), 0  # labels 1 less labels 0
-    for number in range(config.dupe_factor):
-        copies.append(_one_copy(bucket, config, number, surplus, name, chunks, tokens))
-        surplus += 2 * int(copies[-1].labels.sum()) - len(copies[-1].labels)
+    counts = _Counts(chunks, tokens, Counter(), set())
+    copies = [_one_copy(bucket, config, number, name, counts) for number in range(config.dupe_factor)]
     columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
     order = np.argsort(columns[-1], kind="stable")
     rows = _Rows(*(column[order] for column in columns))
-    documents = _count_documents(bucket, rows, config.dupe_factor, tokens)
+    documents = _count_documents(bucket, rows, config.dupe_factor, counts)
     chunks.left, tokens.left = len(order), int((rows.a_end - rows.a_start + rows.b_end - rows.b_start).sum())
     lost = tokens.entered - tokens.left - sum(tokens.dropped.values())
     tokens.dropped["truncation" if config.objective == "nsp" else "sentences that fit in with no neighbour"] = lost
     return _lay_out(bucket, config, rows, special, [documents, chunks, tokens])
 
 
-def _one_copy(bucket: Bucket, config: PairsConfig, number: int, surplus: int, name: str, *counts: Tally) -> _Rows:
-    """Cut one copy of the bucket into chunks and make a pair of each; `counts` are of chunks and of tokens.
-
-    `surplus`: by how many the copies before have more labels 1 than 0.
-    """
+def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, counts: _Counts) -> _Rows:
+    """Cut one copy of the bucket into chunks and make a pair of each."""
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
     doc_keys = bucket.keys(config.seed, max_tokens, number)
     how: dict[str, Any] = {"short_seq_prob": config.short_seq_prob or 0.0, "phase": number > 0, "pack": config.pack}
     if config.objective == "sop":
         chunks = cut_whole(bucket, doc_keys, max_tokens=max_tokens, **how)
-        counts[0].entered += len(chunks.start)
-        return _swap(bucket, chunks.take(np.argsort(chunks.order)), surplus)
+        counts.chunks.entered += len(chunks.start)
+        rows = _swap(bucket, chunks.take(np.argsort(chunks.order)), counts.surplus[0])
+        counts.surplus[0] += 2 * int(rows.labels.sum()) - len(rows.labels)
+        return rows
     chunks = cut(bucket, doc_keys, max_tokens=max_tokens, **how)
-    chunks = _without_long_words(bucket, chunks, max_tokens, *counts)
+    chunks = _without_long_words(bucket, chunks, max_tokens, counts)
     chunks = chunks.take(np.argsort(chunks.order))  # so no order of documents matters
-    return _exchange(bucket, chunks, max_tokens, name, surplus)
+    return _exchange(bucket, chunks, max_tokens, name, counts)
 
 
-def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, surplus: int) -> _Rows:
-    """Make pairs for next sentence prediction: half of the chunks exchange their Bs."""
+def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts: _Counts) -> _Rows:
+    """Make pairs for next sentence prediction: in each group half of the chunks exchange their Bs."""
     start, end = _fit(bucket, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
-    chunks = chunks._replace(start=start, end=end)
-    matches = match(bucket, chunks)
+    sizes, chunks = chunks.end - chunks.start, chunks._replace(start=start, end=end)
+    found = groups(bucket, chunks)
+    matches = np.concatenate([rows[pairs] for _, rows, pairs in found])
     one, other = np.concatenate([matches, matches[:, ::-1]]).T
     b_length, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
     end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], b_length[too_long])
     # B keeps its first word whole, even where that is longer than it should be: then A gives way.
     start[one], end[other] = _fit(bucket, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
-    labels, partner = choose(bucket, chunks, matches, name, surplus)
+    labels, partner = _choose(bucket, chunks, found, name, counts.surplus)
     start, end = _fit(bucket, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
     documents = chunks.document, chunks.document[partner]
-    return _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
+    rows = _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
+    alone = np.ones(len(labels), bool)
+    alone[np.concatenate([of_group for _, of_group, _ in found])] = False
+    if alone.any():
+        counts.chunks.dropped[_ALONE] += int(alone.sum())
+        counts.tokens.dropped[_ALONE] += int(sizes[alone].sum())
+        counts.alone.update(chunks.document[alone].tolist())
+    columns: list[Any] = [column[~alone] for column in rows]
+    return _Rows(*columns)
+
+
+def _choose(
+    bucket: Bucket, chunks: Chunks, found: list[tuple[int, Ints, Ints]], name: str, surplus: Counter[int]
+) -> tuple[npt.NDArray[np.int8], Ints]:
+    """Let half of each group's chunks exchange; return labels [N], and for each chunk the one whose B it gets [N].
+
+    Where half of a group is not a whole number, groups take turns with one more and one less, and the last and largest group
+    brings all of them together to half. `surplus` is updated.
+
+        group   chunks   half   labels 1   labels 1 minus 0, in all
+        yi           7    3.5          4                          1
+        ga           9    4.5          4                          0
+        en         994    497        497                          0
+    """
+    labels, partner = np.zeros(len(chunks.start), np.int8), np.arange(len(chunks.start))
+    for number, rows, matches in found:
+        others = surplus.total() - surplus[number]
+        count = len(rows) - surplus[number]  # half of it is what makes this group even
+        fewer = len(found) > 1 and others > 0
+        if number == found[-1][0]:
+            half, fewer = even_half(count - others), False
+        elif count % 2 and others:
+            half = max(0, count // 2 + (others < 0))
+        else:
+            half = even_half(count)
+        half = min(half, 2 * len(matches)) if len(found) > 1 else half
+        chosen, partners = choose(bucket, chunks.take(rows), matches, name, half, fewer)
+        labels[rows], partner[rows] = chosen, rows[partners]
+        surplus[number] += 2 * int(chosen.sum()) - len(rows)
+    return labels, partner
 
 
 def _swap(bucket: Bucket, chunks: Chunks, surplus: int) -> _Rows:
@@ -105,16 +161,15 @@ def _shuffle(chunks: Chunks) -> keys.Bits:
     return keys.stream(chunks.order, 3)[:, 2]
 
 
-def _without_long_words(bucket: Bucket, chunks: Chunks, max_tokens: int, *counts: Tally) -> Chunks:
+def _without_long_words(bucket: Bucket, chunks: Chunks, max_tokens: int, counts: _Counts) -> Chunks:
     """Drop chunks where A's last word or B's first is longer than half of a row: A or B could only be cut inside that word."""
     last_word = chunks.cut - bucket.word_start(chunks.cut - 1)
     first_word = bucket.next_word(chunks.cut + 1) - chunks.cut
     too_long = np.maximum(last_word, first_word) > max_tokens // 2
-    chunk_count, tokens = counts
-    chunk_count.entered += len(too_long)
+    counts.chunks.entered += len(too_long)
     if too_long.any():
-        chunk_count.dropped["a word over half the length"] += int(too_long.sum())
-        tokens.dropped["chunks of a word over half the length"] += int((chunks.end - chunks.start)[too_long].sum())
+        counts.chunks.dropped["a word over half the length"] += int(too_long.sum())
+        counts.tokens.dropped["chunks of a word over half the length"] += int((chunks.end - chunks.start)[too_long].sum())
     return chunks.take(~too_long)
 
 
@@ -135,15 +190,21 @@ def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: I
     return np.where(for_a < a, start, a_start), np.where(for_b < b, end, b_end)
 
 
-def _count_documents(bucket: Bucket, rows: _Rows, copies: int, tokens: Tally) -> Tally:
+def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) -> Tally:
     """Count the documents, and the tokens of those that are too short to give a pair."""
     gave = np.bincount(rows.a_documents, minlength=len(bucket.ids)) > 0
     sentences = np.diff(bucket.first)
     documents = Tally("documents", entered=len(gave), left=int(gave.sum()))
-    reasons = (("no text", sentences == 0), ("one sentence", sentences == 1), ("no two sentences that fit", sentences > 1))
+    alone = np.isin(np.arange(len(gave)), list(counts.alone))
+    reasons = (
+        ("no text", sentences == 0),
+        ("one sentence", sentences == 1),
+        (_ALONE, alone),
+        ("no two sentences that fit", (sentences > 1) & ~alone),
+    )
     for reason, which in reasons:
         documents.dropped[reason] = int((which & ~gave).sum())
-    tokens.dropped["documents of one sentence"] = int(bucket.sizes[sentences == 1].sum()) * copies
+    counts.tokens.dropped["documents of one sentence"] = int(bucket.sizes[sentences == 1].sum()) * copies
     return documents
 
 

@@ -17,7 +17,7 @@ from ..errors import VerificationError
 from ..io.files import is_private, json_text, to_path
 from ..io.process import cores, worker_count
 from ..io.workers import Pool
-from . import documents, exports, lists, pairs, rows, sums, vocabulary
+from . import documents, exports, leaks, lists, pairs, rows, sums, vocabulary
 from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
@@ -79,7 +79,8 @@ class _Job:
             return exports.check(self.directory, path, task.entry, self.manifest, self.special)
         if self.special is None:  # of a broken vocabulary or an unknown option: the digest is all that can be checked
             return Counter()
-        return pairs.check(path, task.entry, PairsConfig.of(self.manifest["config"]), self.special)
+        config = PairsConfig.of(self.manifest["config"])
+        return pairs.check(path, task.entry, config, self.special, leaks.groups(self.manifest))
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:

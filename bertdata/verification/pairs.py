@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from ..config import LABEL_1, PairsConfig
 from ..dataset.shards import pair_schema
-from . import batches, masks
+from . import batches, leaks, masks
 from .files import CheckFailed
 from .rows import Rows, SpecialPieces
 
@@ -35,33 +35,36 @@ _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
-def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
-    """Check a shard of rows; return how many rows, tokens, labels 1, maskable and masked tokens it has."""
+def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: SpecialPieces, groups: int) -> Counter[str]:
+    """Check a shard of rows; return how many rows, tokens, labels 1, maskable and masked tokens it has.
+
+    `groups`: of documents that may exchange text, at the most.
+    """
     columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
     columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
     columns += ["continues_word"] if config.chinese_words != "none" else []
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
     columns += (_NAMES if config.objective in LABEL_1 else ("documents",)) if config.provenance else ()
     schema = pair_schema(len(vocabulary.never), columns)
-    return laws(batches.read(path, config.format, schema, entry), config, vocabulary)
+    return laws(batches.read(path, config.format, schema, entry), config, vocabulary, groups)
 
 
-def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
+def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: SpecialPieces, groups: int = 1) -> Counter[str]:
     """Check a shard's rows, whatever file they were read from; return what `check` does."""
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
-    documents: set[str] = set()  # three of them at most
+    documents: set[str] = set()  # some more than two of each group at most
     for batch in read:
         for part in _parts(batch):
             counts.update(_part(part, counts["rows"], config, vocabulary))
-            if config.provenance and config.objective in LABEL_1 and len(documents) < 3:
-                documents.update(_names(part.column("a_document"))[:3])
+            if config.provenance and config.objective in LABEL_1 and len(documents) <= 2 * groups:
+                documents.update(_names(part.column("a_document"))[: 2 * groups + 1])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
     if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
         raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
     if config.objective in LABEL_1:
-        if not is_half(counts, len(documents), config):
+        if not is_half(counts, len(documents), config, groups):
             raise CheckFailed(f"has {not_half(counts)}")
     elif vocabulary.tells and counts["inside"] > counts["one word"]:
         raise CheckFailed(
@@ -77,15 +80,16 @@ def not_half(counts: Counter[str]) -> str:
     return f"{counts['ones']:,} labels 1 in {counts['labels']:,}, which is not half"
 
 
-def is_half(counts: Counter[str], documents: int, config: PairsConfig) -> bool:
+def is_half(counts: Counter[str], documents: int, config: PairsConfig, groups: int = 1) -> bool:
     """Tell whether half of the labels of one shard are 1, or one more or less of an odd number, by how many documents it is of.
 
-    Chunks of two documents exchange two by two, so one more than half may exchange.  Of a few chunks a copy, one more or less.
+    Chunks of two documents exchange two by two, so one more than half may exchange, where each of some `groups` has no third one.
+    Of a few chunks a copy, one more or less.
     """
     surplus = 2 * counts["ones"] - counts["labels"]
     if config.objective == "nsp" and counts["labels"] <= _FEW * config.dupe_factor:
         return abs(surplus) <= 2
-    return -1 <= surplus <= (2 if config.objective == "nsp" and documents <= 2 else 1)
+    return -1 <= surplus <= (2 if config.objective == "nsp" and documents <= 2 * groups else 1)
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -132,6 +136,9 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
         label = label.to_numpy()
         rows.require((label == 0) | (label == 1), "has a label other than 0 and 1")
         counts.update(ones=int(label.sum()), labels=len(label))
+        if config.objective == "nsp":
+            differ = leaks.scripts(rows, _first_of_b(rows), vocabulary.scripts)
+            counts.update({name: int(np.count_nonzero(differ & (label == value))) for value, name in enumerate(leaks.DIFFERS)})
         if names:
             _documents(rows, names, label, config)
     elif config.objective == "causal":

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import CheckFailed
+from .piece_scripts import piece_scripts
 
 __all__ = ["Rows", "SpecialPieces", "special_pieces"]
 
@@ -18,7 +19,7 @@ Array = npt.NDArray[Any]
 class SpecialPieces(NamedTuple):
     """What the laws need of a vocabulary of V pieces: three ids, which pieces never stand in a text, and which continue a word.
 
-    `never` [V] has [PAD], [CLS], [SEP], [MASK] and ``[unusedN]``.
+    `never` [V] has [PAD], [CLS], [SEP], [MASK] and ``[unusedN]``.  `scripts` [V, 2] are those of `piece_scripts`.
     """
 
     cls_id: int
@@ -26,6 +27,7 @@ class SpecialPieces(NamedTuple):
     mask_id: int
     never: npt.NDArray[np.bool_]
     continues: npt.NDArray[np.bool_]
+    scripts: npt.NDArray[Any]
     tells: bool = True  # whether `continues` is right for every token: with Ġ and ▁ it is not known of a text's first one
 
 
@@ -35,7 +37,8 @@ def special_pieces(pieces: list[str]) -> SpecialPieces:
     never = np.array([piece in named or (piece.startswith("[unused") and piece.endswith("]")) for piece in pieces])
     # By a rule of its own, and not by `pieces.continues_word`: a check that shares a fault with what it checks finds nothing.
     continues = np.array([piece.startswith("##") and len(piece) > 2 for piece in pieces])
-    return SpecialPieces(pieces.index("[CLS]"), pieces.index("[SEP]"), pieces.index("[MASK]"), never, continues)
+    scripts = piece_scripts([piece[2:] if joined else piece for piece, joined in zip(pieces, continues, strict=True)])
+    return SpecialPieces(pieces.index("[CLS]"), pieces.index("[SEP]"), pieces.index("[MASK]"), never, continues, scripts)
 
 
 @dataclass

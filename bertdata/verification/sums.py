@@ -12,6 +12,7 @@ from ..config import LABEL_1, PairsConfig
 from ..errors import VerificationError
 from ..rows.masking import max_predictions_of
 from ..tally import Tally
+from . import leaks
 from .documents import SOURCES
 from .pairs import is_half, not_half
 
@@ -92,7 +93,8 @@ def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: Pa
         yield from _same(f"splits.{split}.documents", entry["documents"], tallies[f"{stage}documents"].entered)
         yield from _statistics(f"splits.{split}", entry, counted[split], config)
         distinct = tallies[f"{stage}documents"].left - entry["repeated_ids"]
-        if config.objective in LABEL_1 and counted[split]["shards"] == 1 and not is_half(counted[split], distinct, config):
+        of_one_shard = config.objective in LABEL_1 and counted[split]["shards"] == 1
+        if of_one_shard and not is_half(counted[split], distinct, config, leaks.groups(manifest)):
             yield f"splits.{split} has {not_half(counted[split])}"
     if sources := manifest.get("tokens"):
         in_all = sum(sum(of_source.values()) for of_source in sources.values())
@@ -104,9 +106,10 @@ def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: Pa
             yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
     total: Counter[str] = sum(counted.values(), Counter())
     yield from _statistics("statistics", manifest["statistics"], total, config)
-    if "unknown_tokens" in manifest:
+    if "unknown_tokens" in manifest and "tokens" in manifest:
         count, of = (sum(sum(source.values()) for source in manifest[key].values()) for key in ("unknown_tokens", "tokens"))
         yield from _near("statistics.unknown_share", manifest["statistics"]["unknown_share"], count / max(1, of))
+    yield from leaks.partners(manifest, total, len(manifest["shards"]))
     for name in ("documents", "repeated_ids"):
         values = [entry[name] for entry in manifest["splits"].values()]
         yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))

@@ -16,7 +16,9 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ..config import VocabConfig, read_small
+from ..pieces import bare
 from .files import CheckFailed
+from .piece_scripts import piece_scripts
 from .rows import SpecialPieces
 
 __all__ = ["check"]
@@ -62,7 +64,8 @@ def check(directory: Path, contents: dict[str, Any], names: tuple[str, str]) -> 
     mark = contents.get("word_mark", "")
     continues_word = np.array([_continues_word(pieces.get(i, ""), mark) for i in range(size)])
     cls_id, sep_id, mask_id = (-1 if (i := roles.get(role)) is None else i for role in _ROLES[:3])
-    return SpecialPieces(cls_id, sep_id, mask_id, never, continues_word, mark not in ("Ġ", "▁"))
+    scripts = piece_scripts([bare(pieces.get(i, ""), mark) for i in range(size)])
+    return SpecialPieces(cls_id, sep_id, mask_id, never, continues_word, scripts, mark not in ("Ġ", "▁"))
 
 
 def _check_trained(pieces: dict[int, str], roles: dict[str, Any], config: VocabConfig) -> None:

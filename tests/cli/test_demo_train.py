@@ -32,4 +32,5 @@ def test_it_learns_words_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert told[-1]["nsp_accuracy"] > 0.55
     assert (run / "curve.svg").is_file()
     assert (run / "checkpoint-600" / "model.safetensors").is_file()
-    assert re.search(r"It tells \d\d% of their pairs", done.output)
+    assert re.search(r"It labels \d\d% of their pairs correctly. Guessing scores 50 %", done.output)
+    assert re.search(r"knows their sources would score \d\d%", done.output)

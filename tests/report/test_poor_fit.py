@@ -12,6 +12,8 @@ from conftest import SAMPLE, Build, read_manifest
 import bertdata
 from bertdata.report.vocabulary import poor_fit
 
+ACROSS = bertdata.PairsConfig(pair_across_languages=True)  # of three books one alone is Chinese
+
 
 def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **more: int) -> dict[str, Any]:
     """A manifest of rows from 10,000 characters in one language, and 100,000 of well covered English."""
@@ -68,7 +70,7 @@ def test_a_chinese_vocabulary_on_english_text(corpus_of_books: Path, tmp_path: P
     (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces))
     pairs = tmp_path / "pairs"
     with pytest.warns(UserWarning, match=r"does not fit the text: en 4\.\d tokens per word, zh \d\d\.\d % \[UNK\]"):
-        bertdata.make_pairs(corpus_of_books, vocab=tmp_path / "vocab.txt", output=pairs, workers=1)
+        bertdata.make_pairs(corpus_of_books, vocab=tmp_path / "vocab.txt", output=pairs, config=ACROSS, workers=1)
     made = read_manifest(pairs)
     unknown = sum(sum(languages.values()) for languages in made["unknown_tokens"].values())
     tokens = sum(sum(languages.values()) for languages in made["tokens"].values())
@@ -81,4 +83,4 @@ def test_the_vocabulary_of_the_corpus_fits(build: Build, corpus_of_books: Path, 
     vocab = build("train-vocab", tmp_path / "vocab", corpus_of_books, "--size", 3000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        bertdata.make_pairs(corpus_of_books, vocab=vocab, output=tmp_path / "pairs", workers=1)
+        bertdata.make_pairs(corpus_of_books, vocab=vocab, output=tmp_path / "pairs", config=ACROSS, workers=1)

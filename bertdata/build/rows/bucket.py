@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ... import keys, rows
 from ...config import PairsConfig
@@ -18,14 +20,17 @@ from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
 from ...io.progress import current
+from ...pieces import bare
 from ...records import Report
+from ...text.language import writing
 from ...tokens import vocab
 from .buckets import Layout, Ref, Tokens, gather
 from .static_masks import mask_rows
 
-__all__ = ["TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
+__all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
 
 TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # begin the names of what is counted by source and language
+PARTNERS = ("pairs", "not_next", "other")  # what is counted by language, script and source of A
 
 
 class Output(NamedTuple):
@@ -52,16 +57,17 @@ class BuildBucket:
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()
         for document in documents:
-            content.update(hashlib.sha256(repr((document.id, len(document.tokens))).encode()).digest())
+            content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
             content.update(document.tokens + document.ends + document.continues)
         bucket = self._bucket(documents)
         origins = _origins(documents, bucket.tokens.itemsize)
         origins.update(_unknown(documents, bucket.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
+        facts = _facts(documents) if self.layout.partners.scripts else {}
         del documents
         done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, *self.layout.split_of(number))
+            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, facts, *self.layout.split_of(number))
             done.append(perform(to_path(output.root), "pairs", number, task, work))
         return reports.reference(number, "pairs", done)
 
@@ -69,7 +75,7 @@ class BuildBucket:
         """Build the rows of these documents as if they were all; return the bytes of each output's shard."""
         bucket = self._bucket(documents)
         vocabulary = vocab.of_run(self.vocabulary)
-        builds = [_Build(output, vocabulary, bucket, Counter(), "train", 0, 1) for output in self.outputs]
+        builds = [_Build(output, vocabulary, bucket, Counter(), {}, "train", 0, 1) for output in self.outputs]
         return [build()["files"][0]["bytes"] for build in builds]
 
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
@@ -88,7 +94,11 @@ class BuildBucket:
         if continues[begin].any():  # a sentence begins with a word, whatever its first piece looks like
             continues = continues.copy()
             continues[begin] = False
-        return rows.Bucket(tokens, continues, sentences, starts, [d.id for d in documents])
+        ids, partners = [d.id for d in documents], self.layout.partners
+        names, groups = np.unique([partners.group(d.origin) for d in documents], return_inverse=True)
+        is_chinese = not partners.across and any(d.origin.endswith(writing.CHINESE) for d in documents)
+        variants = _variants_of_run(self.vocabulary) if is_chinese else None
+        return rows.Bucket(tokens, continues, sentences, starts, ids, groups if len(names) > 1 else None, variants)
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,7 @@ class _Build:
     vocabulary: vocab.AnyVocabulary
     bucket: rows.Bucket
     origins: Counter[str]  # see `_origins`
+    facts: Facts
     split: str
     number: int
     count: int
@@ -167,14 +178,49 @@ class _Build:
             "text_tokens": len(self.bucket.tokens),
             "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
             **self.origins,
+            **self._partners(built),
         }
+
+    def _partners(self, built: rows.Pairs) -> Counter[str]:
+        """Count pairs, NotNext pairs and those whose B is of another kind, by each fact of A's document."""
+        counts: Counter[str] = Counter()
+        if built.labels is None or built.a_documents is None or built.b_documents is None:
+            return counts
+        for fact, (names, of) in self.facts.items():
+            a, other = of[built.a_documents], of[built.a_documents] != of[built.b_documents]
+            for what, which in zip(PARTNERS, (slice(None), built.labels == 1, other), strict=True):
+                numbers = np.bincount(a[which], minlength=len(names)).tolist()
+                counts.update({f"{what} of {fact} {name}": n for name, n in zip(names, numbers, strict=True)})
+        return counts
+
+
+Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # of documents, by name of the fact: its values, and each one's number
+
+
+def _facts(documents: list[Tokens]) -> Facts:
+    """Return language, script and source of documents."""
+    found: Facts = {}
+    columns = list(zip(*(document.origin.split(" ") for document in documents), strict=True)) or [(), (), ()]
+    for fact, values in zip(("source", "language", "script"), columns, strict=True):
+        plain = [writing.plain(value) if fact == "language" else value for value in values]
+        names, numbers = np.unique(plain, return_inverse=True)
+        found[fact] = (names.tolist(), numbers)
+    return found
+
+
+@functools.lru_cache(maxsize=2)
+def _variants_of_run(vocabulary: StoredValue) -> npt.NDArray[np.int8]:
+    """Return for each id of a vocabulary the number of traditional minus simplified characters [V]."""
+    known = vocab.of_run(vocabulary)
+    return writing.signs([bare(piece, known.special.mark) for piece in known.pieces])
 
 
 def _origins(documents: list[Tokens], size: int) -> Counter[str]:
     """Count the tokens of documents, `size` bytes each, by source and language."""
     counts: Counter[str] = Counter()
     for document in documents:
-        counts[f"{TOKENS_OF}{document.origin}"] += len(document.tokens) // size
+        source, language, _ = document.origin.split(" ")
+        counts[f"{TOKENS_OF}{source} {language}"] += len(document.tokens) // size
     return counts
 
 

@@ -1,7 +1,8 @@
 """Move documents to their buckets: tokenize each batch once, write it by bucket to a spill file, read a bucket from all of them.
 
-Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  The split goes by a
-hash of the id alone, so that a document stays in ``validation`` whatever the seed, the length and the number of buckets.
+Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  For pairs, documents of
+a rare language are spread over fewer buckets (partners.py).  The split goes by a hash of the id alone, so that a document stays
+in ``validation`` whatever the seed, the length and the number of buckets.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ...records import Task
 from ...tokens.encoder import DifferentIdsError
 from ..documents import DocumentReader
 from .encoding import encoder_of_run
+from .partners import FEWEST, Partners, origins
 
 __all__ = [
     "Layout",
@@ -46,13 +48,13 @@ Ref = tuple[int, int, int, int]
 _SEGMENTED_BYTES = 1 << 17  # of text, between two looks at how far a task is: jieba takes a quarter of a second
 
 
-def shard_count(config: PairsConfig, text_bytes: int, documents: int) -> int:
+def shard_count(config: PairsConfig, text_bytes: int, documents: int, most: int | None = None) -> int:
     """Return the number of buckets, one shard each: by the size of all copies, which are in memory together.
 
-    But so few that each gets enough documents to exchange text.
+    But so few that each gets enough documents to exchange text: `most`, or by the number of documents.
     """
     by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
-    return config.shards or max(1, min(99999, by_size, documents // 16))
+    return config.shards or max(1, min(99999, by_size, documents // FEWEST if most is None else most))
 
 
 class Layout(NamedTuple):
@@ -61,6 +63,7 @@ class Layout(NamedTuple):
     seed: int
     train: int
     fraction: float
+    partners: Partners = Partners()
 
     @property
     def validation(self) -> int:
@@ -72,11 +75,13 @@ class Layout(NamedTuple):
         """The buckets of both."""
         return self.train + self.validation
 
-    def bucket(self, doc_id: str) -> int:
+    def bucket(self, doc_id: str, origin: str = "") -> int:
         """Return the bucket of a document."""
         held_out = self.fraction > 0 and keys.key(0, "split", doc_id) < self.fraction * 2.0**64
         first, count = (self.train, self.validation) if held_out else (0, self.train)
-        return first + int(keys.key(self.seed, "bucket", doc_id) * count >> 64)
+        window = self.partners.window(origin, held_out) if any(self.partners.windows) else None
+        start, size = window or (0, count)
+        return first + (start + (keys.key(self.seed, "bucket", doc_id) * size >> 64)) % count
 
     def split_of(self, bucket: int) -> tuple[str, int, int]:
         """Return a bucket's split, its number in it, and how many buckets that has.
@@ -93,7 +98,7 @@ class Tokens(NamedTuple):
     """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its address in the corpus.
 
     `continues`: of each token, whether it continues a word, as bytes; empty where the mark ``##`` says it.  `origin` is the
-    document's source and, after a space, its language.
+    document's source, language and script, with spaces between them.
     """
 
     id: str
@@ -137,14 +142,14 @@ class Tokenize:
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
             tokens, ends, continues = encode(languages, documents, paragraphs, exact)
             first = start = 0
-            origins = map(" ".join, zip(sources.to_pylist(), languages.to_pylist(), strict=True))
-            for doc_id, origin, sentences in zip(ids.to_pylist(), origins, documents.value_lengths().to_pylist(), strict=True):
+            found = origins(sources, languages, documents, self.layout.partners.scripts)
+            for doc_id, origin, sentences in zip(ids.to_pylist(), found, documents.value_lengths().to_pylist(), strict=True):
                 sentence_ends = ends[first : first + sentences]
                 first += sentences
                 end = int(sentence_ends[-1]) if len(sentence_ends) else start
                 ids_of, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
                 document = Tokens(doc_id, ids_of, (sentence_ends - start).tobytes(), words, task.number, row, origin)
-                yield self.layout.bucket(doc_id), document
+                yield self.layout.bucket(doc_id, origin), document
                 start, row = end, row + 1
 
     def __call__(self, task: Task) -> dict[str, Any]:

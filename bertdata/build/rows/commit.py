@@ -20,7 +20,7 @@ from ...rows.masking import max_predictions_of
 from ...tally import Tally
 from ...tokens import vocab
 from ..documents import DocumentReader
-from .bucket import TOKENS_OF, UNKNOWN_OF, Output
+from .bucket import PARTNERS, TOKENS_OF, UNKNOWN_OF, Output
 from .buckets import different_ids
 
 __all__ = ["PairsCommit", "describe"]
@@ -78,6 +78,7 @@ class PairsCommit:
             statistics=describe(in_all, config),
             tokens=_by_source(in_all, TOKENS_OF),
             unknown_tokens=_by_source(in_all, UNKNOWN_OF),
+            **({"pairings": _pairings(in_all)} if config.objective == "nsp" else {}),
             splits={
                 of_split["split"]: {"shards": of_split["buckets"], **describe(counts[of_split["split"]], config)}
                 for of_split in total
@@ -104,6 +105,20 @@ def _by_source(counts: Counter[str], prefix: str) -> dict[str, dict[str, int]]:
     return tokens
 
 
+def _pairings(counts: Counter[str]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return by language, script and source of A: pairs, NotNext pairs, and those whose B is of another one.
+
+    >>> _pairings(Counter({"pairs of source books": 7, "not_next of source books": 3}))
+    {'language': {}, 'script': {}, 'source': {'books': {'pairs': 7, 'not_next': 3, 'other': 0}}}
+    """
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for fact in ("language", "script", "source"):
+        prefix = f"{PARTNERS[0]} of {fact} "
+        values = sorted(name.removeprefix(prefix) for name, count in counts.items() if name.startswith(prefix) and count)
+        found[fact] = {value: {what: counts[f"{what} of {fact} {value}"] for what in PARTNERS} for value in values}
+    return found
+
+
 def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add up what buckets have reported of an output, or sums of it: a sum for each split, in the order in which they come."""
     totals: dict[str, dict[str, Any]] = {}
@@ -128,7 +143,10 @@ def _why_empty(split: str, tallies: list[Tally]) -> str:
     if split != "train":
         return f"no document of {split} gave a row: give more documents, or a larger `validation_fraction`"
     reasons = ", ".join(f"{reason} {n}" for reason, n in tallies[0].dropped.items() if n)
-    return f"no document gave a row (dropped: {reasons}): a pair takes a document of two sentences"
+    return (
+        f"no document gave a row (dropped: {reasons}): a pair takes a document of two sentences, and a NotNext pair two "
+        "documents of one language and script; give more documents, or use `pair_across_languages`"
+    )
 
 
 def describe(counts: Counter[str], config: PairsConfig) -> dict[str, Any]:

@@ -28,5 +28,5 @@ class Merge:
             wanted = (b for b in range(self._levels.buckets) if self._levels.group(b) == number)
             by_bucket = {bucket: [] for bucket in wanted}
         for document in sorted(gather(self._root, refs), key=lambda document: (document.task, document.row)):
-            by_bucket.setdefault(self._layout.bucket(document.id), []).append(document)
+            by_bucket.setdefault(self._layout.bucket(document.id, document.origin), []).append(document)
         yield from references(number, write_spill(self._root, spill_name(number, merged=True), by_bucket))

@@ -16,7 +16,7 @@ from ...tokens.vocab import AnyVocabulary
 from ..masking import MaskRule, of_epoch
 from .sample import RowSample
 
-__all__ = ["Masks", "PairSample", "auc", "masks_of", "padding_by_width", "pairs_of", "predictors", "words_of"]
+__all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "padding_by_width", "pairs_of", "predictors", "words_of"]
 
 _MASKED = 2_048  # rows that are masked to see how
 Array = npt.NDArray[Any]
@@ -87,6 +87,27 @@ def predictors(pairs: PairSample) -> list[tuple[str, float, float]]:
         ("place in its file", pairs.positions),
     )
     return [(name, *auc(values, pairs.labels)) for name, values in known]
+
+
+def of_partners(values: dict[str, dict[str, int]]) -> tuple[float, float]:
+    """Return how well one fact of A's and B's documents predicts the label: area under the ROC curve, and its standard error.
+
+    `values` is what a manifest counts by each value of the fact: pairs, NotNext pairs, and those whose B has another value.
+
+    >>> area, error = of_partners({"en": {"pairs": 8, "not_next": 4, "other": 4}})
+    >>> area, of_partners({"en": {"pairs": 8, "not_next": 4, "other": 0}})[0]
+    (1.0, 0.5)
+    """
+    cells = [(each["not_next"] - each["other"], each["pairs"] - each["not_next"]) for each in values.values()]
+    counts = np.array([*cells, *((each["other"], 0) for each in values.values())], np.float64)
+    # The best classifier ranks pairs by the share of NotNext among those that are alike.
+    _, of = np.unique(counts[:, 0] / np.maximum(1, counts.sum(1)), return_inverse=True)
+    ones, zeros = (np.bincount(of, column) for column in counts.T)
+    below = np.cumsum(zeros) - zeros / 2
+    if not ones.sum() or not zeros.sum():
+        return 0.5, 0.5
+    error = np.sqrt((counts.sum() + 1) / (12 * ones.sum() * zeros.sum()))
+    return float((ones * below).sum() / (ones.sum() * zeros.sum())), float(error)
 
 
 def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[int, float, float]]:

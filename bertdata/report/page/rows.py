@@ -17,7 +17,7 @@ from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, table, tag
-from .measure import Masks, masks_of, padding_by_width, pairs_of, predictors, words_of
+from .measure import Masks, masks_of, of_partners, padding_by_width, pairs_of, predictors, words_of
 from .sample import RowSample, read_rows
 from .section import Section, Subject, counted, figures
 from .tokens import language_of, row_article
@@ -31,6 +31,8 @@ _LABELS = {
     "nsp": "IsNext: B is what follows A in its document. NotNext: B is of another document.",
     "sop": "In the one B is what follows A in its document; in the other the two have changed places.",
 }
+_ACROSS = "These pairs were made across languages: two languages in a row mean NotNext."
+_SOURCES = "NotNext pairs may join two sources, as in BERT; pair_within source keeps them apart."
 _LONG = 5  # tokens from which words are counted as one kind
 
 
@@ -101,7 +103,8 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
     if pairs is None:
         return Html("")
     rows = []
-    for name, area, error in predictors(pairs):
+    known = [(f"{fact} of A and B", *of_partners(values)) for fact, values in manifest.get("pairings", {}).items() if values]
+    for name, area, error in [*predictors(pairs), *known]:
         leaks = abs(area - 0.5) > _SURE * error
         word = tag("span", "tells the label" if leaks else "as chance", class_="flag" if leaks else "good")
         rows.append((name, f"{area:.3f}", f"± {error:.3f}", word))
@@ -109,6 +112,9 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
     text = "The area under the curve says how well a figure alone tells the label: 0.5 is chance, 0 and 1 are certainty. "
     text += f"Here it was measured on {len(pairs.labels):,} pairs; beyond {_SURE:.0f} errors it is called a leak."
     text += " A place in the file would tell it where rows of one label stand together."
+    if known:
+        text += " Languages, scripts and sources of documents were counted on all pairs."
+        text += f" {_ACROSS if config.pair_across_languages else _SOURCES if config.pair_within == 'none' else ''}"
     meaning = tag("p", _LABELS.get(config.objective, ""))
     parts = [meaning, counted("", "Label", balance, "Pairs"), tag("h3", "Can the label be told without reading?"), tag("p", text)]
     parts.append(table("", columns, rows))

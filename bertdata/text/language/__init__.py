@@ -1,4 +1,4 @@
-"""Which language a text is in, told by its script, its words and its letters."""
+"""Detect the language of a text by its script, its words and its letters, and its script by its letters."""
 
 from .identify import UNKNOWN, Guess, among, guess, identify, outside
 

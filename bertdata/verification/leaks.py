@@ -1,0 +1,104 @@
+"""Check that neither language nor script tells the label of a pair: of one language are all pairs, and half of them NotNext.
+
+What the manifest counts by language and script of the documents is compared with the labels in the shards. The scripts of A and B
+are also read from the rows themselves, by a rule of their own: the first word of a letter's Unicode name, and for Chinese the
+character sets GB 2312 and Big5.
+
+A classifier that sees only one of these facts must be right as often as chance is, within three standard errors. Its AUC is 0.5
+plus half the difference between the shares of NotNext and of IsNext pairs for which the fact is true.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .piece_scripts import HAN, KANA
+from .rows import Rows
+
+__all__ = ["DIFFERS", "groups", "partners", "scripts"]
+
+DIFFERS = ("IsNext pairs of two scripts", "NotNext pairs of two scripts")  # by label
+_ERRORS = 3.0
+_PASSAGES = 0.01  # of the AUC: a page on Greek words has Greek in A and in B, which is content
+_OFF = 3  # labels 1 minus labels 0 of a language in a shard, at the most: of odd numbers, and to even out others
+Array = npt.NDArray[Any]
+
+
+def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
+    """Return for each pair [N] whether A and B are of two scripts; a side without letters is of any."""
+    bounds = np.stack([rows.starts, first_of_b], 1).ravel()
+    side = np.repeat(np.arange(len(bounds)), np.diff(np.append(bounds, rows.ends[-1])))
+    script, variant = of_pieces[rows.ids].T
+    width = int(of_pieces[:, 0].max()) + 1
+    counts = np.bincount(side * width + script, minlength=len(bounds) * width).reshape(-1, width)
+    counts[:, 0] = 0
+    japanese = counts[:, KANA] > 0
+    counts[:, HAN] += counts[:, KANA]  # Japanese is of both
+    counts[:, KANA] = 0
+    main = counts.argmax(1)  # 0 where there is no letter
+    sign = np.sign(np.bincount(side, variant, minlength=len(bounds)))
+    sign[(main != HAN) | japanese] = 0
+    (a, b), (sign_a, sign_b) = main.reshape(-1, 2).T, sign.reshape(-1, 2).T
+    return np.asarray(((a != b) & (a > 0) & (b > 0)) | (sign_a * sign_b < 0))
+
+
+def groups(manifest: dict[str, Any]) -> int:
+    """Return how many groups of documents may exchange text, at the most."""
+    config, found = manifest["config"], manifest.get("pairings", {})
+    by_source = len(found.get("source", {})) if config.get("pair_within") == "source" else 1
+    across = config.get("pair_across_languages", True)
+    by_language = 1 if across else len(found.get("language", {})) * len(found.get("script", {}))
+    return max(1, by_source * by_language)
+
+
+def partners(manifest: dict[str, Any], counted: Counter[str], shards: int) -> Iterator[str]:
+    """Check what a manifest counts of pairs by language, script and source, `counted` being what the shards hold."""
+    config = manifest["config"]
+    if config["objective"] != "nsp" or "pair_across_languages" not in config:  # of a time that did not match languages
+        return
+    found = manifest.get("pairings", {})
+    if sorted(found) != ["language", "script", "source"]:
+        yield "pairings has not language, script and source"
+        return
+    for fact, values in found.items():
+        for what, number in (("pairs", counted["labels"]), ("not_next", counted["ones"])):
+            if (stated := sum(entry[what] for entry in values.values())) != number:
+                yield f"pairings.{fact}.*.{what}: {stated:,} by the manifest, {number:,} were found"
+                return
+        if any(not entry["other"] <= entry["not_next"] <= entry["pairs"] for entry in values.values()):
+            yield f"pairings.{fact} counts more NotNext pairs than pairs, or more of another {fact} than NotNext pairs"
+            return
+        if not config["pair_across_languages"] and fact != "source":
+            yield from _tells(fact, values, counted, shards)
+    is_next, not_next = (counted[name] for name in DIFFERS)
+    problem = _problem(not_next, is_next, counted["ones"], counted["labels"] - counted["ones"], _PASSAGES)
+    if problem and not config["pair_across_languages"]:
+        yield f"{problem}: A and B are of two scripts, as their tokens are"
+
+
+def _tells(fact: str, values: dict[str, dict[str, int]], counted: Counter[str], shards: int) -> Iterator[str]:
+    """Check that a fact of A's and B's documents does not tell the label: B is of A's language, and half of each is NotNext."""
+    ones, zeros = counted["ones"], counted["labels"] - counted["ones"]
+    if problem := _problem(sum(entry["other"] for entry in values.values()), 0, ones, zeros):
+        yield f"{problem}: B is of another {fact} than A"
+    for name, entry in values.items():
+        of_it, rest = entry["not_next"], entry["pairs"] - entry["not_next"]
+        if abs(of_it - rest) > _OFF * shards and (problem := _problem(of_it, rest, ones, zeros)):
+            yield f"{problem}: the {fact} of A is {ascii(name)[:100]}"
+
+
+def _problem(of_ones: int, of_zeros: int, ones: int, zeros: int, allowed: float = 0.0) -> str:
+    """Say how well a fact tells the label that is true for so many pairs of either; nothing where chance does as well."""
+    if not ones or not zeros:
+        return ""
+    area = 0.5 + (of_ones / ones - of_zeros / zeros) / 2
+    error = math.sqrt((ones + zeros + 1) / (12 * ones * zeros))
+    if abs(area - 0.5) <= max(_ERRORS * error, allowed):
+        return ""
+    return f"one fact tells the label (AUC {area:.3f}, standard error {error:.3f})"
