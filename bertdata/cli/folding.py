@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
+
+from ..io.terminal import unguarded
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,11 +28,14 @@ class Line(NamedTuple):
 
 
 def print_folded(lines: Iterable[Line]) -> None:
-    """Print lines, none wider than the terminal, or 80 columns where there is none, but for commands."""
+    """Print lines, none wider than the terminal, or 80 columns where there is none, but for commands.
+
+    Colours are control characters, which `guard` replaces, so this writes past it: the text of the lines must be clean.
+    """
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = Console(file=unguarded(sys.stdout), highlight=False, markup=False, emoji=False)
     for line in lines:
         indent = line.indent
         for part in line.text.divide(_folds(line.text.plain, console.width - line.indent, console.width - line.hanging)):

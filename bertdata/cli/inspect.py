@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -38,7 +39,7 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
 @click.option("--title", default="", help="Show documents whose title has these words in it.")
 @click.option("--id", "document", default="", help="Show the document, or the rows of the document, with this id.")
-@click.option("--search", default="", help="Show documents, or rows, whose text has these words in it.")
+@click.option("--search", default="", help="Show documents, or rows, that contain this text: the sentences with it, highlighted.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
 @click.option(
     "--explain",
@@ -80,7 +81,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
     check_files(directory, contents)
     numbers = list(islice(select(directory, contents, wanted), count))
     for number in numbers:
-        show_row(directory, number, epoch)
+        show_row(directory, number, epoch, search=wanted["search"])
         echo()
     if not numbers:
         asked = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
@@ -104,20 +105,20 @@ def _meant(directory: Path, contents: dict[str, Any], wanted: dict[str, str]) ->
     return f": ids here look like {example(directory, contents)}" if wanted["document"] else ""
 
 
-def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None) -> None:
-    """Print a document or a row, its masks in colour: those of a rule, or of an epoch."""
+def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None, search: str = "") -> None:
+    """Print a document or a row, its masks in colour: those of a rule, or of an epoch. `search` selects sentences."""
     from ..report import examples, masking
     from ..tokens.read import read_any
 
     contents = read(directory)
     row = examples.row(directory, contents, number)
     if contents["kind"] == "documents":
-        _print(examples.document_lines(row))
+        _print(examples.document_lines(row, search=search), search=search)
         return
     config, vocabulary = PairsConfig.of(contents["config"]), read_any(directory)
     rule = rule or masking.of_epoch(vocabulary, config, epoch)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
-    _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask)
+    _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask, search)
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
@@ -160,15 +161,20 @@ def _config(config: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for group in groups for name, value in group.items() if value not in ("", []))
 
 
-def _print(lines: Iterable[tuple[int, str]], mask: str = "") -> None:
-    """Print indented lines, folded at the terminal's width; `mask` stands for masked tokens."""
+def _print(lines: Iterable[tuple[int, str]], mask: str = "", search: str = "") -> None:
+    """Print indented lines, folded at the terminal's width; `mask` stands for masked tokens, `search` is highlighted."""
     from rich.text import Text
+
+    found = re.compile(r"\s*".join(map(re.escape, search.split())), re.IGNORECASE)
 
     def coloured(line: str) -> Text:
         text = Text(clean(line))
-        text.highlight_words([mask] if mask else [], "bold cyan")
+        if mask:
+            text.highlight_words([mask], "bold cyan")
         text.highlight_regex(_RANDOM, "magenta")
         text.highlight_words(["(kept)"], "green")
+        if search:
+            text.highlight_regex(found, "bold reverse")
         return text
 
     print_folded(Line(indent, indent, coloured(line)) for indent, line in lines)

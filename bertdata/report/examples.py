@@ -68,17 +68,28 @@ def _checked(directory: Path, manifest: dict[str, Any], table: pa.Table, number:
     return values
 
 
-def document_lines(document: dict[str, Any], most: int = 12) -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): the head of a document, and its sentences by paragraph."""
+def document_lines(document: dict[str, Any], most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:
+    """Yield (indent, line): the head of a document, and its first sentences by paragraph.
+
+    With `search`, these are the first sentences that contain the text in any case, with the one before and after each.
+    """
     sentences, starts = document["sentences"], document["paragraph_starts"]
     name = f"{document['id']}  {document['title']}  ({document['language'] or 'language unknown'})"
     yield 0, f"{name}  {len(starts)} paragraphs, {len(sentences)} sentences"
     if document["url"]:
         yield 2, document["url"]
-    for number, sentence in enumerate(sentences[:most]):
-        yield 2, f"{'¶ ' if number in starts else '  '}{number:3d}  {sentence}"
-    if len(sentences) > most:
-        yield 2, f"  … {len(sentences) - most} more sentences"
+    hits = [number for number, sentence in enumerate(sentences) if search and search.lower() in sentence.lower()]
+    around = {near for hit in hits[:most] for near in (hit - 1, hit, hit + 1)}.intersection(range(len(sentences)))
+    before = -1
+    for number in sorted(around) or range(min(most, len(sentences))):
+        if number > before + 1:
+            yield 2, "  …"
+        yield 2, f"{'¶ ' if number in starts else '  '}{number:3d}  {sentences[number]}"
+        before = number
+    if len(hits) > most:
+        yield 2, f"  … {count(len(hits) - most, 'more sentence')} with {search!r}"
+    elif before + 1 < len(sentences):
+        yield 2, f"  … {count(len(sentences) - before - 1, 'more sentence')}"
 
 
 def pair_lines(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Run
 from rich.cells import cell_len
 
 from bertdata.cli import cli
 from bertdata.cli.inspect import _print
 from bertdata.errors import UsageError
+from bertdata.report.examples import document_lines
 
 
 def inspect(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -74,3 +77,34 @@ def test_text_without_spaces_fills_its_lines(capsys: pytest.CaptureFixture[str],
     assert max(widths) <= 40 and min(widths[:3]) >= 36
     assert not any(line.strip()[0] in "，。" for line in lines)
     assert "".join("".join(lines).split()) == "A:" + "".join(text.split())
+
+
+def document(sentences: int, hits: set[int]) -> dict[str, Any]:
+    texts = [f"A Ferry crosses at {number}." if number in hits else f"Nothing at {number}." for number in range(sentences)]
+    return {"id": "a", "title": "A", "language": "en", "url": "", "sentences": texts, "paragraph_starts": [0]}
+
+
+def numbers(lines: list[str]) -> list[str]:
+    """The numbers of the sentences that are shown, and the marks of those that are not."""
+    return [line.removeprefix("¶ ").split()[0] for line in (line.strip() for line in lines[1:])]
+
+
+def test_search_shows_the_sentences_with_the_text_and_their_neighbours() -> None:
+    shown = [line for _, line in document_lines(document(60, {20, 21, 40}), search="ferry")]
+    assert numbers(shown) == ["…", "19", "20", "21", "22", "…", "39", "40", "41", "…"]
+    assert shown[-1].split() == ["…", "18", "more", "sentences"]
+    assert numbers([line for _, line in document_lines(document(3, {0, 2}), search="FERRY")]) == ["0", "1", "2"]
+
+
+def test_search_shows_the_first_of_many_hits() -> None:
+    shown = [line for _, line in document_lines(document(60, set(range(60))), most=5, search="ferry")]
+    assert numbers(shown)[:-1] == [str(number) for number in range(6)]
+    assert shown[-1].strip() == "… 55 more sentences with 'ferry'"
+
+
+def test_search_highlights_the_text_on_a_terminal(run: Run, sample_corpus: Path, sample_pairs: Path) -> None:
+    """Colours reach the terminal, also those of masks: what cleans output of control characters leaves them."""
+    for path, word in ((sample_corpus, "River"), (sample_pairs, "river")):
+        shown = run("inspect", path, "--search", "rivER", "--n", 1, FORCE_COLOR="1", COLUMNS="400").stdout
+        assert f"\x1b[1;7m{word}\x1b[0m" in shown and "\ufffd" not in shown
+        assert ("\x1b[1;36m[MASK]\x1b[0m" in shown) == (path == sample_pairs)
