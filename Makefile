@@ -10,7 +10,7 @@ SIZE ?= small
 .PHONY: help demo test quick long docs picture bench lint style types all-tests quick-tests clean
 
 help:
-	@echo "make demo    set up, then run the whole job on the sample, show pairs, train a small model"
+	@echo "make demo    set up (1.5 GB, mostly PyTorch), build data from the sample, train a small BERT: 2 minutes after set-up"
 	@echo "make test    set up, then lint, type-check and run all tests"
 	@echo "make quick   the same without the slow tests"
 	@echo "make long    tests on other engines, of many crashes, of damage everywhere, and by the readers of other trainers"
@@ -20,6 +20,7 @@ help:
 	@echo "make clean   remove the virtual environments and what the demo made"
 
 demo: $(VENV)/.installed
+	@echo "Building a corpus, a vocabulary and pairs from the sample into demo/ (seconds), then training a small BERT (1 to 2 minutes)"
 	$(BIN)/bertdata demo --train
 
 test: style # the types are checked beside the tests: mypy uses one core
