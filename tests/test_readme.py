@@ -57,6 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shown = {line: told for block in blocks for line, told in dialogues(block)}
         built = [line for line in shown if "inspect" not in line]
         assert [line.split()[1] for line in built] == [*BUILDING, "verify"]
+        assert CliRunner().invoke(cli, ["demo", "--n", "1"]).exit_code == 0
         for line in [*built, *(shown.keys() - set(built))]:
             more = ["--workers", "1"] if line.split()[1] in BUILDING else []
             done = CliRunner().invoke(cli, [*shlex.split(line)[1:], *more])

@@ -71,7 +71,7 @@ def _input_options(command: F) -> F:
     multiple=True,
     type=to_path,
     metavar="FILE",
-    help="Drop documents that share 13 words in a row with this evaluation set: .txt, an example a line, or .jsonl.",
+    help="Drop documents that overlap with this evaluation set: 13 words in a row. .txt, an example a line, or .jsonl.",
 )
 @click.option(
     "--exclude-ids",

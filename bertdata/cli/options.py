@@ -133,16 +133,17 @@ def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _brief(help: str) -> str:
-    """Return the first clause of what is said of an option, or of a long one its beginning.
+    """Return the first clause of an option's help, or of a long one its beginning, and the default.
 
     >>> _brief("Books: .txt or .epub; file or glob."), _brief("Seed of a sample, of a copy.  [default: 3]")
-    ('Books: .txt or .epub', 'Seed of a sample, of a copy')
+    ('Books: .txt or .epub', 'Seed of a sample, of a copy  [default: 3]')
     >>> _brief("Stop after so many documents, an equal part from the beginning of each task.")
     'Stop after so many documents'
     """
     clause = re.split(r"; |\.(?= |$)|  \[", help, maxsplit=1)[0]
     cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
-    return cut if len(clause) > _BRIEF and " " in cut else clause
+    default = re.search(r"  \[default: [^\]]+\]", help)
+    return (cut if len(clause) > _BRIEF and " " in cut else clause) + (default[0] if default else "")
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:

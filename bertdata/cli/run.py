@@ -69,7 +69,7 @@ def common_options(command: F) -> F:
         click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
         speech_options,
         config_option(),
-        click.option("--workers", type=click.IntRange(min=1), help="Local workers.  [default: one per CPU, 1 for little input]"),
+        click.option("--workers", type=click.IntRange(min=1), help="Local workers; 1 for little input.  [default: one per CPU]"),
         click.option(
             "--no-wait", is_flag=True, help="With an engine that continues by itself: submit the job, say where to look, and end."
         ),

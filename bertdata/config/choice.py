@@ -19,7 +19,7 @@ class ChoiceConfig(Config):
     """What is chosen when all documents are known; `mix` and `sample_documents` draw by `seed`."""
 
     dedup: str = option(
-        "exact", "Keep the first of documents with the same words, or with nearly the same.", section=_SECTION, choices=DEDUP
+        "exact", "Drop repeated documents; near: also those with nearly the same words.", section=_SECTION, choices=DEDUP
     )
     dedup_paragraphs: bool = option(False, "Drop long paragraphs that have occurred before.", section=_SECTION)
     near_threshold: float = option(

@@ -34,7 +34,7 @@ INPUTS = {  # by the name of the option; in the order in which a corpus has them
     ),
     "books": Input(
         (".txt", ".epub", *ARCHIVES, *TABLES),
-        "Books: .txt or .epub files, or .zip or .tar archives of them; tables with a book per row (.jsonl, .csv, .tsv, .parquet, "
+        "Books: .txt, .epub, or .zip or .tar of them; tables with a book per row (.jsonl, .csv, .tsv, .parquet, "
         ".arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst). File, glob or directory.",
     ),
     "text": Input(

@@ -68,6 +68,18 @@ def test_the_command_prints_and_writes_a_page(
     assert "<script" not in page
 
 
+def test_a_page_folds_changes_and_all_but_the_first_paragraphs(sample_corpus: Path, tmp_path: Path) -> None:
+    """The page of a long article is read from its head; what it folds is opened one step at a time."""
+    traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
+    long = traced._replace(paragraphs=[[f"Sentence {number}."] for number in range(200)], pieces=[])
+    write_trace(long, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    open_text = re.sub("<details>.*?</details>", "", page, flags=re.DOTALL)
+    assert "<del>" in page and "<del>" not in open_text
+    assert page.count("<details>") == 1 + sum(bool(step.changes) for step in traced.steps)
+    assert "Sentence 4." in open_text and "Sentence 5." not in open_text and "195 more paragraphs" in page
+
+
 def test_only_what_went_is_struck_out(sample_corpus: Path, tmp_path: Path) -> None:
     """What a page strikes out of a change and what it leaves are the text before; what it leaves and puts in, the text after."""
     traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)

@@ -374,6 +374,17 @@ def test_help_fits_a_screen_and_help_all_leaves_nothing_out(name: str) -> None:
         assert all(any(f"  {opt}" in full.output or f", {opt}" in full.output for opt in param.opts) for param in options)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_the_default_of_each_option_that_it_explains(name: str) -> None:
+    brief, full = (
+        dict(re.findall(r"^  (--[a-z-]+)(?= )(.*?)(?=^  -|^\S|^$|\Z)", shown, re.M | re.S))
+        for shown in (CliRunner().invoke(cli, [name, flag], terminal_width=200).output for flag in ("--help", "--help-all"))
+    )
+    defaults = {option: found[0] for option, text in full.items() if (found := re.findall(r"\[default:[^\]]+\]", text))}
+    assert {option for option in brief.keys() & defaults.keys() if defaults[option] not in brief[option]} == set()
+    assert name not in ("train-vocab", "make-pairs") or "[default: 12345]" in brief["--seed"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [

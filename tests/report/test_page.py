@@ -93,6 +93,26 @@ def test_every_loss_is_named_with_its_count(sample_corpus: Path, sample_pairs: P
                 assert f"{reason} {count:,} (" in page.text
 
 
+def test_reasons_link_to_their_records(tmp_path: Path) -> None:
+    lines = ['{"text": "The tea is ready. It rained all day."}', '{"text": "12345 67890 12345."}', "{broken", "{broken too"]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    config = bertdata.CorpusConfig(max_rejects=1)
+    made = bertdata.build_corpus(text=tmp_path / "a.jsonl", output=tmp_path / "corpus", config=config, workers=1)
+    page = page_of(made.path / "report.html")
+    targets = {str(own["href"]) for tag, own in page.elements if tag == "a"}
+    assert {own["id"] for _, own in page.elements if str(own.get("id")).startswith(("rejects-", "drops-"))} == {
+        target[1:] for target in targets if target.startswith(("#rejects-", "#drops-"))
+    }
+    assert "#rejects-malformed-json" in targets
+
+
+def test_what_tells_the_label_is_in_a_table_that_fits_a_phone(sample_pairs: Path) -> None:
+    """A table of four columns or more moves from side to side there, and its last column is out of sight."""
+    text = (sample_pairs / "report.html").read_text(encoding="utf-8")
+    (head,) = re.findall(r"<thead>(<tr><th[^>]*>From.*?)</thead>", text)
+    assert len(re.findall("<t[hd]", head)) == 3
+
+
 def test_the_page_has_samples_with_masks(sample_pairs: Path) -> None:
     page = page_of(sample_pairs / "report.html")
     kinds = {own.get("class") for tag, own in page.elements if tag == "mark"}
@@ -121,7 +141,7 @@ def test_equal_runs_write_equal_pages(text: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_fault_in_the_page_does_not_end_a_run(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertdata.report.page.documents.flow", lambda stages: 1 / 0)
+    monkeypatch.setattr("bertdata.report.page.documents.flow", lambda *_: 1 / 0)
     made = bertdata.build_corpus(text=text, output=tmp_path / "corpus", workers=1)
     assert "could not be made (ZeroDivisionError" in page_of(made.path / "report.html").text
     assert not verify(made.path, workers=1).problems

@@ -14,7 +14,7 @@ from ..script import scripts_of
 from ..vocabulary import has_spaces
 from ..words import count, percent, size
 from .charts import by_doubling, histogram
-from .flow import flow, stages_of
+from .flow import anchor, flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, short, table, tag
 from .sample import DocumentSample, entries, read_documents
 from .section import Section, Subject, figures
@@ -56,7 +56,8 @@ def sections(subject: Subject) -> Iterator[Section]:
     note = "Reasons are explained in the documentation of bertdata, in docs/reference/reasons.md of its repository."
     if any("namespace" in stage["dropped"] for stage in manifest["counts"]):
         note += " Namespace: pages of a wiki that are no articles, such as templates, categories and talk."
-    picture = flow(stages_of("", manifest["counts"]))
+    listed = {anchor(kind, reason) for kind in ("rejects", "drops") for reason in entries(subject.directory, manifest, kind)}
+    picture = flow(stages_of("", manifest["counts"]), listed)
     yield Section("flow", "What became of it", join(picture, tag("p", note, class_="faint")))
     if manifest["sources"]:
         yield Section("sources", "Sources and languages", sources_and_languages(manifest["sources"]))
@@ -156,12 +157,12 @@ def _lost(subject: Subject) -> Html:
     for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
         rows = [
             (
-                reason,
+                reason if nth else tag("span", reason, id=anchor(kind, reason)),
                 foreign(str(each.get("id", "")), most=80),
                 foreign(str(each.get("where") or each.get("detail") or "–"), most=120),
             )
             for reason, records in sorted(entries(subject.directory, manifest, kind).items())
-            for each in records
+            for nth, each in enumerate(records)
         ]
         if rows:
             total = sum(file["rows"] for file in manifest[kind])

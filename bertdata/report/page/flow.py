@@ -6,7 +6,7 @@ A stage is a bar of what came in; what it kept goes on down, and each reason for
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ..words import percent
 from .charts import WIDTH, figure, label, svg
 from .markup import Column, Html, bar, join, number, short, table, tag
 
-__all__ = ["Stage", "flow", "losses", "stages_of"]
+__all__ = ["Stage", "anchor", "flow", "losses", "stages_of"]
 
 _ACROSS, _EDGE, _ROW = 110, 9, 20  # of the bars; _ROW is the height of a name
 _NAMES = WIDTH - _ACROSS - 30  # where names are written
@@ -42,8 +42,17 @@ def stages_of(group: str, counts: Sequence[dict[str, Any]]) -> list[Stage]:
     return stages
 
 
-def flow(stages: Sequence[Stage]) -> Html:
-    """Return the picture of stages, those of a group one below the other, and the table of their losses."""
+def anchor(kind: str, reason: str) -> str:
+    """Return the id of the place on a page that lists the ``drops`` or ``rejects`` of a reason.
+
+    >>> anchor("drops", "repeated page")
+    'drops-repeated-page'
+    """
+    return f"{kind}-{'-'.join(reason.split())}"
+
+
+def flow(stages: Sequence[Stage], listed: Collection[str] = ()) -> Html:
+    """Return the picture of stages, those of a group one below the other, and the table of their losses; see `losses`."""
     parts: list[Html] = []
     y = 4.0
     for group, of_group in groupby(stages, key=lambda stage: stage.group):
@@ -55,7 +64,7 @@ def flow(stages: Sequence[Stage]) -> Html:
             parts += drawn
     summary = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
     picture = svg(y, f"What became of everything: {summary}", *parts)
-    return tag("div", figure("", picture), losses(stages), class_="pair")
+    return tag("div", figure("", picture), losses(stages, listed), class_="pair")
 
 
 def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
@@ -123,13 +132,15 @@ def _cut(name: str, widths: Sequence[int], most: int) -> str:
     return name
 
 
-def losses(stages: Sequence[Stage]) -> Html:
-    """Return a table of what was left out, by stage and reason."""
+def losses(stages: Sequence[Stage], listed: Collection[str] = ()) -> Html:
+    """Return a table of what was left out, by stage and reason; one whose `anchor` is in `listed` links to it."""
     columns = (Column("Stage"), Column("Left out for"), Column("Number", numbers=True), Column("Share", numbers=True), Column(""))
     rows = []
     for stage in stages:
         for name, count, broken in stage.lost:
             share = count / max(1, stage.entered)
-            why = join(name, " (broken)" if broken else "")
+            place = anchor("rejects" if broken else "drops", name)
+            shown = tag("a", name, href=f"#{place}") if place in listed else name
+            why = join(shown, " (broken)" if broken else "")
             rows.append((stage.name, why, f"{count:,}", percent(share), bar(share, "broken" if broken else "drop")))
     return table("Everything that was left out", columns, rows)

@@ -107,8 +107,8 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) ->
     for name, area, error in [*predictors(pairs), *known]:
         leaks = abs(area - 0.5) > _SURE * error
         word = tag("span", "tells the label" if leaks else "as chance", class_="flag" if leaks else "good")
-        rows.append((name, f"{area:.3f}", f"± {error:.3f}", word))
-    columns = (Column("From"), Column("AUC", numbers=True), Column("Error", numbers=True), Column(""))
+        rows.append((name, f"{area:.3f} ± {error:.3f}", word))
+    columns = (Column("From"), Column("AUC ± error", numbers=True), Column(""))  # three, which a phone shows without scrolling
     text = "The area under the curve says how well a figure alone tells the label: 0.5 is chance, 0 and 1 are certainty. "
     text += f"Here it was measured on {len(pairs.labels):,} pairs; beyond {_SURE:.0f} errors it is called a leak."
     text += " A place in the file would tell it where rows of one label stand together."

@@ -16,6 +16,7 @@ from ...tokens.read import read_any
 from ..diff import Span, diff
 from ..masking import MaskRule
 from ..trace import Trace
+from ..words import count
 from .frame import frame, section_of
 from .markup import Html, foreign, join, short, tag, text
 from .measure import masks_of
@@ -26,6 +27,7 @@ from .tokens import row_article
 __all__ = ["write_trace"]
 
 _CHANGES, _CHARACTERS, _SENTENCES = 200, 2_000, 1_000
+_OPEN = 5  # paragraphs and rows that are shown at once; the others are folded
 
 
 def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: MaskRule | None = None) -> None:
@@ -59,10 +61,9 @@ def _steps(traced: Trace) -> Html:
     parts: list[Html] = []
     for step in (step for step in traced.steps if step.changes):
         summary = f"{max(0, step.removed):,} characters, {len(step.changes):,} changes"
-        parts.append(tag("h3", step.name[:1].upper() + step.name[1:]))
-        parts.append(tag("p", summary, class_="faint"))
-        for change in step.changes[:_CHANGES]:
-            parts.append(tag("article", tag("p", tag("bdi", *map(_span, diff(change.before, change.after))))))
+        changes = [tag("p", tag("bdi", *map(_span, diff(c.before, c.after)))) for c in step.changes[:_CHANGES]]
+        name = tag("summary", tag("b", step.name[:1].upper() + step.name[1:]), f": {summary}")
+        parts.append(tag("details", name, *(tag("article", change) for change in changes)))
     lost = counted(
         "Templates that gave no text", "Template", [(foreign(name, most=60), times) for name, times in traced.lost], "Calls"
     )
@@ -76,7 +77,8 @@ def _span(span: Span) -> Html:
 
 
 def _sentences(traced: Trace) -> Html:
-    parts, number = [], 0
+    parts: list[Html] = []
+    number = 0
     for paragraph in traced.paragraphs:
         body = []
         for sentence in paragraph:
@@ -86,9 +88,10 @@ def _sentences(traced: Trace) -> Html:
                     pieces = " ".join(shown(piece, traced.mark) for piece in traced.pieces[number])
                     body.append(tag("p", foreign(pieces, most=_CHARACTERS), class_="faint"))
             number += 1
-        parts.append(tag("article", *body) if body else "")
+        if body:
+            parts.append(tag("article", *body))
     more = tag("p", f"… {number - _SENTENCES:,} more sentences") if number > _SENTENCES else ""
-    return join(*parts, more)
+    return join(_folded(parts, "paragraph"), more)
 
 
 def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
@@ -98,4 +101,12 @@ def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
     masks = masks_of(rows, config, known, rule)
     when_masked = [rule.when(row.number) if rule is not None and masks is not None else "" for row in traced.rows]
     spoken = [traced.language] if traced.language else []
-    return join(*(row_article(rows, masks, index, config, known, when, spoken) for index, when in enumerate(when_masked)))
+    articles = [row_article(rows, masks, index, config, known, when, spoken) for index, when in enumerate(when_masked)]
+    return _folded(articles, "row")
+
+
+def _folded(parts: list[Html], what: str) -> Html:
+    """Return the first parts, and the others behind a line that opens them."""
+    more = parts[_OPEN:]
+    hidden = tag("details", tag("summary", count(len(more), f"more {what}")), *more) if more else ""
+    return join(*parts[:_OPEN], hidden)

@@ -72,8 +72,8 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
         value = "\n\n".join(value)
     if not isinstance(value, str):
         what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
-        there = _listed(tuple(values))
-        return address.reject("no-text", f"{what} the column {columns.text!r} where text should be; the columns there: {there}")
+        problem = f"{what} the column {columns.text!r} where text should be; the columns there: {_listed(tuple(values))}"
+        return address.reject("no-text", f"{problem}. Name the column of the text with `text_column`")
     if not value.strip():
         return address.reject("empty", "no words")
     name = values.get(columns.id) if columns.id else None
