@@ -182,9 +182,13 @@ def foretell(planned: PlannedRun, options: Options) -> None:
     estimate = planned.estimate(options.workers)
     workers, sampled = count(estimate.workers, "worker"), f"{size(estimate.sampled)} in {estimate.sample_seconds:.1f} s"
     seconds = output.duration(estimate.seconds)
-    echo(f"  time: about {seconds} on this machine with {workers}, from samples of the input ({sampled})")
+    between = f"{output.duration(estimate.low(estimate.seconds))} to {output.duration(estimate.high(estimate.seconds))}"
+    echo(f"  time: about {seconds} ({between}) on this machine with {workers}, from samples of the input ({sampled})")
     echo(f"  memory: about {size(estimate.worker_memory)} a worker, {size(estimate.memory)} in all")
-    disk = f"  disk: about {size(estimate.output)} of output, and {size(estimate.work)} of work files until the end"
+    likely = f"{size(round(estimate.low(estimate.output)))} to {size(round(estimate.high(estimate.output)))}"
+    disk = (
+        f"  disk: about {size(estimate.output)} of output ({likely}), and up to {size(estimate.work)} of work files until the end"
+    )
     free = free_space(planned.directories[0]) if is_local(planned.directories[0]) else None
     echo(disk if free is None else f"{disk}; {size(free)} are free")
     if estimate.gets or estimate.puts:

@@ -9,7 +9,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -32,7 +31,11 @@ __all__ = ["Estimate", "Measured", "Sample", "estimate", "free_space", "of_corpu
 
 T = TypeVar("T")
 _SECONDS, _SAMPLES = 2.0, 4  # of work, and of how many tasks
+_MAX_PICKS = 64  # parts of the input of one kind and suffix that are sampled
 _START = 0.5  # seconds until the workers have imported what they need (docs/explanation/scale.md)
+_FINISH = 1.5  # seconds of rounds that drop duplicates, of the commit and of its report
+_REPORT = 50_000  # bytes of report.html, the data card and the manifest
+_ERROR, _LARGEST_ERROR = 0.15, 1.0  # relative error of an estimate, at least; and at most, as from one sample of many
 _DRIVER = 120_000_000  # bytes, beside its workers (docs/explanation/scale.md)
 _FACTS = 150  # bytes of facts and claims of a document (docs/explanation/scale.md: 1 GB of 7 million articles)
 _BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/explanation/scale.md)
@@ -41,13 +44,29 @@ _GETS, _PUTS = 16, 10  # requests of a task beside those for its input: HEAD; LI
 
 
 class Measured(NamedTuple):
-    """What a sample took: bytes of input, seconds, bytes of output and of work files, and how many documents it has."""
+    """What a sample took, or what it makes of the whole input.
 
-    bytes: int
+    Attributes:
+        bytes: Input.
+        seconds: Work of one process.
+        output: Bytes of the dataset.
+        work: Bytes of files that a run removes at its end.
+        documents: Number of documents.
+        error: Relative error, by the differences between samples.
+        sampled: Bytes of input that were read for this; 0 for all of `bytes`.
+        sample_seconds: Seconds spent on them; 0 for `seconds`.
+        slowdown: Wall seconds per CPU second of the sample: other programs may use this machine too.
+    """
+
+    bytes: float
     seconds: float
-    output: int
-    work: int = 0
-    documents: int = 0
+    output: float
+    work: float = 0
+    documents: float = 0
+    error: float = _LARGEST_ERROR / 2
+    sampled: float = 0
+    sample_seconds: float = 0
+    slowdown: float = 1.0
 
 
 Sample = Callable[[Path], Measured]
@@ -59,6 +78,7 @@ class Estimate(NamedTuple):
     seconds: with so many workers on this machine.  memory: bytes of a worker, and of all with the driver.  output, work: bytes on
     disk, of the data set and of files that go at its end.  sampled, sample_seconds: bytes of input that were sampled, and
     the seconds of work on them.  gets, puts: requests to a store, cheap ones (GET, HEAD) and dear ones (PUT, LIST).
+    error: how far `seconds`, `output` and `work` may be off: a value is likely between `low` and `high` of it.
     """
 
     seconds: float
@@ -71,6 +91,15 @@ class Estimate(NamedTuple):
     sample_seconds: float
     gets: int
     puts: int
+    error: float = 0.0
+
+    def low(self, value: float) -> float:
+        """Return the lower end of the range of an estimated value."""
+        return value / (1 + self.error)
+
+    def high(self, value: float) -> float:
+        """Return the upper end of the range of an estimated value."""
+        return value * (1 + self.error)
 
 
 def estimate(
@@ -100,16 +129,17 @@ def estimate(
     gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
     remote = not all(map(is_local, writes))
     return Estimate(
-        seconds=_START + measured.seconds * ratio / count,
+        seconds=(_START + _FINISH) * measured.slowdown + measured.seconds * ratio / count,
         workers=count,
         worker_memory=worker_memory,
         memory=worker_memory * count + (_DRIVER if count > 1 else 0),
-        output=round(measured.output * ratio),
+        output=_REPORT + round(measured.output * ratio),
         work=round(measured.work * ratio),
-        sampled=measured.bytes,
-        sample_seconds=measured.seconds,
+        sampled=round(measured.sampled or measured.bytes),
+        sample_seconds=measured.sample_seconds or measured.seconds,
         gets=gets + (_GETS * tasks + 4 * references) * remote,
         puts=_PUTS * tasks * remote,
+        error=measured.error,
     )
 
 
@@ -123,10 +153,6 @@ def _spaced(items: Sequence[T]) -> list[T]:
     """Choose `_SAMPLES` of the items, evenly spaced."""
     count = min(_SAMPLES, len(items))
     return [items[len(items) * (2 * number + 1) // (2 * count)] for number in range(count)]
-
-
-def _until(deadline: float, items: Iterator[T]) -> Iterator[T]:
-    return takewhile(lambda _: time.monotonic() < deadline, items)
 
 
 class _Clock:
@@ -145,29 +171,35 @@ class _Clock:
 
 
 def of_corpus(plan: CorpusPlan, config: CorpusConfig) -> Sample:
-    """Return what extracts the first documents of some tasks."""
-    from ..build.corpus import documents
-    from ..build.corpus.ledger import Ledger
-    from ..build.corpus.sources import Counts, is_check, source
-    from ..build.listing import Listing
-    from ..dataset import shards
-    from ..tally import Tally
+    """Return a function that extracts documents from samples of each kind of file.
+
+    Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at its end, or where
+    a reader asks for more input: then all that it had read is finished.
+    """
+    from .corpus_sample import sample_files
 
     def sample(root: Path) -> Measured:
-        clock, read, written, kept = _Clock(), 0, 0, 0
-        tasks = _spaced([task for task in plan.tasks if not is_check(task.kind)])
-        for task in tasks[:1]:
-            next(documents.read(task.kind, unpack(task.parts), config, Counts.none()), None)  # loads tables, which takes a moment
-        for task in tasks:
-            with clock.running() as work, Listing(root, "rejects") as rejects, Listing(root, "dropped") as drops:
-                parts = unpack(task.parts)
-                work.reads(parts)
-                ledger = Ledger(Tally(source(task.kind).stage), rejects, drops)
-                records = documents.read(task.kind, parts, config, ledger.counts)
-                records = _until(time.monotonic() + _SECONDS / len(tasks), records)
-                entry = shards.write(root, "sample", shards.DOCUMENT, ledger.batches(records), config.format)
-                read, written, kept = read + work.bytes, written + entry["bytes"], kept + ledger.tally.left
-        return Measured(read, clock.seconds, written, _FACTS * kept, kept)
+        strata = sample_files(root, plan, config, 2 * _SECONDS, _MAX_PICKS)
+        read, seconds = sum(each.read for each in strata), sum(each.seconds for each in strata)
+        cpu = sum(each.cpu for each in strata)
+        documents = sum(each.documents * each.scale for each in strata)
+        extracted = sum(each.output * each.scale for each in strata)
+        wanted = config.choice.sample_documents
+        output = extracted * min(1.0, wanted / max(1.0, documents)) if wanted else extracted
+        # Shards that lose documents are written again, and the old ones stay until the commit.
+        again = extracted if wanted or config.choice.dedup != "none" or any(each.kind == "wikipedia" for each in strata) else 0
+        error = math.sqrt(sum((each.output * each.scale * each.error) ** 2 for each in strata)) / max(1.0, extracted)
+        return Measured(
+            bytes=sum(each.total for each in strata),
+            seconds=sum(each.seconds * each.scale for each in strata),
+            output=output,
+            work=_FACTS * documents + again,
+            documents=documents,
+            error=min(_LARGEST_ERROR, _ERROR + error),
+            sampled=read,
+            sample_seconds=seconds,
+            slowdown=min(2.5, max(1.0, seconds / max(0.01, cpu))),
+        )
 
     return sample
 

@@ -225,7 +225,7 @@ def _check_space(planned: PlannedRun, options: RunOptions) -> None:
         return
     there = sum(size for directory in todo for size in map(build_size, builds(directory)))
     needed = planned.estimate(options.workers)
-    if free + there < needed.output + needed.work:
+    if free + there < needed.low(needed.output) + needed.work:
         raise StorageError(
             f"{todo[0]}: not enough space: about {size(needed.output)} of output and {size(needed.work)} of work files, by "
             f"samples of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give "

@@ -22,7 +22,7 @@ import numpy as np
 from ...io.files import is_local, open_file, size
 from ...io.process import cores
 
-__all__ = ["CHUNK", "MOST", "DecompressedBlock", "Damage", "block_starts", "blocks"]
+__all__ = ["CHUNK", "MOST", "DecompressedBlock", "Damage", "block_starts", "blocks", "next_block_start"]
 
 CHUNK = 1 << 18  # compressed bytes read at a time
 MOST = 1 << 16  # bytes a decompressor may give at a time: a bomb is read in small steps
@@ -124,6 +124,13 @@ def block_starts(path: str, target: int) -> list[int]:
 
     with ThreadPoolExecutor(threads) as pool:
         return sorted({0}.union(*pool.map(look, range(threads))))
+
+
+def next_block_start(path: str, at: int, end: int) -> int:
+    """Return where the next block at or after byte `at` begins that can be decompressed, or `end` if there is none before it."""
+    with open_file(path, ahead=_NEAR) as file:
+        found = _next_start(file, at, end)
+    return end if found is None else min(found, end)
 
 
 def _starts(file: IO[bytes], at: int, end: int, target: int) -> Iterator[int]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...io.files import is_local, open_file, to_path
+from ...io.progress import current
 from ...io.storage import storage_errors
 from ...records import FileRange, Reject
 from .batches import read_batch
@@ -88,7 +89,7 @@ def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -
                     return
                 if message.kind == _BATCH:
                     whole = RowAddress(source, part.name, message.start, f"record batch at byte {message.start}")
-                    yield from _rows(file, schema, message, whole, columns, max_bytes, allowance)
+                    yield from _rows(file, schema, message, whole, columns, max_bytes, allowance, part.path)
         except TooLarge as error:
             yield RowAddress(source, part.name, at, f"byte {at}").reject("too-large", str(error))
         except BadMessage as error:
@@ -217,11 +218,20 @@ def _schema(file: Any) -> pa.Schema:
 
 
 def _rows(
-    file: Any, schema: pa.Schema, message: _Message, whole: RowAddress, columns: Columns, max_bytes: int, allowance: Allowance
+    file: Any,
+    schema: pa.Schema,
+    message: _Message,
+    whole: RowAddress,
+    columns: Columns,
+    max_bytes: int,
+    allowance: Allowance,
+    path: str,
 ) -> Iterator[Row | Reject]:
     try:
         _check_unpacked(file, message)
         file.seek(message.start)
+        if is_local(path):  # a mapped file reports no reads
+            current().read(path, message.start, message.end - message.start)
         batch = pa.ipc.read_record_batch(file.read_buffer(message.end - message.start), schema)
     except TooLarge as error:
         yield whole.reject("too-large", str(error), message.end - message.start)

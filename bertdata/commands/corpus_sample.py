@@ -1,0 +1,175 @@
+"""Extract documents from samples of a corpus' input: some parts of the files of each kind and suffix.
+
+wikipedia .bz2    [====|====|====|====]     four of many parts, each from its beginning to where the reader asks for more
+books .txt        [=][==][=][===]           whole files
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..io.progress import working
+from ..records import Document, FileRange, unpack
+from ..sources.compressed import next_block_start
+
+if TYPE_CHECKING:
+    from ..build.corpus.plan import CorpusPlan
+    from ..build.corpus.sources import Counts, Record
+    from ..config import CorpusConfig
+
+__all__ = ["Stratum", "sample_files"]
+
+_PICKS = 4  # samples to take at least, where the time allows it
+_FEWEST = 3  # samples to take even if that takes longer
+_MAX_MISSES = 2
+_PIECE = 150_000  # bytes of a sample of bzip2, which is read to its end: some 600 kB of wikitext
+
+
+@dataclass
+class Stratum:
+    """Files of one kind and suffix, and what samples of them took.
+
+    Attributes:
+        kind: Kind of input.
+        parts: All parts of these files.
+        read: Bytes of input whose documents are finished.
+        seconds: Time that the samples took.
+        cpu: CPU seconds that they took.
+        output: Bytes of shards and lists.
+        documents: Number of documents.
+        rates: Characters of documents per byte of input, of each sample, with its bytes.
+    """
+
+    kind: str
+    parts: list[FileRange] = field(default_factory=list)
+    read: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    output: int = 0
+    documents: int = 0
+    rates: list[tuple[float, int]] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Bytes of all parts."""
+        return sum(part.end - part.start for part in self.parts)
+
+    @property
+    def scale(self) -> float:
+        """How many times the samples make the whole."""
+        return self.total / max(1, self.read)
+
+    @property
+    def error(self) -> float:
+        """Relative error of a mean of the samples: twice its standard error, 0 if all was read."""
+        if self.read >= self.total:
+            return 0.0
+        count, size = len(self.rates), sum(bytes for _, bytes in self.rates)
+        if count < 2:
+            return 0.3
+        mean = sum(rate * bytes for rate, bytes in self.rates) / max(1, size)
+        variance = sum(bytes * (rate - mean) ** 2 for rate, bytes in self.rates) / max(1, size) / (count - 1)
+        return 2 * math.sqrt(variance * (1 - self.read / self.total)) / max(1e-9, mean)
+
+
+def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: float, most: int) -> list[Stratum]:
+    """Extract samples for about so many seconds, from at most `most` parts of each stratum, into files below `root`."""
+    strata = _strata(plan)
+    for number, stratum in enumerate(strata):
+        _sample(root / str(number), stratum, config, seconds / len(strata), most)
+    return strata
+
+
+def _strata(plan: CorpusPlan) -> list[Stratum]:
+    from ..build.corpus.sources import is_check
+
+    strata: dict[tuple[str, str], Stratum] = {}
+    for task in plan.tasks:
+        if not is_check(task.kind):
+            for part in unpack(task.parts):
+                if part.end > part.start:
+                    key = (task.kind, Path(part.name).suffix.lower())
+                    strata.setdefault(key, Stratum(task.kind)).parts.append(part)
+    return list(strata.values())
+
+
+def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
+    """Yield up to `most` samples, none twice, at 1/2, 1/4, 3/4, 1/8, 5/8, ... of the bytes of all parts.
+
+    A sample is a piece of bzip2, or a part of another file.
+    """
+    ends = list(accumulate(part.end - part.start for part in parts))
+    chosen, taken = set[int](), list[tuple[str, int, int]]()
+    misses = 0  # in a row, where what is not sampled yet is smaller than a piece
+    for number in range(1, 4 * most):
+        at = int(sum((number >> bit & 1) / (2 << bit) for bit in range(number.bit_length())) * ends[-1])
+        place = bisect_right(ends, at)
+        part = parts[place]
+        if part.name.lower().endswith(".xml.bz2"):
+            start = next_block_start(part.path, max(part.start, at - ends[place] + part.end - _PIECE), part.end)
+            end = next_block_start(part.path, start + _PIECE, part.end)
+            if start < end and not any(part.path == path and start < stop and begin < end for path, begin, stop in taken):
+                taken.append((part.path, start, end))
+                misses = 0
+                yield part._replace(start=start, end=end)
+            else:
+                misses += 1
+        elif place not in chosen:
+            chosen.add(place)
+            yield part
+        if len(chosen) + len(taken) >= most or misses > _MAX_MISSES:
+            return
+    for place, part in enumerate(parts if len(parts) <= most and not taken else ()):  # few parts, some of them small
+        if place not in chosen:
+            yield part
+
+
+def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int) -> None:
+    from ..build.corpus import documents
+    from ..build.corpus.ledger import Ledger
+    from ..build.corpus.sources import Counts, source
+    from ..build.listing import Listing
+    from ..dataset import shards
+    from ..tally import Tally
+
+    next(documents.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, which takes a moment
+    with Listing(root, "rejects") as rejects, Listing(root, "dropped") as drops:
+        ledger = Ledger(Tally(source(stratum.kind).stage), rejects, drops)
+        records = _records(stratum, config, ledger.counts, seconds, most)
+        entry = shards.write(root, "sample", shards.DOCUMENT, ledger.batches(records), config.format)
+    stratum.output = sum(file["bytes"] for file in (entry, *rejects.entries(), *drops.entries()))
+    stratum.documents = ledger.tally.left
+
+
+def _records(stratum: Stratum, config: CorpusConfig, counts: Counts, seconds: float, most: int) -> Iterator[Record]:
+    """Yield the records of samples, and count the input whose records are complete."""
+    from ..build.corpus import documents
+
+    begin = time.monotonic()
+    for part in _spread(stratum.parts, most):
+        deadline, characters, finished = time.monotonic() + seconds / _PICKS, 0, part.end - part.start
+        start, cpu = time.monotonic(), time.process_time()
+        with working(None, "sample", 0) as work:
+            work.reads([part])
+            before = 0
+            for record in documents.read(stratum.kind, [part], config, counts):
+                if work.bytes > before:  # the reader has asked for more: the records of what it had read are complete
+                    if before and time.monotonic() >= deadline:
+                        finished = before
+                        break
+                    before = work.bytes
+                if isinstance(record, Document):
+                    characters += sum(map(len, record.sentences))
+                yield record
+        stratum.seconds, stratum.cpu = stratum.seconds + time.monotonic() - start, stratum.cpu + time.process_time() - cpu
+        stratum.read += finished
+        stratum.rates.append((characters / max(1, finished), finished))
+        if time.monotonic() - begin >= seconds and len(stratum.rates) >= _FEWEST:
+            return
