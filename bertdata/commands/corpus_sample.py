@@ -15,8 +15,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..io.files import size
 from ..io.progress import working
 from ..records import Document, FileRange, unpack
+from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
 
 if TYPE_CHECKING:
@@ -96,8 +98,28 @@ def _strata(plan: CorpusPlan) -> list[Stratum]:
             for part in unpack(task.parts):
                 if part.end > part.start:
                     key = (task.kind, Path(part.name).suffix.lower())
-                    strata.setdefault(key, Stratum(task.kind)).parts.append(part)
+                    strata.setdefault(key, Stratum(task.kind)).parts += _pieces(part)
     return list(strata.values())
+
+
+def _is_piece(part: FileRange) -> bool:
+    """Return True for a part that is read to its end: what its reader reads first says nothing about the rest."""
+    small = part.end - part.start <= 4 * _PIECE
+    return part.name.lower().endswith((".xml.bz2", ".zip", ".parquet") if small else (".xml.bz2", ".zip"))
+
+
+def _pieces(part: FileRange) -> list[FileRange]:
+    """Cut zip and Parquet files at members and row groups; leave parts of other files as they are."""
+    name = part.name.lower()
+    if not name.endswith((".zip", ".parquet")):
+        return [part]
+    if name.endswith(".zip"):
+        ranges = zip_files.pieces(part.path, _PIECE)
+    else:
+        from ..sources.tables import parquet
+
+        ranges = parquet.cut(part.path, size(part.path), _PIECE)
+    return [part._replace(start=start, end=end) for start, end in ranges if part.start <= start < part.end] or [part]
 
 
 def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
@@ -161,7 +183,7 @@ def _records(stratum: Stratum, config: CorpusConfig, counts: Counts, seconds: fl
             before = 0
             for record in documents.read(stratum.kind, [part], config, counts):
                 if work.bytes > before:  # the reader has asked for more: the records of what it had read are complete
-                    if before and time.monotonic() >= deadline:
+                    if before and time.monotonic() >= deadline and not _is_piece(part):
                         finished = before
                         break
                     before = work.bytes

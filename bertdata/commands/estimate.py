@@ -55,6 +55,7 @@ class Measured(NamedTuple):
         error: Relative error, by the differences between samples.
         sampled: Bytes of input that were read for this; 0 for all of `bytes`.
         sample_seconds: Seconds spent on them; 0 for `seconds`.
+        finish: Seconds of the rest of the run, which does not depend on the input.
         slowdown: Wall seconds per CPU second of the sample: other programs may use this machine too.
     """
 
@@ -67,6 +68,7 @@ class Measured(NamedTuple):
     sampled: float = 0
     sample_seconds: float = 0
     slowdown: float = 1.0
+    finish: float = 0.0
 
 
 Sample = Callable[[Path], Measured]
@@ -129,11 +131,11 @@ def estimate(
     gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
     remote = not all(map(is_local, writes))
     return Estimate(
-        seconds=(_START + _FINISH) * measured.slowdown + measured.seconds * ratio / count,
+        seconds=(_START + measured.finish) * measured.slowdown + measured.seconds * ratio / count,
         workers=count,
         worker_memory=worker_memory,
         memory=worker_memory * count + (_DRIVER if count > 1 else 0),
-        output=_REPORT + round(measured.output * ratio),
+        output=round(measured.output * ratio),
         work=round(measured.work * ratio),
         sampled=round(measured.sampled or measured.bytes),
         sample_seconds=measured.sample_seconds or measured.seconds,
@@ -192,12 +194,13 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig) -> Sample:
         return Measured(
             bytes=sum(each.total for each in strata),
             seconds=sum(each.seconds * each.scale for each in strata),
-            output=output,
+            output=output + _REPORT,
             work=_FACTS * documents + again,
             documents=documents,
             error=min(_LARGEST_ERROR, _ERROR + error),
             sampled=read,
             sample_seconds=seconds,
+            finish=_FINISH,
             slowdown=min(2.5, max(1.0, seconds / max(0.01, cpu))),
         )
 

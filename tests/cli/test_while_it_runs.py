@@ -300,7 +300,8 @@ def test_what_has_not_changed_is_not_read_again(build: Build, text: Path, tmp_pa
 def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
     arguments = ["build-corpus", "--text", str(text), "--output", str(tmp_path / "corpus"), "--dry-run"]
     shown = CliRunner().invoke(cli, arguments).output
-    assert re.search(r"time: about \d+:\d\d:\d\d on this machine with \d workers?, from samples of the input", shown)
+    times = r"\d+:\d\d:\d\d \(\d+:\d\d:\d\d to \d+:\d\d:\d\d\)"
+    assert re.search(rf"time: about {times} on this machine with \d workers?, from samples of the input", shown)
     assert re.search(r"memory: about [\d.]+ [MG]B a worker", shown)
     assert re.search(r"disk: about [\d.]+ kB of output.* are free", shown)
     assert not (tmp_path / "corpus").exists()

@@ -21,7 +21,7 @@ from ...records import Drop, FileRange, Reject
 from ..tables.limits import Allowance, TooLarge
 from .member import Member, Wanted, member_name, refuse_name
 
-__all__ = ["BROKEN", "BoundedList", "cut", "read_zip"]
+__all__ = ["BROKEN", "BoundedList", "cut", "pieces", "read_zip"]
 
 # Python's zipfile bounds what it unpacks at once for these methods only.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -33,16 +33,23 @@ BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EO
 
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     """Cut a zip file of `size` bytes into ranges of about `target` bytes that begin where a member does."""
+    ranges = pieces(path, target) if size > target else []
+    return [*ranges[:-1], (ranges[-1][0] if ranges else 0, size)]
+
+
+def pieces(path: str, target: int) -> list[tuple[int, int]]:
+    """Cut the members of a zip file, without the list at its end, into ranges of about `target` bytes; none of a damaged file."""
     starts = [0]
-    if size > target:
-        try:
-            with open_file(path) as file:
-                for about in _members(_open(file)):
-                    if about.header_offset - starts[-1] >= target:
-                        starts.append(about.header_offset)
-        except (TooLarge, *BROKEN):
-            return [(0, size)]  # the reader of this range reports the damage
-    return list(zip(starts, [*starts[1:], size], strict=True))
+    try:
+        with open_file(path) as file:
+            archive = _open(file)
+            for about in _members(archive):
+                if about.header_offset - starts[-1] >= target:
+                    starts.append(about.header_offset)
+            end = max(int(archive.start_dir), starts[-1])
+    except (TooLarge, *BROKEN):
+        return []  # the reader of the file reports the damage
+    return list(zip(starts, [*starts[1:], end], strict=True))
 
 
 def read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:

@@ -44,20 +44,19 @@ def read_delimited(
     ``damaged``.
     """
     whole = RowAddress(source, part.name, 0, "the file")
-    try:
-        with _opened(part, file) as (data, _):
-            encoding, errors = _detected(data.read(_SAMPLE_BYTES), encoding)
-    except ValueError as error:
-        yield whole.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
-        return
     with _opened(part, file) as (data, stream):
-        text: io.TextIOWrapper[Any] = io.TextIOWrapper(cast("Any", data), encoding, errors)
+        sample = data.read(_SAMPLE_BYTES)
+        try:
+            encoding, errors = _detected(sample, encoding)
+        except ValueError as error:
+            yield whole.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
+            return
+        text = io.TextIOWrapper(io.BufferedReader(_Replayed(sample, data), _BUFFER), encoding, errors)
         last: Row | Reject | None = None
         for row in _rows(_Lines(text, max_bytes), part, source, columns, max_bytes):
             if last is not None:
                 yield last
             last = row
-        text.detach()
         damage = stream.damage if stream else None
         if last is not None and damage is None:
             yield last  # otherwise the damage may have cut it short
@@ -79,6 +78,24 @@ def _opened(part: FileRange, file: IO[bytes] | None) -> Iterator[tuple[IO[bytes]
     else:
         stream = Stream(part.path)
         yield cast("IO[bytes]", io.BufferedReader(stream, _BUFFER)), stream
+
+
+class _Replayed(io.RawIOBase):
+    """Bytes that were read already, and the rest of their file."""
+
+    def __init__(self, read: bytes, rest: IO[bytes]) -> None:
+        super().__init__()
+        self._read, self._rest = io.BytesIO(read), rest
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a part of a buffer."""
+        data = self._read.read(len(buffer)) or self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _detected(sample: bytes, encoding: str) -> tuple[str, str]:
