@@ -117,7 +117,8 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
         f"Of documents it has not seen, the model predicts words at a loss of {scores['mlm_loss']:.2f}; to know how frequent "
         f"words are gives {scores['unigram_entropy']:.2f} at best.  It labels {scores['nsp_accuracy']:.0%} of their pairs "
         "correctly. Guessing scores 50 %, also if the language and script of A and B are known: no pair joins two. A model that "
-        f"knows their sources would score {_by_source(made):.0%}: a book's A with a wiki's B is NotNext."
+        f"knows their sources would score {_by_source(made):.0%}: a book's A with a wiki's B is NotNext. "
+        "Learning pairs takes more text than the sample has."
     )
     echo(f"The curve: {run / 'curve.svg'}")
 

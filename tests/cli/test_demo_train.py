@@ -14,8 +14,8 @@ from bertdata.report.metrics import read_metrics
 
 
 @pytest.mark.slow
-def test_it_learns_words_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six tenths of its steps: words better than by their frequency, and more pairs than by chance, of documents held out."""
+def test_it_learns_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six tenths of its steps teach words better than by frequency. No leak gives labels of pairs away: they stay near chance."""
     monkeypatch.setattr(demo, "_RECIPE", demo._RECIPE.replace("steps = 1000", "steps = 600"))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -29,7 +29,8 @@ def test_it_learns_words_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [record["step"] for record in told] == [250, 500, 600]
     assert told[-1]["mlm_loss"] < told[0]["mlm_loss"]
     assert told[-1]["mlm_loss"] < told[-1]["unigram_entropy"] - 0.2
-    assert told[-1]["nsp_accuracy"] > 0.55
+    assert 0.4 < told[-1]["nsp_accuracy"] < 0.6
+    assert "Learning pairs takes more text than the sample has." in done.output
     assert (run / "curve.svg").is_file()
     assert (run / "checkpoint-600" / "model.safetensors").is_file()
     assert re.search(r"It labels \d\d% of their pairs correctly. Guessing scores 50 %", done.output)
