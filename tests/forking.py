@@ -35,6 +35,7 @@ _BLOCK = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {}); "
 _UNREAD = ("AWS_", "HF_", "_BERTDATA_", "COMP_")  # of variables that nothing reads which the process imports
 _CHANGED = {  # by pytest, tests, polars, bertdata.tokens and torch; read, if at all, when what it tells is needed
     "PYTEST_CURRENT_TEST",
+    "NETRC",
     "NO_PROXY",
     "_RJEM_MALLOC_CONF",
     "TOKENIZERS_PARALLELISM",

@@ -82,7 +82,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a name that the locale can't write must not end a run
     for argument in sys.argv[1:]:
         if "://" in argument:
-            credentials.mask_secret(argument)  # of whatever option, and whatever becomes of it
+            credentials.mask_url(argument)  # whichever option it belongs to
     guard()
     if "--log-json" in sys.argv:  # options that click refuses are errors of this form, too
         output.speak(quiet=False, log_json=True)

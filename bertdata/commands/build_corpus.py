@@ -14,7 +14,6 @@ from ..build.corpus.plan import CorpusPlan, own_splitters, packages, plan
 from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
-from ..credentials import conceal
 from ..dataset.data_set import DataSet
 from ..dataset.run import finished, unfinished
 from ..dataset.versions import versions
@@ -116,7 +115,7 @@ def plan_corpus(
     given = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in readers:
         given[name] = (*given.get(name, ()), *paths)
-    known = given_digest("build-corpus", {kind: [*map(conceal, paths)] for kind, paths in given.items()}, settings.identity())
+    known = given_digest("build-corpus", {kind: [*paths] for kind, paths in given.items()}, settings.identity())
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
     try:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import credentials
 from ..dataset import manifest
 from ..dataset.data_set import DataSet
 from ..dataset.run import STATE, building, count_done, is_complete, is_done
@@ -281,11 +280,6 @@ def _release(states: Sequence[Path]) -> None:
 
 def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
     """Return how many workers the user wants; one where a path is in the memory of this process, which no other can see."""
-    if (options.beam_args or not options.wait) and credentials.is_used():
-        raise UsageError(
-            "a URL has a login or a signature in it, which no engine is told, as engines show and store their jobs: give the "
-            "workers credentials in the way of the store's own tools, or fetch the files first"
-        )
     if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
         raise UsageError(f"`workers` is {options.workers!r}: give a whole number of 1 or more, or None to let the command choose")
     private = next(filter(is_private, paths), None)

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import unquote
 
-from ..credentials import conceal
 from ..errors import UsageError
 from ..extras import missing_package
 from . import stores
@@ -67,9 +66,9 @@ _HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|
 
 
 def to_path(name: str | Path) -> Path:
-    """Return the path that a name stands for; for a URL of a store, an object with the same methods, which shows no secret.
+    """Return the path that a name stands for; for a URL of a store, an object with the same methods.
 
-    Raise UsageError for a store that no installed package reaches, or that takes no login in its URL.
+    Raise UsageError for a store that no installed package reaches, and for a URL with a login or a signature.
 
     >>> to_path("books/emma.txt"), to_path("file:///books/emma%20II.txt"), to_path("./odd://name")
     (PosixPath('books/emma.txt'), PosixPath('/books/emma II.txt'), PosixPath('odd:/name'))
@@ -78,7 +77,7 @@ def to_path(name: str | Path) -> Path:
         return name
     if not _URL.match(name):
         return Path(name)
-    name = conceal(name)
+    stores.check_url(name)
     scheme, _, rest = name.partition("://")
     scheme = scheme.lower()
     if scheme == "file":
@@ -91,7 +90,7 @@ def to_path(name: str | Path) -> Path:
         raise missing_package(f"{name}: reading URLs needs universal_pathlib", _PACKAGES.get(scheme, "remote"), error) from None
     try:
         cached: dict[str, Any] = {"use_listings_cache": False} if scheme in OBJECT_STORES else {}  # others write there as well
-        path = UPath(name, **cached, **stores.options(name, scheme))
+        path = UPath(name, **cached, **stores.options(scheme))
         _ = path.fs  # looks for the package that reaches it
     except ImportError as error:
         if scheme in _PACKAGES:

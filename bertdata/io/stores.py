@@ -1,51 +1,44 @@
-"""Give fsspec what it needs beside a store's URL, from which secrets are taken out: a login, or a session that puts them back."""
+"""Refuse URLs that contain a secret, and give fsspec the options of a store."""
 
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote
 
 from .. import credentials
 from ..errors import UsageError
 
-__all__ = ["options"]
+__all__ = ["check_url", "options"]
 
-_LOGINS = frozenset(("ftp", "sftp", "ssh", "smb"))  # schemes whose package takes a user and a password
-
-
-def options(name: str, scheme: str) -> dict[str, Any]:
-    """Return options of the store that a URL is of; raise UsageError for a login where the store takes none."""
-    if scheme in ("http", "https"):
-        return {"get_client": _client}
-    user, _, password = map(unquote, credentials.login(name).partition(":"))
-    if not user:
-        return {}
-    if scheme in ("s3", "s3a"):
-        return {"key": user, "secret": password}
-    if scheme in _LOGINS:
-        return {"username": user, "password": password}
-    raise UsageError(f"{name}: a URL of {scheme} takes no login: give credentials in the way of the store's own tools")
+_LOGIN = (
+    "bertdata accepts no login or key in a URL. Put it into ~/.netrc (https), the store's own environment variables or files "
+    "(AWS_ACCESS_KEY_ID, ~/.aws/credentials), or fsspec's configuration (~/.config/fsspec/conf.json)"
+)
+_QUERY = (
+    "bertdata accepts no query or signature in a URL. Download the file first and pass its path, or remove everything from the "
+    "question mark on if the file is public"
+)
 
 
-class _Revealing:
-    """A session of aiohttp that asks for the URLs as they were given, with logins and signatures."""
+def check_url(url: str) -> None:
+    """Raise UsageError for a URL with a login, a signature or, for http, a query; other names are fine.
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._session, name)
-        if name not in ("get", "head", "post", "put", "delete", "request"):
-            return attribute
-        return lambda *given, **options: attribute(*given[:-1], _revealed(given[-1]), **options)
-
-
-def _revealed(url: Any) -> Any:
-    return type(url)(credentials.reveal(str(url))) if credentials.is_used() else url
+    >>> check_url("s3://bucket/corpus"), check_url("https://host/*.bz2"), check_url("books/emma.txt")
+    (None, None, None)
+    """
+    public, login, query = credentials.split_url(url)
+    shown = credentials.hide_in_url(public)
+    if login:
+        raise UsageError(f"{shown}: {_LOGIN}")
+    if query or ("://" in url and shown != public):
+        raise UsageError(f"{shown}: {_QUERY}")
 
 
-async def _client(**options: Any) -> Any:
-    """Make the session with which fsspec asks over HTTP."""
+def options(scheme: str) -> dict[str, Any]:
+    """Return the options of a store: over HTTP, a session that uses ~/.netrc and the proxies of the environment."""
+    return {"get_client": _session} if scheme in ("http", "https") else {}
+
+
+async def _session(**options: Any) -> Any:
     import aiohttp
 
-    return _Revealing(aiohttp.ClientSession(**options))
+    return aiohttp.ClientSession(**{"trust_env": True, **options})

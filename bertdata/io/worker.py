@@ -37,11 +37,9 @@ def main() -> None:
         except (
             Exception
         ) as error:  # too many threads or open files: the answer to the first request, as its exit code says nothing
-            pipe.recv()
             pipe.recv_bytes()
             pipe.send((None, _portable(error), traceback.format_exc()))
             os._exit(1)
-        os.environ.update(pipe.recv())
         _serve(pipe)
     os._exit(0)  # files are complete: nothing is left that the end of the interpreter would take apart
 

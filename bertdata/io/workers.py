@@ -16,7 +16,6 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..credentials import hand_over
 from ..errors import BertDataError
 from .process import FOR_PARENT
 
@@ -68,7 +67,6 @@ class Pool:
         try:
             for _ in range(self._count):
                 self._workers.append(_Worker(self._verbose))
-                self._workers[-1].begin()
         except BaseException as failed:
             self.__exit__(type(failed))
             raise
@@ -125,7 +123,6 @@ class Pool:
         worker.close(at_once=True)
         worker.end()
         new = self._workers[self._workers.index(worker)] = _Worker(self._verbose)
-        new.begin()
         return new
 
 
@@ -140,20 +137,13 @@ class _Worker:
         self._process, self.pipe = start(verbose)
         self._work: Callable[[Any], Any] | None = None  # that it has been sent
 
-    def begin(self) -> None:
-        """Tell it what it needs to read what this process reads; raise BertDataError where it is dead."""
-        self._send(hand_over())
-
     def give(self, work: Callable[[Any], Any], element: Any) -> None:
         """Let it do this work of an element; raise BertDataError where it is dead."""
-        self._send((None if work is self._work else work, element))
-        self._work = work
-
-    def _send(self, value: Any) -> None:
         try:
-            self.pipe.send(value)
+            self.pipe.send((None if work is self._work else work, element))
         except ConnectionError as error:
             raise self._death() from error
+        self._work = work
 
     def answer(self) -> Any:
         """Return what it has made of its element; raise what was raised there, and BertDataError where it is dead."""

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from ..config.inputs import INPUTS
-from ..credentials import conceal
 from ..errors import NoInputError, UsageError
 from ..io.files import to_path
 from ..io.storage import storage_errors
@@ -40,17 +39,11 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     """
     matched: set[str] = set()
     others = set() if others is None else others
-    given: dict[str, str] = {}
     for pattern in patterns:
         if not pattern:
             raise UsageError(f"{option}: the name is empty, as that of an unset variable: give a file, glob or directory")
-        public = conceal(pattern)
-        if given.setdefault(public, pattern) != pattern:
-            raise UsageError(
-                f"{option}: two URLs of {public} differ in login or query alone, which name no file: give each file its own name"
-            )
-        with storage_errors(f"{option} {public}"):
-            matched.update(_find(public, suffixes, option, others))
+        with storage_errors(f"{option} {pattern}"):
+            matched.update(_find(pattern, suffixes, option, others))
     paths = sorted(_once(matched))
     if strange := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"

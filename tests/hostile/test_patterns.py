@@ -50,9 +50,6 @@ CERTAIN = 0.1  # seconds for the large string, from which other work on the mach
 AT_ONCE = 0.005  # seconds for a string of that length
 BUILT = {  # patterns made when the program runs: the source of the call, and an example
     ("bertdata.text.wikitext.variants", '"|".join((re.escape(word) for word in longest_first))'): "aaaa|aaa|aa|b c|a",
-    ("bertdata.credentials", '"|".join(map(_whole, longest_first))'): (
-        r"aaaaaaaaaaaa|aaaaaaaa%2F|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa\ b(?!\w)|(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2}))aa(?!\w)"
-    ),
     ("bertdata.text.sentences.starters", r"f'(?:(?<!\\w)(?:{before})|\\d ?(?:{_UNITS}))\\s?$'"): (
         r"(?:(?<!\w)(?:etc|т\. ?д|т\. ?п|и др|m\.? ?m|κ\.?λπ|di|la|laser)|\d ?(?:[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|°[CF]|кг|χλμ))\s?$"
     ),

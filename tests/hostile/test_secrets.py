@@ -1,4 +1,4 @@
-"""Secrets in URLs: runs work with them, and leave them nowhere, neither on the disk nor in what they print, whatever happens."""
+"""Secrets: no URL may contain one, those from the environment are used, and none reaches a file or a message."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from loopback import listening
 from bertdata import credentials
 from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.io import files
+from bertdata.io.stores import check_url
 from bertdata.sources.download.client import Client
 from bertdata.sources.download.transfer import fetch_all
 from bertdata.sources.download.wikimedia import find_dump
-from bertdata.sources.inputs import find
 
+conf = pytest.importorskip("fsspec.config").conf
 pytest.importorskip("upath")
 pytest.importorskip("aiohttp")
 
@@ -39,13 +40,13 @@ TOLD = [PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), SIGNATURE, BASIC]
 
 
 class Closed:
-    """A server that gives its files, and lists of them, only to who has the login or the signature."""
+    """A server that sends files and listings only to clients with the login or the signature."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.status: dict[str, int] = {}  # what is answered instead, by the end of a path
         self.url = ""
-        self.refused: list[str] = []
+        self.asked: list[str] = []
 
     def at(self, path: str, *, login: str = LOGIN) -> str:
         """Return the URL of a path with the login."""
@@ -53,10 +54,10 @@ class Closed:
 
     def answer(self, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         path, _, query = path.partition("?")
+        self.asked.append(path)
         if status := next((status for end, status in self.status.items() if path.endswith(end)), 0):
             return status, {"Location": f"{self.url}/elsewhere?{QUERY}"} if status == 302 else {}, b"no\n"
         if headers.get("authorization") != f"Basic {BASIC}" and SIGNATURE not in query:
-            self.refused.append(path)
             return 401, {}, b"who are you?\n"
         if any(name.startswith(f"{path}/") for name in self.files):
             return 301, {"Location": f"{path}/"}, b""
@@ -103,9 +104,19 @@ def closed() -> Iterator[Closed]:
 
 
 @pytest.fixture(autouse=True)
-def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "_known", credentials._Known())
+def no_memory_of_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(credentials, "_secrets", set())
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def netrc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A netrc file with the server's login, which the environment names."""
+    path = tmp_path_factory.mktemp("home") / "netrc"
+    path.write_text(f'machine 127.0.0.1 login {USER} password "{PASSWORD}"\n')
+    path.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(path))
+    return path
 
 
 def leaks(root: Path, *said: str) -> list[str]:
@@ -124,73 +135,94 @@ def plain_copy(closed: Closed, root: Path) -> Path:
     return root / "in"
 
 
-SOURCES: dict[str, tuple[str, Callable[[Closed], str], str]] = {  # option, URL, and the same of a copy on the disk
-    "text, login": ("--text", lambda s: s.at("/in/text.jsonl"), "text.jsonl"),
-    "text, signed": ("--text", lambda s: f"{s.url}/in/text.jsonl?{QUERY}", "text.jsonl"),
-    "text, both": ("--text", lambda s: f"{s.at('/in/text.jsonl')}?{QUERY}", "text.jsonl"),
-    "books, a folder": ("--books", lambda s: s.at("/in/"), ""),
-    "books, a glob": ("--books", lambda s: s.at("/in/*.txt"), "*.txt"),
-    "dump, login": (
-        "--wikipedia",
-        lambda s: s.at("/in/sampleenwiki-20261101-pages-articles-multistream.xml.bz2"),
-        "*en*.xml.bz2",
-    ),
-    "dump, signed": (
-        "--wikipedia",
-        lambda s: f"{s.url}/in/sampleenwiki-20261101-pages-articles-multistream.xml.bz2?{QUERY}",
-        "*en*.xml.bz2",
-    ),
+REFUSED: dict[str, tuple[str, Callable[[Closed], str], str]] = {  # option, URL, and what the message advises
+    "login": ("--text", lambda s: s.at("/in/text.jsonl"), "netrc"),
+    "signature": ("--text", lambda s: f"{s.url}/in/text.jsonl?{QUERY}", "Download the file first"),
+    "login and signature": ("--text", lambda s: f"{s.at('/in/text.jsonl')}?{QUERY}", "netrc"),
+    "folder": ("--books", lambda s: s.at("/in/"), "netrc"),
+    "glob": ("--books", lambda s: s.at("/in/*.txt"), "netrc"),
+    "dump": ("--wikipedia", lambda s: f"{s.url}/in/sampleenwiki.xml.bz2?token=x", "Download the file first"),
+    "keys of S3": ("--text", lambda s: f"s3://{LOGIN}@bucket/a.jsonl", "AWS_ACCESS_KEY_ID"),
+    "keys of FTP": ("--text", lambda s: f"ftp://{LOGIN}@127.0.0.1/a.jsonl", "fsspec"),
+    "signature of Azure": ("--text", lambda s: f"abfs://c@account/a.jsonl?sv=1&sig={SIGNATURE}", "Download the file first"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_url_with_a_secret_is_refused_before_any_request(build: Build, closed: Closed, tmp_path: Path, case: str) -> None:
+    option, url, advice = REFUSED[case]
+    with pytest.raises(UsageError, match=advice) as caught:
+        build("build-corpus", tmp_path / "out", option, url(closed))
+    assert caught.value.exit_code == 2
+    assert not closed.asked and not [*tmp_path.iterdir()]
+    assert not leaks(tmp_path, "".join(traceback.format_exception(caught.value)))
+
+
+def test_every_path_refuses_a_secret(closed: Closed, tmp_path: Path) -> None:
+    for path in (f"s3://{LOGIN}@bucket/corpus", f"memory://{LOGIN}@bucket/corpus", f"{closed.url}/corpus?{QUERY}"):
+        with pytest.raises(UsageError, match="accepts no") as caught:
+            files.to_path(path)
+        assert not leaks(tmp_path, str(caught.value))
+
+
+@pytest.mark.parametrize("name", ["abfs://container@account/a", "sftp://ada@host/a", "https://host/a?.txt", "hf://a/b@main/c"])
+def test_a_url_without_a_secret_is_accepted(name: str) -> None:
+    check_url(name)
+
+
+SOURCES = {  # option, path on the server, and the same files of a copy on the disk
+    "text": ("--text", "/in/text.jsonl", "text.jsonl"),
+    "folder": ("--books", "/in/", ""),
+    "glob": ("--books", "/in/*.txt", "*.txt"),
+    "dump": ("--wikipedia", "/in/sampleenwiki-20261101-pages-articles-multistream.xml.bz2", "*en*.xml.bz2"),
 }
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_run_with_a_secret_in_its_input_gives_the_bytes_of_a_local_one(
-    build: Build, closed: Closed, tmp_path: Path, source: str
+def test_a_login_in_netrc_gives_the_bytes_of_a_local_run(
+    build: Build, closed: Closed, netrc: Path, tmp_path: Path, source: str
 ) -> None:
-    option, url, local = SOURCES[source]
+    option, path, local = SOURCES[source]
     out, copy = tmp_path / "out", plain_copy(closed, tmp_path / "copy")
-    build("build-corpus", out, option, url(closed), "--task-bytes", 65536)
+    build("build-corpus", out, option, closed.url + path, "--task-bytes", 65536)
     assert not leaks(out)
-    if source == "dump, signed":  # what lies beside it is not to be had
-        (copy / "sampleenwiki-20261101-pages-articles-multistream-index.txt.bz2").unlink()
     build("build-corpus", tmp_path / "local", option, f"{copy}/{local}", "--task-bytes", 65536)
     assert digests(out) == digests(tmp_path / "local")
 
 
-def test_workers_get_it_and_neither_logs_nor_state_nor_a_resumed_run_tell_it(run: Run, closed: Closed, tmp_path: Path) -> None:
-    """The run fails in the middle, so that its state stays; it is resumed by another signature of the same file."""
+def test_the_state_of_a_failed_run_and_its_logs_have_no_secret(run: Run, closed: Closed, netrc: Path, tmp_path: Path) -> None:
+    """The run fails in the middle, so its state stays, and is then resumed; its two workers use netrc as well."""
     out, texts = tmp_path / "out", closed.files["/in/text.jsonl"]
-    options = ["--task-bytes", 65536, "--workers", 2, "--output", out, "--verbose"]
+    options = ["--text", f"{closed.url}/in/text.jsonl", "--task-bytes", 65536, "--workers", 2, "--output", out, "--verbose"]
     closed.files["/in/text.jsonl"] = texts[:100_000] + b"\x00" * (len(texts) - 100_000)
-    failed = run("build-corpus", "--text", f"{closed.at('/in/text.jsonl')}?{QUERY}", *options, "--max-rejects", 0, code=3)
+    failed = run("build-corpus", *options, "--max-rejects", 0, code=3)
     assert not leaks(out, failed.stdout, failed.stderr)
     state = [
         path for path in (out / ".bertdata").rglob("*") if path.is_file() and not {"work", "data", "rejects"} & {*path.parts}
     ]
     assert len([path for path in state if "tasks" in path.parts]) > 1
     assert {path.name: oct(path.stat().st_mode)[-3:] for path in state} == {path.name: "600" for path in state}
-    done = run("build-corpus", "--text", f"{closed.url}/in/text.jsonl?{QUERY}=2", *options, "--resume", "--max-rejects", 1)
+    done = run("build-corpus", *options, "--resume", "--max-rejects", 1)
     assert not leaks(out, done.stdout, done.stderr)
     assert len(read_rows(out)) > 100
 
 
-FAILURES = {  # what the server answers -> the code with which the command ends
+FAILURES = {  # the server's answer -> the command's exit code
     "refused": ({".jsonl": 401}, 4),
     "forbidden": ({".jsonl": 403}, 4),
     "gone": ({".jsonl": 404}, 2),
     "broken": ({".jsonl": 500}, 4),
-    "elsewhere": ({".jsonl": 302, "elsewhere": 403}, 4),
+    "elsewhere": ({".jsonl": 302, "elsewhere": 403}, 4),  # a redirect to a signed address
 }
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_errors_and_their_causes_tell_nothing(build: Build, closed: Closed, tmp_path: Path, case: str) -> None:
+def test_errors_and_their_causes_have_no_secret(build: Build, closed: Closed, netrc: Path, tmp_path: Path, case: str) -> None:
     closed.status, code = FAILURES[case]
     with pytest.raises(BertDataError) as caught:
-        build("build-corpus", tmp_path / "out", "--text", f"{closed.at('/in/text.jsonl')}?{QUERY}")
-    told = "".join(traceback.format_exception(caught.value))
+        build("build-corpus", tmp_path / "out", "--text", f"{closed.url}/in/text.jsonl")
     assert caught.value.exit_code == code
-    assert not leaks(tmp_path, told)
+    assert not leaks(tmp_path, "".join(traceback.format_exception(caught.value)))
 
 
 WRONG = [  # commands that cannot be right, with a secret somewhere in them
@@ -240,52 +272,46 @@ def test_no_command_line_is_repeated_with_its_secret(closed: Closed, run: Run, t
     assert not leaks(tmp_path, done.stdout, done.stderr)
 
 
-def test_a_mirror_with_a_login(closed: Closed, run: Run, tmp_path: Path) -> None:
+def test_a_mirror_that_asks_for_a_login(closed: Closed, netrc: Path, run: Run, tmp_path: Path) -> None:
     name, folder, body = "zhwiki-20261101-pages-articles-multistream.xml.bz2", "/zhwiki/20261101", b"words" * 9000
     entry = {"size": len(body), "sha1": hashlib.sha1(body).hexdigest()}
     jobs = {"articlesmultistreamdump": {"status": "done", "files": {name: entry}}}
     closed.files |= {f"{folder}/dumpstatus.json": json.dumps({"jobs": jobs}).encode(), f"{folder}/{name}": body[:-1] + b"!"}
     options = ["download", "wikipedia", "--language", "zh", "--date", 20261101, "--output", tmp_path / "out", "--base-url"]
-    failed = run(*options, closed.at(""), code=6)
+    failed = run(*options, closed.url, code=6)
     closed.files[f"{folder}/{name}"] = body
     client = Client({})
     with pytest.raises(TransferError, match="has been stopped"):
-        dump = find_dump(client, "zh", "20261101", closed.at(""))
+        dump = find_dump(client, "zh", "20261101", closed.url)
         fetch_all(dump.files, tmp_path / "out", client, connections=1, progress=lambda file, at: client.stopped.set())
     state = tmp_path / "out" / ".download" / f"{name}.json"
     assert json.loads(state.read_text())["url"] == f"{closed.url}{folder}/{name}"
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
     assert not leaks(tmp_path, failed.stdout, failed.stderr)
-    done = run(*options, closed.at(""))
+    done = run(*options, closed.url)
     assert (tmp_path / "out" / name).read_bytes() == body
-    other = run(*options, closed.at("", login=f"ada:{SIGNATURE}"), code=4)
-    assert not leaks(tmp_path, done.stdout, done.stderr, other.stdout, other.stderr)
-    assert "401" in other.stderr
+    netrc.write_text(f"machine 127.0.0.1 login {USER} password {SIGNATURE}\n")
+    refused = run(*options, closed.url, code=4)
+    assert not leaks(tmp_path, done.stdout, done.stderr, refused.stdout, refused.stderr)
+    assert "401" in refused.stderr
 
 
-def test_a_token_of_the_hub_that_no_header_takes(closed: Closed, run: Run, tmp_path: Path) -> None:
-    environment = {"HF_ENDPOINT": closed.at(""), "HF_TOKEN": f"hf_{SIGNATURE}\t\x01é", "HF_HOME": str(tmp_path)}
-    done = run("download", "hub", "ada/books", "--output", tmp_path / "out", code=4, **environment)
+@pytest.mark.parametrize("has_login", [False, True])
+def test_a_token_that_no_header_can_hold_and_an_endpoint_with_a_login(
+    closed: Closed, run: Run, tmp_path: Path, has_login: bool
+) -> None:
+    endpoint = closed.at("") if has_login else closed.url
+    environment = {"HF_ENDPOINT": endpoint, "HF_TOKEN": f"hf_{SIGNATURE}\t\x01é", "HF_HOME": str(tmp_path)}
+    done = run("download", "hub", "ada/books", "--output", tmp_path / "out", code=2 if has_login else 4, **environment)
     assert not leaks(tmp_path, done.stdout, done.stderr)
 
 
-def test_keys_of_a_store_in_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_configuration_of_fsspec_holds_the_keys_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("s3fs")
-    path: Any = files.to_path(f"s3://{USER}:{PASSWORD}@bucket/corpus")
-    assert str(path) == "s3://bucket/corpus" and PASSWORD not in repr(path) + repr(path / "data")
-    assert ((path / "data").fs.key, path.fs.secret) == (USER, PASSWORD)
-    assert files.to_path(str(path / "data")).fs.secret == PASSWORD  # type: ignore[attr-defined]
-    with pytest.raises(UsageError, match="takes no login") as caught:
-        files.to_path(f"memory://{USER}:{PASSWORD}@bucket/corpus")
-    assert not leaks(Path("/nothing"), str(caught.value))
-
-
-def test_two_urls_that_differ_in_their_secret_alone(closed: Closed) -> None:
-    with pytest.raises(UsageError, match="differ in login or query alone"):
-        find([f"{closed.url}/in/text.jsonl?{QUERY}", f"{closed.url}/in/text.jsonl?{QUERY}2"], [".jsonl"], "--text")
-    assert find([f"{closed.url}/in/text.jsonl?{QUERY}"] * 2, [".jsonl"], "--text") == [
-        ("text.jsonl", f"{closed.url}/in/text.jsonl")
-    ]
+    monkeypatch.setitem(conf, "s3", {"key": USER, "secret": PASSWORD})
+    path: Any = files.to_path("s3://bucket/corpus")
+    assert (path.fs.key, path.fs.secret) == (USER, PASSWORD)
+    assert PASSWORD not in f"{path} {path!r} {path / 'data'!r}"
 
 
 HIDDEN = {  # a text -> what is left of it

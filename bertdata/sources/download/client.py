@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from ... import __version__
-from ...credentials import cause, reveal
+from ...credentials import cause
 from ...errors import BertDataError, TransferError, UsageError
 from .reach import reach, within
 
@@ -77,10 +77,7 @@ class Client:
 
     @contextlib.contextmanager
     def open(self, url: str, **headers: str) -> Iterator[requests.Response]:
-        """Yield an answer of which nothing is read yet; raise RetryableError, Missing, TransferError or UsageError for none.
-
-        A login or signature that was taken out of the URL is sent, and in no error.
-        """
+        """Yield an answer of which nothing is read yet; raise RetryableError, Missing, TransferError or UsageError for none."""
         import requests
 
         asked = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
@@ -95,7 +92,7 @@ class Client:
             try:
                 session = stack.enter_context(requests.Session())
                 hooks = {"response": follow}
-                response = session.get(reveal(url), headers=asked, stream=True, timeout=TIMEOUT, hooks=hooks)
+                response = session.get(url, headers=asked, stream=True, timeout=TIMEOUT, hooks=hooks)
                 stack.enter_context(response)
             except requests.TooManyRedirects as error:
                 raise TransferError(f"{url} leads in a circle: choose another server") from cause(error)

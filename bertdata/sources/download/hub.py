@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...credentials import cause, mask_secret, reveal
+from ...credentials import cause, mask_secret
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from ...extras import missing_package
 from .. import DELIMITED, SUFFIXES
@@ -65,7 +65,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     token = get_token() or ""
     mask_secret(token)
     base = mirror(endpoint or HfApi().endpoint)
-    api = HfApi(endpoint=reveal(base), library_name="bertdata")
+    api = HfApi(endpoint=base, library_name="bertdata")
     reach(base)
     info = _info(api, base, name, revision or None)
     files = _readable(info)

@@ -15,8 +15,8 @@ import re
 from typing import Any, NamedTuple
 
 from ...config.languages import problem_of
-from ...credentials import conceal, is_signed
 from ...errors import NoInputError, TransferError, UsageError, VerificationError
+from ...io.stores import check_url
 from .client import Client, Missing
 from .transfer import RemoteFile
 
@@ -95,11 +95,9 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
 
 
 def mirror(base_url: str) -> str:
-    """Return the address of a mirror without its login, which is kept for the requests; raise UsageError for one with a query."""
-    base = conceal(base_url)
-    if is_signed(base):
-        raise UsageError(f"`base_url` {base}: a query after ? is for one file, not for those of a server: omit it")
-    return base.rstrip("/")
+    """Return the address of a mirror without a final slash; raise UsageError for one with a login or a query."""
+    check_url(base_url)
+    return base_url.rstrip("/")
 
 
 def _dates(client: Client, base: str, wiki: str) -> list[str]:

@@ -6,7 +6,6 @@ import hashlib
 import re
 from pathlib import Path
 
-from ...credentials import is_signed
 from ...errors import VerificationError
 from ...io.files import open_file, to_path
 from ...records import FileRange
@@ -28,8 +27,6 @@ def is_sums(name: str) -> bool:
 def published(path: str) -> str:
     """Return the checksum that a file in the same directory gives for this one, as ``md5:9e10…``; nothing if none does."""
     checksums: dict[str, str] = {}
-    if is_signed(path):  # what lies beside it is signed by itself, if at all
-        return ""
     for sums in sorted(to_path(path).parent.iterdir(), key=lambda beside: beside.name):
         if (kind := _SUMS.fullmatch(sums.name)) and sums.is_file() and sums.stat().st_size <= _MOST:
             algorithm = kind.group(1).lower()

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...credentials import is_signed
 from ...errors import VerificationError
 from ...io.files import open_file, size, to_path
 from ..compressed import Damage, blocks
@@ -50,7 +49,7 @@ def find_index(path: str) -> str:
     ``…-multistream1.xml-p1p41242.bz2`` has ``…-multistream-index1.txt-p1p41242.bz2``.
     """
     name = _DUMP.fullmatch(Path(path).name)
-    if not name or is_signed(path):
+    if not name:
         return ""
     plain = f"{name[1]}-index{name[2]}.txt{name[3]}"
     candidates = (to_path(path).with_name(name) for name in (f"{plain}.bz2", plain))
