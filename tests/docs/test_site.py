@@ -28,7 +28,12 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert "--objective" in commands and "made of the code" not in commands
     assert "Replace what output holds, once the new corpus is whole." in text_of(made["reference/python.html"])
     assert (tmp_path / "site" / "examples" / "bert-base.toml").is_file(), "a page links to it"
+    index = (tmp_path / "site" / "search" / "search_index.js").read_text("utf-8")
+    assert index.startswith("var __index = ") and "ModernBERT" in index, "a page of file:// can load a script, and not fetch JSON"
     for path in made.values():
+        scripts = re.findall(r'<script[^>]*\ssrc="([^"]*)"', path.read_text("utf-8"))
+        assert not [script for script in scripts if "://" in script], "the site fetches nothing from elsewhere"
+        assert path.name == "404.html" or scripts[0].endswith("iframe-worker.js")
         assert not re.search(
             r'(?:src|href)="https?://(?!squidfunk\.github\.io)[^"]*\.(?:js|css|woff2?)"', path.read_text("utf-8")
         )
