@@ -109,8 +109,27 @@ def _characters(tree: Tree) -> list[str]:
     for char in candidates:
         if unicodedata.category(char) != "Cs":
             found.setdefault(tuple(_fits(operation, value, char) for operation, value in sets), char)
-    by_use = sorted(found.items(), key=lambda item: -sum(compress(sets.values(), item[0])))
+    # Those that a loop repeats come first: of a pattern with many letters, the limit would leave out its white space.
+    repeated = _repeated(tree)
+    by_use = sorted(
+        found.items(),
+        key=lambda item: (
+            not any(_fits(operation, value, item[1]) for operation, value in repeated),
+            -sum(compress(sets.values(), item[0])),
+        ),
+    )
     return [char for _, char in by_use[:_MOST_CHARACTERS]]
+
+
+def _repeated(tree: Tree) -> set[tuple[str, Any]]:
+    """Return the sets of characters, other than single ones, that are inside a loop."""
+    return {
+        (operation, tuple(value) if isinstance(value, list) else value)
+        for name, loop in _walk(tree)
+        if name in _LOOPS and loop[1] > _LOOP
+        for operation, value in _walk(list(loop[2]))
+        if operation in _SETS and operation != "LITERAL"
+    }
 
 
 def _example(tree: Tree, chars: list[str], choice: int) -> str:

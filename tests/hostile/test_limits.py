@@ -131,6 +131,7 @@ SLOW: dict[str, tuple[str, Callable[[], bytes]]] = {  # of about a megabyte, but
     "tabs.jsonl": ("text", lambda: json.dumps({"text": "a" + "\t" * 500_000}).encode()),
     "tabs.txt": ("books", lambda: (GOOD + "\t" * 1_000_000).encode()),
     "lines-of-tabs.txt": ("books", lambda: (GOOD + "\n" + ("\t" * 40 + "\n") * 25_000).encode()),
+    "columns-of-tabs.txt": ("books", lambda: (b"The ferry crossed\t\t\t\tthe harbour\t\t\t\tat noon\n\n") * 21_000),
     "tabs.xml": ("wikipedia", lambda: (HEAD + PAGE.format(1, GOOD + "\t" * 1_000_000) + "</mediawiki>").encode()),
     "spine.epub": ("books", lambda: repeating_spine(1_000)),
 }

@@ -26,7 +26,7 @@ _PAGE_NUMBER = re.compile(  # but for those of an index: they stand after a comm
 )
 _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
-_NUMBERED = re.compile(r"\W*(?:\d|[IVXLC]+\b)")
+_NUMBERED = re.compile(r"\W{0,99}(?:\d|[IVXLC]{1,20}\b)")
 _LONGEST_CONTENTS = 500  # blocks
 _NOTES_GAP = 3  # blank lines that end the typists' notes
 _LONGEST_NOTES = 40  # blocks of those without a heading

@@ -22,26 +22,26 @@ _DATE = re.compile(
     r"|(?:jan|feb|mar|apr|ma[iy]|jui?n|jul|aug|ao|sep|o[ck]t|nov|de[cz])\w*\.?,?\s+\d{1,4}\W*$",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"\W*[A-ZÀ-Þ](?:[ ,&-]+[A-Z])*\W*")
+_LETTER = re.compile(r"\W{0,99}[A-ZÀ-Þ](?:[ ,&-]+[A-Z])*\W{0,99}")
 _INDEX = re.compile(
-    r"[\W_]*(?:(?:(?:general|alphabetical|analytical|subject|author|topical)\s+)?index(?:\s+(?:of|to|des|de|der)\b.{0,50})?"
+    r"[\W_]{0,99}(?:(?:(?:general|alphabetical|analytical|subject|author|topical)\s+)?index(?:\s+(?:of|to|des|de|der)\b.{0,50})?"
     r"|(?:sach|namen|personen|orts|zaak|zaken|namen?-?|sak-?)?register|(?:índice|indice)\s+(?:alfab|anal|de nom|dei nom).{0,30}"
-    r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]*",
+    r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]{0,99}",
     re.IGNORECASE,
 )
 _FEWEST = 8  # entries one after the other that make an index without a heading
 _SHARE = 0.5  # of lines with a page, or a word that leads to another entry, at the least
 _END = re.compile(
-    r"[\W_]*(?:the\s+end|finis|end\s+of\s+(?:the\s+)?(?:book|story|volume|vol\.?)\b.{0,40}|fin|ende|einde|fine|slut|loppu|koniec"
-    r"|конец)[\W_]*",
+    r"[\W_]{0,99}(?:the\s+end|finis|end\s+of\s+(?:the\s+)?(?:book|story|volume|vol\.?)\b.{0,40}|fin|ende|einde|fine|slut|loppu|koniec"
+    r"|конец)[\W_]{0,99}",
     re.IGNORECASE,
 )
 _LARGEST_REST = 0.25  # of a book's characters behind its end
 _AUTHOR = re.compile(
-    r"[\W_]*(?:about\s+the\s+(?:author|writer|illustrator)s?|(?:other\s+)?(?:books|works|novels|stories|titles)\s+by\b.{0,50}"
+    r"[\W_]{0,99}(?:about\s+the\s+(?:author|writer|illustrator)s?|(?:other\s+)?(?:books|works|novels|stories|titles)\s+by\b.{0,50}"
     r"|also\s+by\b.{0,50}|by\s+the\s+same\s+author|(?:über|ueber)\s+den\s+autor|über\s+die\s+autorin|à\s+propos\s+de\s+l['’]aut\w+"
     r"|du\s+même\s+auteur|over\s+de\s+(?:auteur|schrijver)|van\s+denzelfden\s+schrijver|sobre\s+(?:el\s+autor|la\s+autora|o\s+autor)"
-    r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]*",
+    r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]{0,99}",
     re.IGNORECASE,
 )
 _SOLD = re.compile(  # how publishers speak of their books
@@ -52,9 +52,10 @@ _SOLD = re.compile(  # how publishers speak of their books
     re.IGNORECASE,
 )
 _BEHIND = re.compile(
-    r"[\W_]*(?:appendix|notes?|afterword|epilogue|postscript|glossary|anhang|nachwort|anmerkungen|annexe|appendice|bijlage)\b",
+    r"[\W_]{0,99}(?:appendix|notes?|afterword|epilogue|postscript|glossary|anhang|nachwort|anmerkungen|annexe|appendice|bijlage)\b",
     re.IGNORECASE,
 )
+_WIDE_GAP = re.compile(r"\s{3,}")
 _TAIL = 200  # characters of a line that its pages stand in
 _FRONT = 60  # blocks
 _GAP = 3  # blank lines before a new part of the book
@@ -65,7 +66,7 @@ def _entries(block: Block) -> tuple[int, int]:
     entries = 0
     for line in block.lines:
         text = line.strip()
-        tail = text[-_TAIL:]
+        tail = _WIDE_GAP.sub("  ", text[-_TAIL:])  # otherwise a search tries each space of a wide gap with all that follow
         paged = _REFERENCE.search(tail) is not None and not _DATE.search(tail)
         entries += paged or (len(text) < 70 and _SEE.search(text) is not None)
     return entries, len(block.lines)

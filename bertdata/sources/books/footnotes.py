@@ -22,8 +22,8 @@ _BRACKETED = re.compile(
 _OPENS = re.compile(rf"\s*\[\s*_?(?:{_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?\s*_?[:.]?\s", re.IGNORECASE)
 _DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+\S")
 _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
-_HEADING = re.compile(rf"[\W_]*(?:{_WORDS})[\W_]*", re.IGNORECASE)
-_NUMBERED = re.compile(rf"\s*(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s*\S")
+_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_WORDS})[\W_]{{0,99}}", re.IGNORECASE)
+_NUMBERED = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
 _LONGEST = 40  # blocks of a note; an unclosed bracket loses its own block only
 _GAP = 3  # blank lines before a new part of the book
 

@@ -14,7 +14,7 @@ _GUTENBERG = r"(?:TH(?:E|IS)\s+)?(?:PROJE[CK]T\w*\s+GUTENBERG|PG\b)"
 _START = re.compile(
     rf"""(?:
       \*{{1,3}}\s*(?:START|BEGIN(?:NING)?)\s+OF\s+{_GUTENBERG}       # *** START OF THIS PROJECT GUTENBERG EBOOK X ***
-    | \*{{1,3}}\s*END\s*(?:\*|OF)?\s*\*{{0,3}}\s*(?:THE\s+)?SMALL\s+PRINT  # *END*THE SMALL PRINT! FOR PUBLIC DOMAIN …
+    | \*{{1,3}}\s*END\s{{0,9}}(?:\*|OF)?\s{{0,9}}\*{{0,3}}\s{{0,9}}(?:THE\s+)?SMALL\s+PRINT  # *END*THE SMALL PRINT! FOR …
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -29,7 +29,7 @@ _END = re.compile(
 _HEAD_LINES = 1000  # no header is longer; a start marker further down is a part of the book
 _FIELD_LINES = 60  # the header's fields (Title:, Language:) are at its top
 _CREDIT = re.compile(
-    r"""[\[(]?\s*(?:
+    r"""[\[(]?\s{0,99}(?:
       (?:(?:this|the)\s+)?(?:project\s+gutenberg\s+)?(?:(?:e-?text|e-?book|file|text|html\s+version|online\s+edition)\s*)?
       (?:(?:was|has\s+been|is)\s+)?(?:first\s+|originally\s+)?
       (?:produced|prepared|transcribed|scanned|digiti[sz]ed|typed|proofed|proofread|created|provided|converted|compiled)

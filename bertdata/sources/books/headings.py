@@ -70,7 +70,7 @@ _NOTES_BEGIN = re.compile(
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
 _SCENE = re.compile(
-    r"\W*(?:act|scene|akt|aufzug|szene|auftritt|acte|scène|bedrijf|tooneel|toneel|acto|atto|escena|scena|jornada|cena|akten|scenen"
+    r"\W{0,99}(?:act|scene|akt|aufzug|szene|auftritt|acte|scène|bedrijf|tooneel|toneel|acto|atto|escena|scena|jornada|cena|akten|scenen"
     r"|dramatis personae|persons represented|personages?|personnages|personen|personaggi|personas)\b",
     re.IGNORECASE,
 )

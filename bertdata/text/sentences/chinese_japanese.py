@@ -9,7 +9,7 @@ __all__ = ["LANGUAGES", "WRITTEN", "ends"]
 
 LANGUAGES = frozenset(("zh", "ja", "yue", "wuu", "gan", "lzh", "hak"))
 WRITTEN = re.compile("[\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # a character of them
-_END = re.compile("(?:[。！？｡]|(?<=[\u3040-\u9fff”」』）])[!?])[。！？｡!?]*(?:[”’」』）)】》〉\"']+[。！？｡]?)*")
+_END = re.compile("(?:[。！？｡]|(?<=[\u3040-\u9fff”」』）])[!?])[。！？｡!?]*(?:[”’」』）)】》〉\"'][。！？｡]?)*")
 _GOES_ON = {  # after a closed quotation the sentence goes on with these
     "ja": re.compile(
         "[”’」』）)】》〉\"']\\s*(?!しかし|だから|でも、|では、|なお|なぜ|もし|もちろん|はい|やがて|はじめ|かつて|もう)[とをにがはものでへやかなだしまよ、，・（「『]|[！？!?]と[^こ]|》|〉"

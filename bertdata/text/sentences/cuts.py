@@ -18,7 +18,7 @@ _FOOTNOTE = re.compile(  # a footnote's number after the end of a sentence: "as 
     r"|However|Even|Such|Some|Since|Because|Thus|By|From|To|With|What|Who|I|You|His|Her|Its|Their|Our|According)\b)|\s*$)"
 )
 _SAID = re.compile(  # '"Stop!" Anna cried' is one sentence
-    r"(?:\w+\.?\s+){1,3}?(?:said|says|asked|cried|replied|answered|exclaimed|shouted|called|whispered|thought|returned|added"
+    r"(?:\w{1,99}\.?\s{1,99}){1,3}?(?:said|says|asked|cried|replied|answered|exclaimed|shouted|called|whispered|thought|returned|added"
     r"|continued|demanded|inquired|murmured|muttered|observed|remarked|repeated|screamed|snapped|yelled)\b"
 )
 _VERBS = {  # of saying, in the past, in languages whose verb comes last: "“Who?” the boy asked." is one sentence
@@ -48,7 +48,7 @@ _UNSPACED = re.compile(  # the end of a word in a script without capitals, and o
 )
 _DASHES = frozenset("—–-")
 _DASHED = re.compile(r"(?:--+|[—–-])\s*([\w,;:]?)")
-_DATE = re.compile(r"\W*\d{1,2}[.]? (?:de )?[^\W\d_]{3,10}(?: (?:de )?\d{4})?[.]")  # "7 de junio. - El rey …": a heading
+_DATE = re.compile(r"\W{0,99}\d{1,2}[.]? (?:de )?[^\W\d_]{3,10}(?: (?:de )?\d{4})?[.]")  # "7 de junio. - El rey …": a heading
 _CARRIES_ON = frozenset(",;:/")
 _ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
 _ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, and what after
