@@ -26,10 +26,11 @@ _LINES = 50  # about damaged files of one data set; the others are counted
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
 @click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one per CPU, fewer for little input]")
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
-    """Read each DIRECTORY again, all of it: documents, a vocabulary or pairs.
+    """Read each DIRECTORY again, all of it: documents, a vocabulary, pairs or an export.
 
     Checked are every file's bytes and digest, the manifest itself, and files that it does not know; then what files hold:
     schemas, rows, end marks, the laws that documents, vocabularies and pairs keep, and that all counts add up.
+    Exports are checked by sizes, digests and counts.
 
     Exit code 6 and a line for each file that is damaged.  A failing disk is exit code 4.  What `bertdata train` writes is no
     data set: a checkpoint is checked when it is loaded.

@@ -8,11 +8,11 @@
     pairs.py       the laws of rows: lengths, [CLS] and [SEP], segments, labels
     masks.py       the laws of static masks
     vocabulary.py  the laws of a vocabulary, and that its files agree
-    exports/       the laws of the formats that `export` writes
     lists.py       what was rejected and dropped, line by line
     sums.py        what the manifest counts against what was found
 
-A digest tells of damage since a file was written; a law tells of a file that was wrong when it was written.
+A digest finds damage since a file was written, and a law finds a file that was wrong when it was written. Exports have no laws:
+their files are checked by digest, size and count, and `make long` reads them with the readers of other trainers.
 """
 
 from .check import Problem, Result, verify

@@ -17,7 +17,7 @@ from ..errors import VerificationError
 from ..io.files import is_private, json_text, to_path
 from ..io.process import cores, worker_count
 from ..io.workers import Pool
-from . import documents, exports, leaks, lists, pairs, rows, sums, vocabulary
+from . import documents, leaks, lists, pairs, rows, sums, vocabulary
 from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
@@ -75,9 +75,7 @@ class _Job:
             return lists.check(path, task.entry, task.group)
         if self.kind == "documents":
             return documents.check(path, task.entry, self.manifest["config"])
-        if self.kind == "export":
-            return exports.check(self.directory, path, task.entry, self.manifest, self.special)
-        if self.special is None:  # of a broken vocabulary or an unknown option: the digest is all that can be checked
+        if self.special is None:  # of an export, a broken vocabulary or an unknown option only the digest can be checked
             return Counter()
         config = PairsConfig.of(self.manifest["config"])
         return pairs.check(path, task.entry, config, self.special, leaks.groups(self.manifest))
@@ -113,9 +111,8 @@ class _Whole:
         contents = self.manifest
         self._check_text()
         known = self._check_options()
-        special = self._vocabulary() if known and (contents["kind"] == "vocabulary" or "vocab_size" in contents) else None
-        if contents["kind"] == "export":
-            self._check_export()
+        whole = {entry["name"] for entry in contents.get("files", ()) if self._digest(entry)}
+        special = self._vocabulary(whole) if known and contents["kind"] in ("vocabulary", "pairs") else None
         job = _Job(str(self.directory), contents["kind"] if known else "", _needed(contents), special)
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in contents.get(group, [])]
         tasks = [task for task in tasks if task.entry["name"] not in self.problems]
@@ -162,19 +159,11 @@ class _Whole:
             )
         return not strange
 
-    def _vocabulary(self) -> rows.SpecialPieces | None:
-        """Check the files of the vocabulary; return what rows need of it, if it can be read."""
-        whole = {entry["name"] for entry in self.manifest["files"] if self._digest(entry)}
+    def _vocabulary(self, whole: set[str]) -> rows.SpecialPieces | None:
+        """Check the vocabulary in the files whose digests are right; return what rows need of it, if it can be read."""
         special, problems = vocabulary.check(self.directory, whole, self.manifest)
         self.problems |= problems
         return special
-
-    def _check_export(self) -> None:
-        """Check the files that an export has beside its shards: digests, and those that tell of all shards."""
-        whole = {file["name"] for file in self.manifest["files"] if self._digest(file)}
-        self.problems |= exports.indexes(self.directory, whole, self.manifest)
-        if lacking := exports.lacking(self.manifest):
-            self.notes.append(f"{lacking} is not installed: of these files only digests were checked")
 
     def _check_sums(self, checked_files: list[_Checked]) -> None:
         """Check what the manifest counts; a manifest of right digest may still not be one that a command writes."""
@@ -199,8 +188,8 @@ class _Whole:
 
 
 def _needed(contents: dict[str, Any]) -> dict[str, Any]:
-    """Return what processes need of a manifest: not the entries of all files, but of an export those beside its shards."""
-    return {key: value for key, value in contents.items() if key not in ("shards", "inputs", "rejects", "drops")}
+    """Return the part of a manifest that processes need: everything except the entries of files."""
+    return {key: value for key, value in contents.items() if key not in ("shards", "inputs", "rejects", "drops", "files")}
 
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:

@@ -20,7 +20,7 @@ def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
     rows = 0
     with open(path, "rb") as file:
         while line := file.readline(_LONGEST):
-            record = json_line(line, rows + 1)
+            record = _json_line(line, rows + 1)
             for key in ("id", "reason", "where" if kind == "rejects" else "detail"):
                 if not isinstance(record.get(key), str):
                     raise CheckFailed(f"line {rows + 1} has no {key}")
@@ -34,7 +34,7 @@ def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
     return counts
 
 
-def json_line(line: bytes, number: int) -> dict[str, Any]:
+def _json_line(line: bytes, number: int) -> dict[str, Any]:
     """Return the object on a line of JSON; raise CheckFailed where there is none."""
     if not line.endswith(b"\n"):
         raise CheckFailed(f"line {number} has no end")

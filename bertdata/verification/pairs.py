@@ -12,7 +12,7 @@ Rows are looked at some at a time, all of them at once by NumPy.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from . import batches, leaks, masks
 from .files import CheckFailed
 from .rows import Rows, SpecialPieces
 
-__all__ = ["check", "is_half", "laws", "not_half"]
+__all__ = ["check", "is_half", "not_half"]
 
 _FEW = 16  # chunks of a copy, in the mean: with more, no copy has so few (4) that one of them can't exchange
 _TOKENS = 1 << 20  # looked at, at a time
@@ -46,15 +46,10 @@ def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: Sp
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
     columns += (_NAMES if config.objective in LABEL_1 else ("documents",)) if config.provenance else ()
     schema = pair_schema(len(vocabulary.never), columns)
-    return laws(batches.read(path, config.format, schema, entry), config, vocabulary, groups)
-
-
-def laws(read: Iterable[pa.RecordBatch], config: PairsConfig, vocabulary: SpecialPieces, groups: int = 1) -> Counter[str]:
-    """Check a shard's rows, whatever file they were read from; return what `check` does."""
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
     documents: set[str] = set()  # some more than two of each group at most
-    for batch in read:
+    for batch in batches.read(path, config.format, schema, entry):
         for part in _parts(batch):
             counts.update(_part(part, counts["rows"], config, vocabulary))
             if config.provenance and config.objective in LABEL_1 and len(documents) <= 2 * groups:
