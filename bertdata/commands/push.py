@@ -1,12 +1,13 @@
-"""Put a data set on the Hugging Face Hub: what is there already is not sent again, and what was sent is checked.
+"""Upload a dataset to the Hugging Face Hub: skip the files that it has, send the others, compare all digests.
 
-Files go in commits of a gigabyte at most; the manifest goes with the last of them, so a data set without one is not whole.
+`huggingface_hub.upload_folder` uploads a folder of about a gigabyte at a time. The manifest is in the last one, so a dataset
+without a manifest is incomplete.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import glob
 import re
 import shutil
 import tempfile
@@ -20,7 +21,7 @@ from ..credentials import cause, mask_secret
 from ..dataset import manifest, shards
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..extras import missing_package
-from ..io.files import digest, is_local, open_file, read_json, to_path
+from ..io.files import digest, file_entry, is_local, open_file, read_json, to_path
 from ..io.storage import storage_errors
 from ..report import card
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Pushed", "push"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-_COMMIT = 1 << 30, 100  # bytes and files of a commit
-_THEIRS = frozenset((".gitattributes",))  # what the Hub makes by itself
+_GROUP_BYTES = 1 << 30  # uploaded at a time; also the temporary disk space for converted shards and those from a store
+_THEIRS = frozenset((".gitattributes",))  # files that the Hub creates
 _AGAIN = "run the same command again: what is there is not sent again"
 
 
@@ -85,10 +86,10 @@ def push(
     if settings.format == "parquet" and contents["kind"] not in ("documents", "pairs"):
         raise UsageError(f"{source} holds {contents['kind']}, which has no shards to make Parquet of: leave out `format` parquet")
     api = _api()
-    with storage_errors(f"cannot push to {name}"), _silent(), tempfile.TemporaryDirectory(prefix="bertdata-") as scratch:
+    with storage_errors(f"cannot push to {name}"), _silent():
         api.create_repo(name, repo_type="dataset", private=settings.private or None, exist_ok=True)
-        job = _Push(api, name, source, Path(scratch), contents, settings.format == "parquet", overwrite, progress)
-        return job.run()
+        convert = settings.format == "parquet" and contents["config"]["format"] != "parquet"
+        return _Push(api, name, source, contents, convert, overwrite, progress).run()
 
 
 def _api() -> HfApi:
@@ -120,60 +121,61 @@ def _silent() -> Iterator[None]:
 
 
 class _Sent(NamedTuple):
-    """A file of the data set as it is on the Hub: SHA-256, as large files are known by there, and Git's digest, as others are."""
+    """Size and digests of a file on the Hub: SHA-256 identifies large files there, and Git's digest small ones."""
 
     bytes: int
     sha256: str
     git: str
 
+    def matches(self, remote: Any) -> bool:
+        """Return True if `remote`, a file of the Hub, has these bytes."""
+        if remote is None or remote.size != self.bytes:
+            return False
+        return bool(remote.lfs.sha256 == self.sha256 if remote.lfs else remote.blob_id == self.git)
+
 
 @dataclass
 class _Push:
-    """One push: `there` are the Hub's files, `expected` those that it should have, `waiting` the operations of the next commit.
-
-    `contents` are those of the manifest; `bytes` are those of `waiting`, and `sent` counts files.
-    """
+    """One push: `there` are the Hub's files before it, `expected` the files that the Hub must have after it."""
 
     api: HfApi
     name: str
     source: Path
-    scratch: Path
     contents: dict[str, Any]
-    parquet: bool
+    convert: bool
     overwrite: bool
     progress: Callable[[int, int], None] | None
     there: dict[str, Any] = field(default_factory=dict)
     expected: dict[str, _Sent] = field(default_factory=dict)
-    waiting: list[Any] = field(default_factory=list)
-    bytes: int = 0
     sent: int = 0
     commit: str = ""
 
     def run(self) -> Pushed:
-        """Send what is missing, the manifest last, and look at what is there."""
-        convert = self.parquet and self.contents["config"]["format"] != "parquet"
+        """Send the missing files, the manifest last, and check the Hub's files."""
+        entries = list(manifest.listed(self.contents))
         self.there = self._list()
-        self._refuse({self._name_of(entry["name"], convert) for entry in manifest.listed(self.contents)})
-        done, total = 0, sum(entry["bytes"] for entry in manifest.listed(self.contents))
-        to_convert = {shard["name"] for shard in self.contents["shards"]} if convert else set[str]()
-        converted: list[dict[str, Any]] = []
-        for entry in manifest.listed(self.contents):
-            given = self._give(entry, entry["name"] in to_convert)
-            converted += [given] if entry["name"] in to_convert else []
-            done += entry["bytes"]
-            if self.progress:
-                self.progress(done, total)
+        self._refuse({self._name_there(entry["name"]) for entry in entries})
+        done, total, converted = 0, sum(entry["bytes"] for entry in entries), []
+        for group in _groups(entries):
+            with _stage() as stage:
+                for entry in group:
+                    if (there := self._add(entry, stage)) is not entry:
+                        converted.append(there)
+                    done += entry["bytes"]
+                    if self.progress:
+                        self.progress(done, total)
+                self._upload(stage, "Add files")
         self._finish(converted)
         self._check()
         return Pushed(f"{self.api.endpoint}/datasets/{self.name}", self.commit, self.sent, len(self.expected) - self.sent)
 
     def _list(self) -> dict[str, Any]:
-        """Return the files of the data set on the Hub, by name."""
+        """Return the files of the dataset on the Hub, by name."""
         entries = self.api.list_repo_tree(self.name, recursive=True, repo_type="dataset")
         return {entry.path: entry for entry in entries if hasattr(entry, "blob_id")}
 
     def _refuse(self, names: set[str]) -> None:
-        """Raise OutputExistsError where another data set is there."""
+        """Raise OutputExistsError if the Hub has another dataset of this name."""
         expected = {*names, manifest.NAME, manifest.CARD}
         strange = sorted(path for path in self.there if path not in expected | _THEIRS)
         if strange and not self.overwrite:
@@ -181,109 +183,106 @@ class _Push:
                 f"{self.name} has {strange[0]}, which is no file of {self.source}: give another name, or `overwrite` to remove it"
             )
         if manifest.NAME in self.there and not self.overwrite:
-            path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=self.scratch / "there")
-            if _content(read_json(Path(path))) != _content(self.contents):
-                raise OutputExistsError(f"{self.name} holds another data set: give another name, or `overwrite` to replace it")
+            with _stage() as stage:
+                path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=stage)
+                if _content(read_json(Path(path))) != _content(self.contents):
+                    raise OutputExistsError(
+                        f"{self.name} holds another data set: give another name, or `overwrite` to replace it"
+                    )
 
-    def _name_of(self, name: str, convert: bool) -> str:
-        return f"{name.removesuffix('.arrow')}.parquet" if convert and name.startswith("data/") else name
+    def _name_there(self, name: str) -> str:
+        return f"{name.removesuffix('.arrow')}.parquet" if self.convert and name.startswith("data/") else name
 
-    def _give(self, entry: dict[str, Any], convert: bool) -> dict[str, Any]:
-        """Take a file into the next commit unless the Hub has it; return its entry in the manifest there."""
-        path = self.source / entry["name"]
-        if not is_local(path):
-            path = self._copy(path, entry["name"])
+    def _add(self, entry: dict[str, Any], stage: Path) -> dict[str, Any]:
+        """Check a file and put it into `stage` unless the Hub has it; return its entry in the manifest there."""
+        source, path = self.source / entry["name"], stage / entry["name"]
+        path.parent.mkdir(exist_ok=True)
+        if is_local(source):
+            path.symlink_to(source.resolve())
+        else:
+            _copy(source, path)
         if digest(path) != entry["sha256"]:
-            raise VerificationError(
-                f"{self.source / entry['name']} is not what its manifest says: build it again with `overwrite`"
-            )
-        if convert:
+            raise VerificationError(f"{source} is not what its manifest says: build it again with `overwrite`")
+        if self.convert and entry in self.contents["shards"]:
             batches = shards.read_batches(path, self.contents["config"]["format"])
             schema = next(shards.read_batches(path, self.contents["config"]["format"])).schema
-            entry = shards.write(self.scratch, self._name_of(entry["name"], True), schema, batches, "parquet")
-            path = self.scratch / entry["name"]
-        self._take(entry["name"], path)
+            entry = shards.write(stage, self._name_there(entry["name"]), schema, batches, "parquet")
+            path.unlink()
+        self._expect(entry, stage)
         return entry
 
-    def _copy(self, path: Path, name: str) -> Path:
-        target = self.scratch / name
-        target.parent.mkdir(exist_ok=True)
-        with open_file(path) as source, open(target, "wb") as file:
-            shutil.copyfileobj(source, file, 1 << 20)
-        return target
+    def _expect(self, entry: dict[str, Any], stage: Path) -> None:
+        """Note what the Hub must have in the end; remove a file from `stage` that it has already."""
+        path = stage / entry["name"]
+        self.expected[entry["name"]] = sent = _Sent(entry["bytes"], entry["sha256"], digest(path, algorithm="git"))
+        if sent.matches(self.there.get(entry["name"])):
+            path.unlink()
+        else:
+            self.sent += 1
 
-    def _take(self, name: str, path: Path) -> None:
-        from huggingface_hub import CommitOperationAdd
-
-        self.expected[name] = sent = _sent(path)
-        if _is(self.there.get(name), sent):
-            if path.is_relative_to(self.scratch):
-                path.unlink()
+    def _upload(self, stage: Path, message: str, delete: list[str] | None = None) -> None:
+        """Commit the files in a folder, and delete others from the Hub."""
+        if not delete and not any(path.is_file() for path in stage.rglob("*")):
             return
-        self.waiting.append(CommitOperationAdd(name, str(path)))
-        self.bytes += sent.bytes
-        self.sent += 1
-        if self.bytes >= _COMMIT[0] or len(self.waiting) >= _COMMIT[1]:
-            self._send(f"Add {len(self.waiting)} files")
-
-    def _send(self, message: str) -> None:
-        """Commit what waits, and remove what was made for it."""
-        if self.waiting:
-            try:
-                created = self.api.create_commit(self.name, self.waiting, commit_message=message, repo_type="dataset")
-            except RuntimeError as error:  # of an upload, in whose place the Hub's own answer is
-                said = " ".join(f"{error} {error.__cause__ or ''}".split())
-                raise TransferError(f"cannot push to {self.name}: {said}: {_AGAIN}") from cause(error)
-            self.commit, self.waiting, self.bytes = created.oid, [], 0
-        for path in self.scratch.rglob("*"):
-            if path.is_file():
-                path.unlink()
+        patterns = [glob.escape(name) for name in delete or ()] or None
+        try:
+            created = self.api.upload_folder(
+                repo_id=self.name, folder_path=stage, repo_type="dataset", commit_message=message, delete_patterns=patterns
+            )
+        except RuntimeError as error:  # of the upload of one file; its cause has the Hub's answer
+            said = " ".join(f"{error} {error.__cause__ or ''}".split())
+            raise TransferError(f"cannot push to {self.name}: {said}: {_AGAIN}") from cause(error)
+        self.commit = created.oid
 
     def _finish(self, converted: list[dict[str, Any]]) -> None:
-        """Commit the card and the manifest, and remove files of another data set."""
-        from huggingface_hub import CommitOperationDelete
-
-        self._send(f"Add {len(self.waiting)} files")
-        final: Path = self.source
-        if converted:
-            contents = {key: value for key, value in self.contents.items() if key not in ("card", "sha256")}
-            contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": converted}
-            final = self.scratch
-            manifest.write(final, contents, card.write(contents))
+        """Commit the card and the manifest, and remove files of another dataset."""
         names = [manifest.NAME, *([manifest.CARD] if "card" in self.contents else [])]
-        for name in names:
-            self._take(name, final / name if is_local(final) else self._copy(final / name, name))
-        strange = [path for path in self.there if path not in self.expected and path not in _THEIRS | {manifest.CARD}]
-        self.waiting += [CommitOperationDelete(path) for path in strange]
-        self._send(f"Complete {self.contents['kind']} of bertdata")
+        with _stage() as stage:
+            if converted:
+                contents = {key: value for key, value in self.contents.items() if key not in ("card", "sha256")}
+                contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": converted}
+                manifest.write(stage, contents, card.write(contents))
+            for name in names:
+                if not converted:
+                    _copy(self.source / name, stage / name)
+                self._expect(file_entry(stage, name), stage)
+            kept = {*self.expected, *_THEIRS, manifest.CARD}
+            self._upload(stage, f"Complete {self.contents['kind']} of bertdata", [n for n in self.there if n not in kept])
 
     def _check(self) -> None:
-        """Raise TransferError for a file that the Hub has not as it was sent."""
+        """Raise TransferError for a file whose size or digest on the Hub is wrong."""
         listed = self._list()
         for name, sent in self.expected.items():
-            if not _is(listed.get(name), sent):
+            if not sent.matches(listed.get(name)):
                 raise TransferError(f"{self.name} has not {name} as it was sent: {_AGAIN}")
 
 
+@contextlib.contextmanager
+def _stage() -> Iterator[Path]:
+    """Yield an empty temporary folder; files of this machine are links there, which `upload_folder` follows."""
+    with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
+        yield Path(folder)
+
+
+def _groups(entries: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield entries of files in groups of about a gigabyte."""
+    group: list[dict[str, Any]] = []
+    for entry in entries:
+        group.append(entry)
+        if sum(each["bytes"] for each in group) >= _GROUP_BYTES:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _copy(source: Path, target: Path) -> None:
+    with open_file(source) as reader, open(target, "wb") as file:
+        shutil.copyfileobj(reader, file, 1 << 20)
+
+
 def _content(parsed: Any) -> dict[str, Any]:
-    """Return what a manifest says whatever format its shards have."""
+    """Return what a manifest says apart from the format of the shards."""
     contents = parsed if isinstance(parsed, dict) and isinstance(parsed.get("config"), dict) else {"config": {}}
     rest = {key: value for key, value in contents.items() if key not in ("card", "sha256", "shards")}
     return {**rest, "config": {**rest["config"], "format": ""}}
-
-
-def _sent(path: Path) -> _Sent:
-    size = path.stat().st_size
-    plain, git = hashlib.sha256(usedforsecurity=False), hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            plain.update(block)
-            git.update(block)
-    return _Sent(size, plain.hexdigest(), git.hexdigest())
-
-
-def _is(entry: Any, sent: _Sent) -> bool:
-    """Tell whether a file of the Hub is this one."""
-    if entry is None or entry.size != sent.bytes:
-        return False
-    return bool(entry.lfs.sha256 == sent.sha256 if entry.lfs else entry.blob_id == sent.git)

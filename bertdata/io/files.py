@@ -241,8 +241,13 @@ def read_state(path: Path) -> bytes:
 
 
 def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:
-    """Hash the bytes ``[start, end)`` of a file, with SHA-256 unless told otherwise; the whole file by default."""
-    hashed = hashlib.new(algorithm, usedforsecurity=False)
+    """Hash the bytes ``[start, end)`` of a file, the whole file by default.
+
+    `algorithm` is a name of `hashlib`, or ``git`` for the id that Git gives to a whole local file: SHA-1 after a header.
+    """
+    hashed = hashlib.new("sha1" if algorithm == "git" else algorithm, usedforsecurity=False)
+    if algorithm == "git":
+        hashed.update(b"blob %d\0" % os.stat(path).st_size)
     left = sys.maxsize if end is None else end - start
     with open_file(path) as file:
         file.seek(start)

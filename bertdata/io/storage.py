@@ -12,7 +12,20 @@ from ..errors import BertDataError, StorageError, system_limit
 __all__ = ["storage_error", "storage_errors"]
 
 _CLIENTS = frozenset(  # packages whose errors tell of a store or of the way to it
-    ("botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "huggingface_hub", "requests", "httpx", "httpx2", "fsspec")
+    (
+        "botocore",
+        "aiobotocore",
+        "aiohttp",
+        "gcsfs",
+        "google",
+        "azure",
+        "huggingface_hub",
+        "hf_xet",
+        "requests",
+        "httpx",
+        "httpx2",
+        "fsspec",
+    )
 )
 
 

@@ -8,7 +8,6 @@ gets its name.  A file that is there already is hashed, and fetched anew only if
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -200,13 +199,7 @@ def _validator(response: requests.Response) -> str:
 
 def _digest(path: Path, remote: RemoteFile) -> str:
     algorithm = remote.checksum.partition(":")[0]
-    if algorithm != "git":
-        return f"{algorithm}:{digest(path, algorithm=algorithm)}"
-    blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            blob.update(block)
-    return f"git:{blob.hexdigest()}"
+    return f"{algorithm}:{digest(path, algorithm=algorithm)}"
 
 
 def _part(directory: Path, remote: RemoteFile) -> Path:
