@@ -181,14 +181,14 @@ def test_a_broken_manifest_is_told_and_the_other_sets_are_read(run: Run, pairs: 
 def test_a_failing_disk_is_no_damage(pairs: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The error that a disk gives half-way through a file."""
 
-    class Failing(files._Watched):
+    class Failing(files.Watched):
         def readinto(self, buffer: Any) -> int:
             with storage_errors(f"cannot read {self._path}"):
                 if self._path == pairs / name:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 return super().readinto(buffer)
 
-    monkeypatch.setattr(files, "_Watched", Failing)
+    monkeypatch.setattr(files, "Watched", Failing)
     with pytest.raises(StorageError, match="cannot read .*Input/output error"):
         verify(pairs, workers=1)
 
