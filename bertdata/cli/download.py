@@ -56,7 +56,7 @@ def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Cal
 @click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: the latest that is finished]")
 @click.option("--base-url", default="https://dumps.wikimedia.org", show_default=True, help="Server, or a mirror of it.")
 @click.option("--contact", default="", help="E-mail address or page of yours, which Wikimedia asks programs to send along.")
-@_connections(3, 2)
+@_connections(3, 2)  # two by default, as the robot policy of dumps.wikimedia.org asks
 @_dry_run
 @_output
 def wikipedia(language: str, date: str, base_url: str, contact: str, connections: int, dry_run: bool, output: Path) -> None:

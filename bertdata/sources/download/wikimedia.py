@@ -20,10 +20,9 @@ from ...io.stores import check_url
 from .client import Client, Missing
 from .transfer import RemoteFile
 
-__all__ = ["CONNECTIONS", "DUMPS", "Dump", "find_dump", "mirror", "wiki_name"]
+__all__ = ["DUMPS", "Dump", "find_dump", "mirror", "wiki_name"]
 
 DUMPS = "https://dumps.wikimedia.org"
-CONNECTIONS = 2  # at a time from one address, as the front page of dumps.wikimedia.org and its robot policy ask
 _JOBS = ("articlesmultistreamdump", "articlesdump")  # the better one first
 _MOST = 1 << 50  # bytes of a file
 _CODE = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
