@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import unicodedata
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -129,8 +130,8 @@ def _candidate(parsed: dict[str, Any]) -> Engine | None:
     with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, or not supported
         if kind == "WordPiece":
             return Nanotoken(json.dumps(plain))
-        if kind == "BPE" and "ByteLevel" in json.dumps(parsed.get("pre_tokenizer")):
-            return Gigatoken(json.dumps(plain))
+        if Gigatoken.fits(plain):
+            return Gigatoken(plain)
     if Memo.fits(plain):
         return Memo(plain)
     return None
@@ -152,13 +153,28 @@ class Nanotoken:
 
 
 class Gigatoken:
-    """Byte-level BPE by gigatoken, on the calling thread, with a cache of bounded size."""
+    """Byte-level BPE by gigatoken, on the calling thread, with a cache of bounded size.
 
-    def __init__(self, form: str) -> None:
+    `tokenizers` normalizes the text, where that changes it: the two libraries know different versions of Unicode. Python's tables
+    are not older than those of `tokenizers`, so text in form C by Python stays as it is.
+    """
+
+    def __init__(self, plain: dict[str, Any]) -> None:
         from gigatoken.gigatoken_rs import load_hf_json
 
+        steps = _steps(plain.get("normalizer"), "normalizers")
+        self._normalizer = Tokenizer.from_str(json.dumps(plain)).normalizer if steps else None
+        self._only_nfc = all(step["type"] == "NFC" for step in steps)
+        form = json.dumps({**plain, "normalizer": None})
         self._load: Callable[[], Any] = lambda: load_hf_json(form)
         self._restart()
+
+    @staticmethod
+    def fits(plain: dict[str, Any]) -> bool:
+        """Return True for byte-level BPE, unless normalization could change one of its added tokens."""
+        is_bytes = plain["model"]["type"] == "BPE" and "ByteLevel" in json.dumps(plain.get("pre_tokenizer"))
+        kept = all(token["content"].endswith((" ", "\n", "\t", "|")) for token in plain["added_tokens"])
+        return is_bytes and (kept or not plain.get("normalizer"))
 
     def _restart(self) -> None:
         self._tokenizer = self._load()
@@ -168,10 +184,15 @@ class Gigatoken:
         with _failures_as_exceptions():
             parts: list[npt.NDArray[Any]] = []
             for start, end in batches_of(texts):
-                parts += map(self._tokenizer.encode, texts[start:end])
+                parts += map(self._tokenizer.encode, map(self._normal, texts[start:end]))
                 self._bound_cache(sum(map(len, texts[start:end])))
         ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
         return np.concatenate([np.zeros(0, np.uint32), *parts]), ends
+
+    def _normal(self, text: str) -> str:
+        if self._normalizer is None or (self._only_nfc and unicodedata.is_normalized("NFC", text)):
+            return text
+        return str(self._normalizer.normalize_str(text))
 
     def _bound_cache(self, characters: int) -> None:
         self._encoded += characters
