@@ -68,12 +68,11 @@ def test_masks_are_those_of_a_run(pairs: Path, tmp_path: Path) -> None:
     part = prepare(run).parts[1]
     copies = 0
     for step in (7, 30, 33):
-        loader = batches(part.shards, 16, start_step=step - 7, steps=1, **part.options)
+        seen = []
+        for path, first, count in ((other, 0, 20), (pairs, 20, 90)):
+            loader = batches(part.shards, 16, start_step=step - 7, steps=1, **part.options)
+            seen.append(compare(of_run(path, step, run), loader, step - 7, part.shards, first, count))
         copies += int(loader.dataset.plan[step - 7].copies.sum())  # type: ignore[attr-defined]
-        seen = [
-            compare(of_run(path, step, run), loader, step - 7, part.shards, first, count)
-            for path, first, count in ((other, 0, 20), (pairs, 20, 90))
-        ]
         assert sum(seen) == len(set(loader.dataset.plan[step - 7].rows.tolist()))  # type: ignore[attr-defined]
     assert copies
     with pytest.raises(UsageError, match="steps 0 to 46"):
