@@ -76,6 +76,17 @@ def test_a_push_that_breaks_continues(hub: hub_server.Hub, pairs: Path, monkeypa
 
 
 @pytest.mark.slow
+def test_push_copies_a_dataset_of_a_store(hub: hub_server.Hub, pairs: Path) -> None:
+    store = pytest.importorskip("upath").UPath("memory://push/pairs")
+    for name, data in files(pairs).items():
+        (store / name).parent.mkdir(parents=True, exist_ok=True)
+        (store / name).write_bytes(data)
+    done = bertdata.push(str(store), "ada/rows")
+    assert hub.files == files(pairs) and done.sent == len(hub.files)
+    assert bertdata.push(pairs, "ada/rows").sent == 0, "the copy here is the same dataset"
+
+
+@pytest.mark.slow
 def test_parquet_on_the_way(hub: hub_server.Hub, pairs: Path, tmp_path: Path) -> None:
     config = bertdata.PushConfig(format="parquet", private=True)
     done = bertdata.push(pairs, "ada/rows", config=config)
