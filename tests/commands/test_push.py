@@ -76,6 +76,27 @@ def test_a_push_that_breaks_continues(hub: hub_server.Hub, pairs: Path, monkeypa
 
 
 @pytest.mark.slow
+def test_push_by_the_pipeline_of_hf_xet(
+    hub: hub_server.Hub, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With hf_xet, `upload_folder` takes another way: several commits from threads. This Hub stores every file in Git."""
+    pytest.importorskip("hf_xet")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", False)
+    monkeypatch.setattr(hub_server, "LARGE", ())
+    bertdata.push(pairs, "ada/rows")
+    assert hub.files == files(pairs) and sorted(hub.commits[-1]) == ["README.md", "manifest.json"]
+    assert bertdata.push(pairs, "ada/rows").sent == 0 and len(hub.commits) == 2
+    other = write_pairs(tmp_path / "other", {"train": [[12, 40]]}, seed=7, salt=3)
+    hub.fails["/commit/"] = 99
+    with pytest.raises(StorageError, match=r"cannot push to ada/rows: .*501") as caught:
+        bertdata.push(other, "ada/rows", overwrite=True)
+    assert "secret" not in str(caught.value)
+    hub.fails.clear()
+    bertdata.push(other, "ada/rows", overwrite=True)
+    assert hub.files == files(other), "the files of the former dataset are deleted"
+
+
+@pytest.mark.slow
 def test_push_copies_a_dataset_of_a_store(hub: hub_server.Hub, pairs: Path) -> None:
     store = pytest.importorskip("upath").UPath("memory://push/pairs")
     for name, data in files(pairs).items():
