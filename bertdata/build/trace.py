@@ -19,9 +19,7 @@ from ..errors import UsageError
 from ..io import files
 from ..io.storage import storage_errors
 from ..records import Document, FileRange, Page
-from ..report.explain import explain, named_rows
-from ..report.rows_with import rows_with
-from ..report.trace import Change, Trace, TracedRow, TracedStep
+from ..report.trace import Change, Trace, TracedRow, TracedStep, explain, named_rows, rows_with
 from ..sources import SUFFIXES, dumps, inputs
 from ..sources.dumps import multistream
 from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps

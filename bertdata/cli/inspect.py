@@ -67,7 +67,7 @@ def _explain(directory: Path, id: str) -> None:
     if manifest["kind"] != "documents":
         raise UsageError(f"--explain {id}: {directory} holds {manifest['kind']}: give the corpus that they were made from")
     check_files(directory, manifest)
-    from ..report.explain import explain
+    from ..report.trace import explain
 
     for line in explain(directory, manifest, id):
         echo(line)
@@ -90,7 +90,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
 def _meant(directory: Path, contents: dict[str, Any], wanted: dict[str, str]) -> str:
     """Say what a language, a title or an id that there is not was meant for."""
-    from ..report.explain import alike, example
+    from ..report.trace import alike, example
 
     if contents["kind"] != "documents":
         return ""

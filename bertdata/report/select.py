@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ..dataset import shards
 from ..errors import UsageError
 from ..tokens.read import read_any
-from .rows_with import rows_with
+from .trace import rows_with
 
 __all__ = ["select"]
 

@@ -10,7 +10,7 @@ from conftest import Build, digests, read_manifest, read_rows
 
 import bertdata
 from bertdata.dataset.manifest import read
-from bertdata.report.explain import explain
+from bertdata.report.trace import explain
 from bertdata.sources.dumps import as_of, dump_date
 
 HEAD = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>'

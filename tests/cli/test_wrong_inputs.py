@@ -18,14 +18,14 @@ from bertdata.cli import cli
 from bertdata.config import CorpusConfig, FilterConfig, languages
 from bertdata.config.train import parse_training
 from bertdata.errors import BertDataError, UsageError
-from bertdata.report import explain
+from bertdata.report import trace
 from bertdata.sources.tables import columns
 from bertdata.tokens import vocab
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
 
 def test_doctests() -> None:
-    assert not any(doctest.testmod(module).failed for module in (errors, languages, explain, columns))
+    assert not any(doctest.testmod(module).failed for module in (errors, languages, trace, columns))
 
 
 def outcome(*arguments: object) -> tuple[int, str]:

@@ -40,10 +40,9 @@ _PAUSE = 0.5  # seconds before the second try, doubled for each further one
 
 
 class RemoteShard(NamedTuple):
-    """A shard to fetch: its path, rows, bytes, digest and format."""
+    """A shard to fetch: its path, bytes, digest and format."""
 
     path: Path
-    rows: int
     bytes: int
     sha256: str
     format: str

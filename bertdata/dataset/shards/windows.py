@@ -53,7 +53,7 @@ class ShardFile(NamedTuple):
     @property
     def remote(self) -> RemoteShard:
         """What a cache needs to fetch it."""
-        return RemoteShard(self.path, self.entry["rows"], self.entry["bytes"], self.entry["sha256"], self.config["format"])
+        return RemoteShard(self.path, self.entry["bytes"], self.entry["sha256"], self.config["format"])
 
 
 def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
