@@ -17,11 +17,16 @@ SHOWN = {
         "BERT's own algorithm",
     ): "仅凭长度和位置判断句对标签，128 个词元",
     ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个词元",
-    ("rows masked and collated, pieces, one core", "Hugging Face's collator"): "单核，逐词元掩码并组成 batch",
-    ("rows masked and collated, words, one core", "Hugging Face's collator"): "单核，全词掩码并组成 batch",
-    ("padded and masked batches, 2 workers", "Hugging Face's loader"): "填充并掩码的 batch，2 个 worker",
-    ("packed rows of 1024, masked, unpadded, 2 workers", "Hugging Face's loader"): "打包成 1,024 的行，掩码且无填充，2 个 worker",
-    ("training step, tiny BERT, 16 x 128", "transformers"): "训练一步，很小的 BERT，16 × 128",
+    ("padded and masked batches, 2 workers", "litdata and a NumPy collator"): "填充并掩码的 batch，2 个 worker",
+    (
+        "packed rows of 1024, masked, unpadded, 0 workers",
+        "litdata and a NumPy collator",
+    ): "打包成 1,024 的行，掩码且无填充，不用 worker",
+    (
+        "packed rows of 1024, masked, unpadded, 2 workers",
+        "litdata and a NumPy collator",
+    ): "打包成 1,024 的行，掩码且无填充，2 个 worker",
+    ("training step, tiny BERT, 16 x 128", "transformers, masked positions"): "训练一步，很小的 BERT，16 × 128",
 }
 
 CHINESE = {
@@ -43,7 +48,7 @@ CHINESE = {
     "ms": "毫秒",
     "share": "占比",
     "AUC's distance from 0.5": "AUC 与 0.5 的差",
-    "Hugging Face's collator": "Hugging Face 的 collator",
-    "Hugging Face's loader": "Hugging Face 的 loader",
+    "litdata and a NumPy collator": "litdata 加 NumPy collator",
+    "transformers, masked positions": "transformers，仅计算掩码位置",
     "BERT's own algorithm": "BERT 原始算法",
 }

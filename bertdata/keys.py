@@ -74,9 +74,10 @@ def share(bits: Bits) -> npt.NDArray[np.float64]:
 
 
 def _mix(x: Bits) -> Bits:
-    mixed = np.asarray(x ^ (x >> np.uint64(30)))  # from here on in place: new memory takes longer than the arithmetic
+    shifted = np.asarray(x >> np.uint64(30))
+    mixed = np.asarray(x ^ shifted)  # from here on in place: new memory takes longer than the arithmetic
     mixed *= _MIX_1
-    mixed ^= mixed >> np.uint64(27)
+    mixed ^= np.right_shift(mixed, np.uint64(27), out=shifted)
     mixed *= _MIX_2
-    mixed ^= mixed >> np.uint64(31)
+    mixed ^= np.right_shift(mixed, np.uint64(31), out=shifted)
     return mixed

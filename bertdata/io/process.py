@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ __all__ = [
     "end_with_parent",
     "imports_frozen",
     "loopback_store",
+    "obey_parent",
     "release_memory",
     "usable_cpus",
     "worker_count",
@@ -154,6 +156,29 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="end with parent", daemon=True).start()
+
+
+def obey_parent(worker: int) -> None:
+    """End a worker when its parent ends or sends it SIGTERM.
+
+    A SIGTERM from elsewhere, as a scheduler sends it to all processes, is left to the parent, which may have to save first.
+    """
+    parent = parent_process()
+    if parent is None:
+        return
+    if not hasattr(signal, "sigwaitinfo"):  # macOS does not tell who sends a signal
+        end_with_parent()
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # first: a thread takes the mask of the one that starts it
+    end_with_parent()
+    sender = parent.pid
+
+    def wait() -> None:
+        while signal.sigwaitinfo([signal.SIGTERM]).si_pid != sender:
+            pass
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def release_memory() -> None:

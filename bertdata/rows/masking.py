@@ -124,7 +124,7 @@ def mask(
         begins[:, 1:] &= ~(joined[:, 1:] & maskable[:, :-1])
         batch = _Rows(maskable, wanted, row_keys, begins)
         selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch, max_predictions)
-    row, column = np.nonzero(selected)
+    row, column = np.divmod(np.flatnonzero(selected), ids.shape[1])  # faster than np.nonzero of two dimensions
     drawn = column if first is None or per_piece else first[row, column]
     return _replace(ids, vocabulary, row_keys, row, column, drawn, max_predictions, mask_shares(shares))
 
@@ -162,7 +162,10 @@ def _kinds(row_keys: keys.Bits, row: Ids, drawn: Ids, counts: Ids) -> npt.NDArra
     """
     row_keys = keys.substream(row_keys, _KINDS)
     draws = keys.at(row_keys[row], drawn)
-    by = np.argsort((row.astype(np.uint64) << np.uint64(40)) | (draws >> np.uint64(24)), kind="stable")
+    order = (row.astype(np.uint64) << np.uint64(40)) | (draws >> np.uint64(24))
+    by = np.argsort(order)  # many times as fast as a stable sort, and the same where no two are equal
+    if (order[by][1:] == order[by][:-1]).any():
+        by = np.argsort(order, kind="stable")
     first = np.ones(len(row), bool)
     first[1:] = (drawn[by][1:] != drawn[by][:-1]) | (row[by][1:] != row[by][:-1])
     begin = np.repeat(np.cumsum(counts) - counts, counts)  # where a row's tokens begin, in either order
@@ -188,10 +191,12 @@ def _smallest(ranks: keys.Bits, most: int) -> keys.Bits:
 
 def _pieces(maskable: Flags, wanted: Ids, row_keys: keys.Bits) -> Flags:
     """Select the pieces with the smallest random numbers."""
-    ranks = _ranks(row_keys, maskable)
-    smallest = _smallest(ranks, int(wanted.max(initial=1)))
-    last = np.take_along_axis(smallest, np.maximum(wanted - 1, 0)[:, None], 1)
-    return np.asarray((ranks <= last) & maskable)
+    ranks, at = _ranks(row_keys, maskable), np.maximum(wanted - 1, 0)
+    lasts = np.partition(ranks, np.unique(at), axis=1) if ranks.size else ranks  # each row's own number, and those of others
+    last = np.take_along_axis(lasts, at[:, None], 1)
+    selected = ranks <= last
+    selected &= maskable
+    return np.asarray(selected)
 
 
 def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:

@@ -10,12 +10,8 @@ the ranks of any world share one global batch among them.  Shards of a store are
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from collections.abc import Sequence
 from functools import partial
-from multiprocessing import parent_process
 from typing import Any
 
 import numpy as np
@@ -25,7 +21,7 @@ from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..extras import missing_package
-from ..io.process import end_with_parent
+from ..io.process import obey_parent
 from ..labels import IGNORED
 from .masks import MaskConfig, Masker
 from .models import Target, target_for
@@ -115,32 +111,9 @@ def batches(
         Steps(dataset.plan.batches, start_step, steps, repeat=whole, world_size=world_size),
         num_workers=workers,
         pin_memory=pin_memory,
-        worker_init_fn=_obey_parent if workers else None,
+        worker_init_fn=obey_parent if workers else None,
         generator=torch.Generator(),  # or each pass would draw from the global one, and a resumed run differ in its dropout
     )
-
-
-def _obey_parent(worker: int) -> None:
-    """End a worker when its parent ends or sends it SIGTERM.
-
-    A SIGTERM from elsewhere, as a scheduler sends it to all processes, is left to the parent, which may have to save first.
-    """
-    parent = parent_process()
-    if parent is None:
-        return
-    if not hasattr(signal, "sigwaitinfo"):  # macOS does not tell who sends a signal
-        end_with_parent()
-        return
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # first: a thread takes the mask of the one that starts it
-    end_with_parent()
-    sender = parent.pid
-
-    def wait() -> None:
-        while signal.sigwaitinfo([signal.SIGTERM]).si_pid != sender:
-            pass
-        os._exit(0)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 class Batches(Dataset[Tensors]):
@@ -272,15 +245,21 @@ def _tensors(arrays: Arrays, form: str, target: Target | None) -> Tensors:
     return tensors if target is None else for_transformers(tensors, target)
 
 
+def _flat_batch(arrays: Arrays) -> Tensors:
+    """Turn the arrays of an unpadded batch into tensors, and add positions."""
+    starts = arrays["cu_seqlens"].astype(np.int64)
+    sizes = np.diff(starts)
+    arrays = {**arrays, "position_ids": np.arange(int(starts[-1])) - np.repeat(starts[:-1], sizes)}
+    tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items() if name != "cu_seqlens"}
+    tensors["cu_seqlens"] = torch.from_numpy(arrays["cu_seqlens"])
+    return {**tensors, "max_seqlen": int(sizes.max(initial=0))}  # type: ignore[dict-item]
+
+
 def _batch(arrays: Arrays, form: str) -> Tensors:
     """Turn arrays into tensors of int64, add positions, and turn masked positions into dense labels where they are wanted."""
-    tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
     if form == "unpadded":
-        starts = tensors["cu_seqlens"]
-        sizes = starts.diff()
-        tensors["position_ids"] = torch.arange(int(starts[-1])) - torch.repeat_interleave(starts[:-1], sizes)
-        tensors["cu_seqlens"] = starts.int()
-        return {**tensors, "max_seqlen": int(sizes.max()) if len(sizes) else 0}  # type: ignore[dict-item]
+        return _flat_batch(arrays)
+    tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
     if "document_starts" in tensors:
         row, part = map(torch.from_numpy, _parts(arrays, len(tensors["input_ids"])))
         starts = tensors["document_starts"][row, part]

@@ -29,6 +29,7 @@ from ..errors import EmptyResultError, UsageError
 __all__ = ["Batch", "BatchPlan", "shuffled", "widths"]
 
 _ROUNDS = 8  # of the Feistel network, four of each half
+_AHEAD = 4096  # rows that are planned together: for a few of them NumPy's calls take longer than the arithmetic
 _CHUNK = 1 << 20  # rows that are put into buckets at a time
 Ints = npt.NDArray[np.int64]
 
@@ -124,17 +125,35 @@ class BatchPlan:
         if not self.batches:
             raise EmptyResultError(f"{carried} rows do not fill one batch of {batch_size}: use a smaller batch size")
         self._kept = 0, self._carry(0)
+        self._block = max(1, _AHEAD // batch_size)  # batches
+        self._planned: tuple[tuple[int, int], list[Batch]] = (-1, 0), []
 
     def __getitem__(self, step: int) -> Batch:
         """Return the batch of a step, counted over all epochs."""
         epoch, number = divmod(step, self.batches)
         if number == self._ends[-1]:
             return Batch(step, epoch, self.widths[-1], *self._carried(epoch)[-1])
-        number = int(shuffled(np.array([number]), int(self._ends[-1]), keys.key(self.seed, "batches", epoch))[0])
-        bucket = int(np.searchsorted(self._ends, number, "right"))
-        first = (number - (int(self._ends[bucket - 1]) if bucket else 0)) * self.batch_size
-        positions = np.arange(first, first + self.batch_size)
-        return Batch(step, epoch, self.widths[bucket], *self._rows(epoch, bucket, positions, self._carried(epoch)[bucket]))
+        block, nth = divmod(number, self._block)
+        if self._planned[0] != (epoch, block):
+            self._planned = (epoch, block), self._plan(epoch, block * self._block)
+        return self._planned[1][nth]
+
+    def _plan(self, epoch: int, first: int) -> list[Batch]:
+        """Return the batches of a block of an epoch, the first of which is its `first`-th."""
+        count = int(self._ends[-1])
+        numbers = np.arange(first, min(first + self._block, count))
+        order = shuffled(numbers, count, keys.key(self.seed, "batches", epoch))
+        buckets = np.searchsorted(self._ends, order, "right")
+        planned: dict[int, Batch] = {}
+        for bucket in np.unique(buckets).tolist():
+            nth = np.flatnonzero(buckets == bucket)
+            begin = (order[nth] - (self._ends[bucket - 1] if bucket else 0)) * self.batch_size
+            positions = (begin[:, None] + np.arange(self.batch_size)).ravel()
+            found = self._rows(epoch, bucket, positions, self._carried(epoch)[bucket])
+            rows, copies = (values.reshape(-1, self.batch_size) for values in found)
+            for place, each, copy in zip(nth.tolist(), rows, copies, strict=True):
+                planned[place] = Batch(epoch * self.batches + first + place, epoch, self.widths[bucket], each, copy)
+        return [planned[place] for place in range(len(planned))]
 
     def _carried(self, epoch: int) -> list[tuple[Ints, Ints]]:
         if self._kept[0] != epoch:
