@@ -1,8 +1,11 @@
-"""Cache shards of a store, or of Parquet, as files of this machine that can be mapped: fetched ahead, each once, and removed.
+"""Cache shards of a store, or Parquet shards, as local Arrow files that can be mapped.
 
-A cache is a directory of its own, which this user alone can read.  Processes that share one fetch each shard once between them:
-who holds a shard's lock fetches it, and the others wait.  A file appears under its name when it is whole and its digest is right.
-The directory goes with the process that made it; what a killed one has left goes when the next cache is made there.
+A cache is a directory that only this user can read.  Processes that share it fetch each shard once: the process that holds a
+shard's lock fetches it, and the others wait.  A file gets its final name after its digest was compared with the manifest's.  The
+process that made the directory removes it at its end; the next cache removes the directories of killed processes.
+
+fsspec's `filecache` cannot replace this: it has no limit on its size, compares no digests, and a second process reads a file that
+the first one is still writing.
 """
 
 from __future__ import annotations
@@ -33,10 +36,10 @@ from .write import read_batches
 __all__ = ["Cache", "RemoteShard"]
 
 _PREFIX, _LOCK = "bertdata-cache-", "lock"
-_AT_ONCE, _AHEAD = 4, 2  # shards that are fetched at a time: while rows wait for them, and ahead
-_RANGE = 8 << 20  # bytes that a request asks for
-_TRIES = 5  # in a row, of one request, before a store is given up
-_PAUSE = 0.5  # seconds before the second try, doubled for each further one
+_AT_ONCE, _AHEAD = 4, 2  # shards fetched at the same time: when rows wait for them, and in the background
+_RANGE = 8 << 20  # bytes per request
+_TRIES = 5  # failures of one request in a row before its error is raised
+_PAUSE = 0.5  # seconds before the second try; each later pause is twice as long
 
 
 class RemoteShard(NamedTuple):
@@ -49,7 +52,7 @@ class RemoteShard(NamedTuple):
 
 
 class Cache:
-    """A directory of fetched shards, by number; made for this process unless it is another's, which is given."""
+    """A directory of fetched shards by number; `directory` is the one that another process made, if there is one."""
 
     def __init__(self, remotes: dict[int, RemoteShard], limit: int, directory: str = "") -> None:
         self.remotes, self.directory = remotes, Path(directory)
@@ -64,21 +67,23 @@ class Cache:
                 )
 
     def path(self, number: int) -> Path:
-        """Return where a shard lies when it has been fetched, as an Arrow file of its own format or, of Parquet, as a stream."""
+        """Return the path of a fetched shard: an Arrow file in its own format, or an Arrow stream made from Parquet."""
         return self.directory / f"{number}.arrow"
 
     def fetch(self, numbers: Iterable[int]) -> None:
-        """Fetch shards; when this returns all are there, whoever has fetched them.
+        """Fetch shards, and wait for those that other processes fetch.
 
-        Raise VerificationError for one that is not what its manifest says, StorageError for a store or a disk that fails.
+        Raises:
+            VerificationError: A shard differs from its digest in the manifest.
+            StorageError: The store or the disk fails.
         """
         wanted = list(numbers)
-        for wait in (False, True):  # first those that nobody else fetches
+        for wait in (False, True):  # first the shards that no other process is fetching
             missing = [number for number in wanted if not self.path(number).exists()]
             _each(lambda number, wait=wait: self._fetch(number, wait), missing, _AT_ONCE)  # type: ignore[misc]
 
     def fetch_ahead(self, numbers: Iterable[int]) -> None:
-        """Begin to fetch shards, and return; what fails is tried again, and raised, when the shard is needed."""
+        """Start to fetch shards in the background; `fetch` tries failed ones again and raises their errors."""
         wanted = [number for number in numbers if not self.path(number).exists()]
 
         def work() -> None:
@@ -86,25 +91,25 @@ class Cache:
                 _each(lambda number: self._fetch(number, wait=False), wanted, _AHEAD)
 
         if wanted:
-            with contextlib.suppress(RuntimeError):  # no thread can be started: each shard is fetched when it is needed
+            with contextlib.suppress(RuntimeError):  # no thread can be started: `fetch` will do it
                 threading.Thread(target=work, daemon=True).start()
 
     def retain(self, numbers: Iterable[int]) -> None:
-        """Remove all shards but these; what is mapped stays readable."""
+        """Remove all shards except these; a removed file that is mapped stays readable."""
         wanted = {self.path(number).name for number in numbers}
         for path in self.directory.glob("*.arrow"):
             if path.name not in wanted:
                 path.unlink(missing_ok=True)
 
     def _fetch(self, number: int, wait: bool) -> None:
-        """Fetch a shard unless it is there; where another does, wait for it or leave it."""
+        """Fetch a shard unless it is cached; if another process is fetching it, wait for it or skip it."""
         with storage_errors(f"cannot write {self.directory}"):
             descriptor = os.open(self.directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
             try:
                 if _locked(descriptor, wait) and not self.path(number).exists():
                     self._get(self.remotes[number], self.path(number))
             finally:
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing does not, where a process was forked meanwhile
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing does not unlock it if a process was forked meanwhile
                 os.close(descriptor)
 
     def _get(self, remote: RemoteShard, target: Path) -> None:
@@ -134,7 +139,7 @@ def _locked(descriptor: int, wait: bool) -> bool:
 
 
 def _download(remote: RemoteShard, target: Path) -> None:
-    """Copy a shard of a store; raise VerificationError unless it is what the manifest says."""
+    """Copy a shard from a store; raise VerificationError if it differs from its manifest."""
     hashed, size = hashlib.sha256(usedforsecurity=False), 0
     with open(target, "xb") as file:
         for block in _blocks(remote):
@@ -145,9 +150,9 @@ def _download(remote: RemoteShard, target: Path) -> None:
 
 
 def _blocks(remote: RemoteShard) -> Iterator[bytes]:
-    """Yield a file of a store, range by range; a range that does not come is asked for again: connections are dropped."""
+    """Yield a file of a store in ranges; a failed request is repeated, so a dropped connection costs one range."""
     path: Any = remote.path
-    path = type(path)(str(path), **path.storage_options)  # of this process: what reaches a store does not survive a fork
+    path = type(path)(str(path), **path.storage_options)  # opened in this process: a connection does not survive a fork
     at = failures = 0
     while at < remote.bytes:
         end = min(remote.bytes, at + _RANGE)
@@ -155,7 +160,7 @@ def _blocks(remote: RemoteShard) -> Iterator[bytes]:
             try:
                 block = path.fs.cat_file(path.path, start=at, end=end)
                 if len(block) > end - at:
-                    raise OSError(f"{len(block)} bytes came of {end - at}")
+                    raise OSError(f"received {len(block)} bytes instead of {end - at}")
             except (FileNotFoundError, PermissionError):
                 raise
             except Exception:
@@ -171,7 +176,7 @@ def _blocks(remote: RemoteShard) -> Iterator[bytes]:
 
 
 def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
-    """Write a shard of Parquet as an Arrow stream, a row group at a time; raise VerificationError for a damaged one."""
+    """Convert a Parquet shard to an Arrow stream, one row group at a time; raise VerificationError if it is damaged."""
     import pyarrow.parquet as pq
 
     if is_local(remote.path) and digest(source) != remote.sha256:
@@ -186,7 +191,7 @@ def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
 
 
 def _each(do: Callable[[int], None], numbers: Iterable[int], at_once: int) -> None:
-    """Do something for each number, some at a time, in threads that end with the process; raise the first error."""
+    """Call `do` for each number in `at_once` daemon threads, which a stopped process does not wait for; raise the first error."""
     waiting, mutex = iter(list(numbers)), threading.Lock()
     errors: list[BaseException] = []
 
@@ -212,7 +217,7 @@ def _each(do: Callable[[int], None], numbers: Iterable[int], at_once: int) -> No
 
 
 def _make() -> tuple[Path, int]:
-    """Make a directory of this user alone, and hold its lock; remove those whose processes are gone."""
+    """Make a private directory and lock it; remove the directories whose processes have ended."""
     root = Path(tempfile.gettempdir())
     for path in root.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
@@ -224,7 +229,7 @@ def _make() -> tuple[Path, int]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove a cache of this user that no process holds; one that is being made has no lock yet, and stays."""
+    """Remove a cache of this user that no process has locked; a directory without a lock file is new and stays."""
     about = path.lstat()
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
         return
@@ -237,7 +242,7 @@ def _sweep(path: Path) -> None:
 
 
 def _remove(directory: Path, descriptor: int, process: int) -> None:
-    """Remove a cache when the process that made it has no more use for it; a forked child's copy removes nothing."""
+    """Remove the cache of this process; in a forked child, do nothing."""
     if os.getpid() == process:
         shutil.rmtree(directory, ignore_errors=True)
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Map shards by windows: those that are mapped at a time, of data that a bounded cache does not hold whole.
+"""Map the rows of shards: all at once, or in windows (groups of shards) if the data exceed the limit of the cache.
 
 windows([5, 5, 5, 5], positions, 30)      # a third of 30 bytes at a time: [(0, 1), (2, 3)]
 """
@@ -21,14 +21,14 @@ from .views import CHANGED, DIFFER, VERIFY, ColumnView, View, columns_of, map_ro
 __all__ = ["MappedShards", "ShardFile", "Window", "windows"]
 
 Array = npt.NDArray[Any]
-_PARTS = 3  # of the cache: the window that rows come from, the next one, and that before, which a slower process may still read
-_TEXT = 64  # bytes that are reckoned for each text of a row of Parquet: an id of a document
+_PARTS = 3  # windows in the cache: the current one, the next one, and the last one, which a slower process may still read
+_TEXT = 64  # estimated bytes of a text in a row of Parquet, which is a document's id
 
 
 class ShardFile(NamedTuple):
-    """A shard: where it lies, its entry in the manifest, and the manifest's configuration and statistics of its split.
+    """A shard: its path, its entry in the manifest, and the manifest's configuration and statistics of its split.
 
-    position: where it stands in its directory, from 0 to 1.  is_here: whether it can be mapped where it lies.
+    position: its place among the shards of its directory, from 0 to 1.  is_here: whether its own path can be mapped.
     """
 
     directory: int
@@ -42,7 +42,7 @@ class ShardFile(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The bytes that it has when it is mapped; of Parquet about, by the mean length of the split's rows."""
+        """Its bytes when it is mapped; for Parquet, an estimate from the mean length of the split's rows."""
         if self.config["format"] != "parquet":
             return int(self.entry["bytes"])
         a_token = (2 if self.vocab_size <= 1 << 16 else 4) + 1.2
@@ -52,15 +52,23 @@ class ShardFile(NamedTuple):
 
     @property
     def remote(self) -> RemoteShard:
-        """What a cache needs to fetch it."""
+        """The facts that a cache needs to fetch it."""
         return RemoteShard(self.path, self.entry["bytes"], self.entry["sha256"], self.config["format"])
 
 
 def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
-    """Return which shards an epoch goes through together: all, where the limit holds them, else windows of a third of it.
+    """Group shards into windows: one window if all fit the limit, otherwise windows of at most a third of it.
 
-    sizes: bytes of each shard.  positions: where each is in its directory, from 0 to 1, so that each window has an equal share of
-    every directory.  Windows are as equal as their number allows.  Raise UsageError for a shard of more than a third.
+    Args:
+        sizes: Bytes of each shard.
+        positions: Place of each shard in its directory, from 0 to 1.  Each window gets an equal share of every directory.
+        limit: Bytes of the cache, or None.
+
+    Returns:
+        The numbers of each window's shards.  Windows are as equal in size as their number allows.
+
+    Raises:
+        UsageError: A shard is larger than a third of the limit.
     """
     if limit is None or sum(sizes) <= limit:
         return [tuple(range(len(sizes)))]
@@ -70,7 +78,7 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
         raise UsageError(f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}")
     order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
-    while low < most:  # the least that gives as many windows makes them equal
+    while low < most:  # the smallest size that needs no more windows makes them equal
         middle = (low + most) // 2
         low, most = (low, middle) if len(_filled(sizes, order, middle)) <= count else (middle + 1, most)
     return [tuple(sorted(window)) for window in _filled(sizes, order, most)]
@@ -90,10 +98,16 @@ def _filled(sizes: Sequence[int], order: Sequence[int], most: int) -> list[list[
 
 
 class Window:
-    """The rows of some shards, which are mapped: `files` are (number of the first row, record batches), in order.
+    """The mapped rows of some shards.
 
-    starts: number of each record batch's first row.  views: these batches.  longest: the most tokens of a row by the manifest;
-    where: the directories that the message of a damaged row names.
+    Args:
+        files: Number of the first row, and the record batches, of each shard in order.
+        longest: Maximum number of tokens of a row, by the manifest.
+        where: Directories that an error about a damaged row names.
+
+    Attributes:
+        views: All record batches.
+        starts: Number of each record batch's first row.
     """
 
     def __init__(self, files: Sequence[tuple[int, list[View]]], longest: int, where: str) -> None:
@@ -101,7 +115,7 @@ class Window:
         self.batches: list[dict[str, ColumnView]] = [view.columns for view in self.views]
         self._longest, self._where = longest, where
         sizes = [view.batch.num_rows for view in self.views]
-        self._firsts = np.cumsum([0, *sizes])  # where a batch's rows begin in this window
+        self._firsts = np.cumsum([0, *sizes])  # position of each batch's first row in this window
         begins = [first + np.cumsum([0, *(view.batch.num_rows for view in views[:-1])]) for first, views in files if views]
         self.starts = np.concatenate(begins) if begins else np.zeros(0, np.int64)
 
@@ -110,41 +124,46 @@ class Window:
 
     @cached_property
     def lengths(self) -> Array:
-        """The number of tokens of each row [N]; raise VerificationError where it can't be."""
+        """The number of tokens of each row [N]; raise VerificationError for an impossible one."""
         kind = np.uint16 if self._longest < 1 << 16 else np.uint32
         lengths = np.concatenate([np.diff(batch["input_ids"].ends).astype(kind) for batch in self.batches])
-        if len(lengths) and (longest := int(lengths.max())) > self._longest:  # a damaged length below 0 is a large one here
+        if (
+            len(lengths) and (longest := int(lengths.max())) > self._longest
+        ):  # a damaged length below 0 becomes a large unsigned one
             problem = f"tokens, but {self._longest} are the most by the manifest"
             raise VerificationError(f"{self._where}: a row has {longest} {problem}: {VERIFY}")
         return lengths
 
     @cached_property
     def most_parts(self) -> int:
-        """The most parts that a row has, where rows are packed."""
+        """The maximum number of segments in a packed row."""
         most = int(max(np.diff(batch["document_starts"].ends).max(initial=1) for batch in self.batches))
         if not 0 < most <= self._longest:
             raise VerificationError(f"{self._where}: a row has {most} parts: {VERIFY}")
         return most
 
     def numbers(self, positions: Array) -> Array:
-        """Return the numbers of the rows at these positions in the window."""
+        """Return the row numbers of positions in this window."""
         batches = np.searchsorted(self._firsts, positions, "right") - 1
         return np.asarray(self.starts[batches] + positions - self._firsts[batches])
 
     def batches_of(self, rows: Array) -> tuple[Array, Array]:
-        """Return the record batch of each of these rows, and which row of it each is."""
+        """Return the record batch of each row, and the row's place in it."""
         batches = np.searchsorted(self.starts, rows, "right") - 1
         return batches, rows - self.starts[batches]
 
     def lengths_of(self, batches: Array, inside: Array) -> Array:
-        """Return the number of tokens of rows, given by record batch and row in it."""
+        """Return the number of tokens of rows, which are places in record batches."""
         return np.asarray(self.lengths[self._firsts[batches] + inside])
 
 
 class MappedShards:
-    """All shards, of which those that hold the rows asked for are mapped; `directory` is that of another process's cache.
+    """All shards; a shard is fetched and mapped when its rows are needed.
 
-    files: the shards.  firsts: the number of each one's first row, and of all rows [S + 1].  windows: the shards of each.
+    Attributes:
+        files: The shards.
+        firsts: Number of each shard's first row, then the number of all rows [S + 1].
+        windows: The numbers of each window's shards.
     """
 
     def __init__(self, files: list[ShardFile], longest: int, cache_bytes: int | None, directory: str = "") -> None:
@@ -167,11 +186,11 @@ class MappedShards:
 
     @property
     def directory(self) -> str:
-        """The cache's directory; nothing where there is no cache."""
+        """The directory of the cache, or an empty text if there is none."""
         return str(self._cache.directory) if self._cache else ""
 
     def verify(self) -> None:
-        """Hash every shard that lies here, and fetch all others, which are hashed then."""
+        """Hash all local shards and fetch the others, which hashes them too."""
         for file in self.files:
             if file.is_here and digest(file.path) != file.entry["sha256"]:
                 raise VerificationError(f"{file.path} {CHANGED}")
@@ -179,23 +198,23 @@ class MappedShards:
             self.window(number)
 
     def shards_of(self, rows: Array) -> list[int]:
-        """Return the numbers of the shards that have these rows, each once."""
+        """Return the numbers of the shards that contain these rows, each once."""
         return list(map(int, np.unique(np.searchsorted(self.firsts, rows, "right") - 1)))
 
     def views(self, shards: Sequence[int], then: Sequence[int] = ()) -> list[View]:
-        """Return the record batches of shards, and begin to fetch those that come then."""
+        """Return the record batches of shards, and start to fetch the ones that follow."""
         self._load(shards, then)
         return [view for number in shards for view in self._mapped[number]]
 
     def window(self, number: int, then: int | None = None) -> Window:
-        """Map a window's shards, which are fetched where they are not here, and begin to fetch those of the next."""
+        """Fetch and map the shards of a window, and start to fetch those of the next one."""
         if self._window is None or self._window[0] != number:
             self._load(self.windows[number], () if then is None else self.windows[then])
             self._window = number, self._of(self.windows[number])
         return self._window[1]
 
     def window_with(self, rows: Array) -> Window:
-        """Return a window that has these rows; of rows of several, their shards."""
+        """Return the window that contains these rows; for rows of several windows, one made of their shards."""
         if len(self.windows) == 1 or not len(rows):
             return self.window(self._window[0] if self._window else 0)
         shards = self.shards_of(rows)
@@ -210,9 +229,9 @@ class MappedShards:
         return Window([(int(self.firsts[number]), self._mapped[number]) for number in shards], self._longest, where)
 
     def _load(self, shards: Sequence[int], then: Sequence[int] = ()) -> None:
-        """Map shards, and begin to fetch those that come then.
+        """Fetch and map shards, and start to fetch the ones that follow.
 
-        Where the cache does not hold all, nothing else stays in it but what was mapped before: another process may read that.
+        A cache that cannot hold all shards keeps these and the ones mapped before, which another process may still read.
         """
         far = [number for number in shards if not self.files[number].is_here]
         ahead = [number for number in then if number < len(self.files) and not self.files[number].is_here]
@@ -228,7 +247,7 @@ class MappedShards:
                 self._mapped[number] = self._map(self.files[number], self._cache.path(number) if self._cache and far else None)
 
     def _map(self, file: ShardFile, fetched: Path | None) -> list[View]:
-        """Map a shard where it lies, or was fetched to; raise VerificationError where it has other columns than the others."""
+        """Map a shard or its fetched copy; raise VerificationError if its columns differ from the other shards'."""
         format = "arrow-stream" if file.config["format"] == "parquet" else file.config["format"]
         path = file.path if file.is_here or fetched is None else fetched
         views = map_rows(path, file.entry, file.config, file.vocab_size, format)
