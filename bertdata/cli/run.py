@@ -186,9 +186,8 @@ def foretell(planned: PlannedRun, options: Options) -> None:
     echo(f"  time: about {seconds} ({between}) on this machine with {workers}, from samples of the input ({sampled})")
     echo(f"  memory: about {size(estimate.worker_memory)} a worker, {size(estimate.memory)} in all")
     likely = f"{size(round(estimate.low(estimate.output)))} to {size(round(estimate.high(estimate.output)))}"
-    disk = (
-        f"  disk: about {size(estimate.output)} of output ({likely}), and up to {size(estimate.work)} of work files until the end"
-    )
+    bound = f" (up to {size(estimate.most_work)})" if estimate.most_work > estimate.work else ""
+    disk = f"  disk: about {size(estimate.output)} of output ({likely}), and about {size(estimate.work)} of work files{bound}"
     free = free_space(planned.directories[0]) if is_local(planned.directories[0]) else None
     echo(disk if free is None else f"{disk}; {size(free)} are free")
     if estimate.gets or estimate.puts:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ..build.corpus.sources import Counts, Record
     from ..config import CorpusConfig
 
-__all__ = ["Stratum", "sample_files"]
+__all__ = ["Stratum", "lost_share", "rewritten_share", "sample_files", "task_seconds"]
 
 _PICKS = 4  # samples to take at least, where the time allows it
 _FEWEST = 3  # samples to take even if that takes longer
@@ -47,6 +48,9 @@ class Stratum:
         output: Bytes of shards and lists.
         documents: Number of documents.
         rates: Characters of documents per byte of input, of each sample, with its bytes.
+        tasks: Bytes of the parts that each task reads, by the task's position.
+        texts: Fingerprint of each document's text, where duplicates are dropped.
+        ids: Id of each document, where a repeated one is dropped.
     """
 
     kind: str
@@ -57,6 +61,9 @@ class Stratum:
     output: int = 0
     documents: int = 0
     rates: list[tuple[float, int]] = field(default_factory=list)
+    tasks: Counter[int] = field(default_factory=Counter)
+    texts: list[Hashable] = field(default_factory=list)
+    ids: list[Hashable] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -93,13 +100,54 @@ def _strata(plan: CorpusPlan) -> list[Stratum]:
     from ..build.corpus.sources import is_check
 
     strata: dict[tuple[str, str], Stratum] = {}
-    for task in plan.tasks:
+    for position, task in enumerate(plan.tasks):
         if not is_check(task.kind):
             for part in unpack(task.parts):
                 if part.end > part.start:
                     key = (task.kind, Path(part.name).suffix.lower())
-                    strata.setdefault(key, Stratum(task.kind)).parts += _pieces(part)
+                    stratum = strata.setdefault(key, Stratum(task.kind))
+                    stratum.parts += _pieces(part)
+                    stratum.tasks[position] += part.end - part.start
     return list(strata.values())
+
+
+def task_seconds(strata: Sequence[Stratum]) -> list[float]:
+    """Return the seconds that each task will take: tasks differ in size, and a file that cannot be cut is one task."""
+    seconds = Counter[int]()
+    for stratum in strata:
+        for position, count in stratum.tasks.items():
+            seconds[position] += count * stratum.seconds / max(1, stratum.read)  # type: ignore[assignment]
+    return [seconds[position] for position in sorted(seconds)]
+
+
+def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
+    """Estimate the share of all documents that are later copies, from the keys of a random share of them.
+
+    Of a text that occurs k times, a share p of the documents holds two copies with a probability of about (pk)^2 / 2, so
+    few are found.  Texts that the sample holds three times or more are taken to have 1 / p times as many copies.  The number of
+    those that it holds twice gives the mean number of copies of the others.
+
+    >>> lost_share("aabc", 1.0), lost_share("abcd", 0.1), round(lost_share([*range(90), *range(9)], 0.1), 2)
+    (0.25, 0.0, 0.65)
+    >>> lost_share([], 1.0)
+    0.0
+    """
+    copies = Counter(Counter(keys).values())
+    documents = sum(times * texts for times, texts in copies.items())
+    if sampled >= 1:
+        return 1 - copies.total() / documents if documents else 0.0
+    many = sum(texts * (times - sampled) for times, texts in copies.items() if times > 2) / max(1, documents)
+    pairs = 2 * copies[2] / max(1, documents) / sampled  # copies beside itself that a document has, in the mean
+    return min(1 - sampled / max(1, documents), many + pairs / (1 + pairs))
+
+
+def rewritten_share(lost: float, documents: float, tasks: int) -> float:
+    """Return the share of shards that lose a document at least, if the losses are spread at random.
+
+    >>> rewritten_share(0.0, 1000, 10), rewritten_share(0.5, 1000, 10), round(rewritten_share(0.01, 1000, 10), 2)
+    (0.0, 1.0, 0.63)
+    """
+    return 1 - math.exp(-lost * documents / max(1, tasks)) if lost * documents < 30 * tasks else 1.0
 
 
 def _is_piece(part: FileRange) -> bool:
@@ -158,16 +206,24 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
     from ..build.corpus.ledger import Ledger
     from ..build.corpus.sources import Counts, source
     from ..build.listing import Listing
+    from ..build.selection import facts, rules
     from ..dataset import shards
     from ..tally import Tally
 
     next(documents.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, which takes a moment
     with Listing(root, "rejects") as rejects, Listing(root, "dropped") as drops:
-        ledger = Ledger(Tally(source(stratum.kind).stage), rejects, drops)
+        gathered = facts.Facts(rules.needs(config.choice))
+        ledger = Ledger(Tally(source(stratum.kind).stage), rejects, drops, facts=gathered)
         records = _records(stratum, config, ledger.counts, seconds, most)
         entry = shards.write(root, "sample", shards.DOCUMENT, ledger.batches(records), config.format)
     stratum.output = sum(file["bytes"] for file in (entry, *rejects.entries(), *drops.entries()))
     stratum.documents = ledger.tally.left
+    gathered.write(root, 0)
+    found = facts.read(root, 0)
+    if config.choice.dedup != "none":
+        stratum.texts = list(zip(found.column("high").to_pylist(), found.column("low").to_pylist(), strict=True))
+    if stratum.kind == "wikipedia":
+        stratum.ids = found.column("id").to_pylist()
 
 
 def _records(stratum: Stratum, config: CorpusConfig, counts: Counts, seconds: float, most: int) -> Iterator[Record]:

@@ -139,7 +139,8 @@ def _estimate(
     workers: int | None,
 ) -> Estimate:
     from ..exports.work import ExportShard
-    from .estimate import estimate, of_export, stored
+    from .estimate import estimate
+    from .shards_sample import of_export, stored
 
     def work(root: Path) -> ExportShard:
         return ExportShard(str(root), source, config, stored(root, vocabulary) if vocabulary else None)

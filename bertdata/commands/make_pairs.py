@@ -193,7 +193,8 @@ def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
 def _estimate(
     source: Corpus, vocabulary: AnyVocabulary, configs: list[PairsConfig], corpus: Path, outputs: list[Path], workers: int | None
 ) -> Estimate:
-    from .estimate import estimate, of_pairs
+    from .estimate import estimate
+    from .shards_sample import of_pairs
 
     tasks, buckets = len(source.tasks), configs[0].shards
     return estimate(

@@ -92,10 +92,11 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     sample = Sample.of(source, settings)
 
     def estimated(workers: int | None) -> Estimate:
-        from .estimate import estimate, of_vocab
+        from .estimate import estimate
+        from .shards_sample import of_vocab
 
         where: dict[str, Any] = {"reads": [corpus], "writes": [directory]}
-        return estimate(of_vocab(source, settings, sample), read_bytes, tasks, **where, workers=workers)
+        return estimate(of_vocab(source, settings, sample, read_bytes), read_bytes, tasks, **where, workers=workers)
 
     tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.share_of_read)
     sampled = size(min(settings.sample_bytes, source.text_bytes))

@@ -8,9 +8,11 @@ import gzip
 import io
 import json
 import lzma
+import random
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +20,18 @@ import pytest
 from conftest import Build
 from made import tar, write_arrow
 
+from bertdata import build_corpus, train_vocab
+from bertdata.build.corpus import commit
+from bertdata.build.selection import rewrite
+from bertdata.commands import estimate as estimating
 from bertdata.commands.build_corpus import plan_corpus
-from bertdata.commands.estimate import Estimate
-from bertdata.config import CorpusConfig
+from bertdata.commands.corpus_sample import lost_share
+from bertdata.commands.estimate import Estimate, Measured, estimate
+from bertdata.commands.export import plan_export
+from bertdata.commands.make_pairs import plan_pairs
+from bertdata.commands.run import PlannedRun
+from bertdata.commands.train_vocab import plan_vocab
+from bertdata.config import CorpusConfig, ExportConfig, VocabConfig
 
 WORDS = ("ferry", "harbour", "miller", "lamp", "quay", "dog", "boat", "river", "bridge", "night", "letter", "winter", "garden")
 DOCUMENTS = [
@@ -77,31 +88,115 @@ def estimated(output: Path, kind: str, path: Path, **more: Path) -> Estimate:
     return planned.estimate(1)
 
 
-def check(output: Path, said: Estimate) -> None:
+def tree(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+@pytest.fixture
+def peak(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Return a function that gives the bytes on disk just before a commit moves the rewritten shards over the old ones."""
+    sizes: list[int] = []
+
+    def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        sizes.append(tree(root))
+        return rewrite.put_in_place(root, files)
+
+    monkeypatch.setattr(commit, "put_in_place", put_in_place)
+    return lambda: sizes[-1]
+
+
+def check(output: Path, said: Estimate, peak: int) -> None:
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
     assert size / 1.5 < said.output < size * 1.5
-    assert said.low(said.output) < said.output < said.high(said.output) and said.work >= size / 2
+    assert said.low(said.output) < said.output < said.high(said.output)
+    assert peak / 1.5 < said.output + said.work < peak * 1.5
+    assert peak < said.high(said.output) + said.most_work
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_estimate_is_near_the_output(tmp_path: Path, build: Build, name: str) -> None:
+def test_the_estimate_is_near_the_output(tmp_path: Path, build: Build, peak: Callable[[], int], name: str) -> None:
     kind, data = FILES[name]
     (tmp_path / name).write_bytes(data())
     said = estimated(tmp_path / "out", kind, tmp_path / name)
-    check(build("build-corpus", tmp_path / "out", f"--{kind}", tmp_path / name), said)
+    check(build("build-corpus", tmp_path / "out", f"--{kind}", tmp_path / name), said, peak())
 
 
-def test_the_estimate_of_a_mapped_file_and_of_two_kinds(tmp_path: Path, build: Build) -> None:
+def test_the_estimate_of_a_mapped_file_and_of_two_kinds(tmp_path: Path, build: Build, peak: Callable[[], int]) -> None:
     arrow = write_arrow(tmp_path / "a.arrow", pa.table({"text": DOCUMENTS}), 200)
     (tmp_path / "a.xml.bz2").write_bytes(bz2.compress(_wiki()))
     said = estimated(tmp_path / "out", "text", arrow, wikipedia=tmp_path / "a.xml.bz2")
-    options = ("--text", arrow, "--wikipedia", tmp_path / "a.xml.bz2", "--dedup", "none")
-    check(build("build-corpus", tmp_path / "out", *options), said)
+    options = ("--text", arrow, "--wikipedia", tmp_path / "a.xml.bz2")
+    check(build("build-corpus", tmp_path / "out", *options), said, peak())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["books", "wiki"])
-def test_the_estimate_of_real_files(tmp_path: Path, build: Build, shared: Path, kind: str) -> None:
+def test_the_estimate_of_real_files(tmp_path: Path, build: Build, shared: Path, peak: Callable[[], int], kind: str) -> None:
     option = {"wiki": "wikipedia"}.get(kind, kind)
     said = estimated(tmp_path / "out", option, shared / "data" / kind)
-    check(build("build-corpus", tmp_path / "out", f"--{option}", shared / "data" / kind, "--max-rejects", "1"), said)
+    output = build("build-corpus", tmp_path / "out", f"--{option}", shared / "data" / kind, "--max-rejects", "1")
+    check(output, said, peak())
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_copies_are_estimated_in_output_and_work(tmp_path: Path, build: Build, peak: Callable[[], int], copies: int) -> None:
+    """Each document occurs several times, so most of them are dropped and each shard is written twice."""
+    for n in range(copies):
+        (tmp_path / f"{n}.jsonl").write_bytes(LINES)
+    said = estimated(tmp_path / "out", "text", tmp_path / "*.jsonl")
+    check(build("build-corpus", tmp_path / "out", "--text", tmp_path / "*.jsonl"), said, peak())
+
+
+@pytest.mark.parametrize("sampled", [0.05, 0.2, 0.5, 1.0])
+@pytest.mark.parametrize("times", [[1], [2], [3], [1] * 8 + [2], [1] * 900 + [300]], ids=["1", "2", "3", "mixed", "boilerplate"])
+def test_what_is_left_is_estimated_from_copies_in_a_sample(times: list[int], sampled: float) -> None:
+    texts = 20_000 // len(times)
+    documents = [(text, n) for text in range(texts) for n, count in enumerate(times) for _ in range(count)]
+    chosen = random.Random(7).sample(documents, round(sampled * len(documents)))
+    left = texts * len(times) / len(documents)
+    assert left / 1.5 < 1 - lost_share(chosen, sampled) < left * 1.5
+
+
+def of_time(measured: Measured, tasks: int, workers: int, monkeypatch: pytest.MonkeyPatch) -> float:
+    monkeypatch.setattr(estimating, "cores", lambda: 4)
+    said = estimate(lambda root: measured, round(measured.bytes), tasks, reads=[], writes=[], workers=workers)
+    return said.seconds
+
+
+def test_time_is_that_of_the_longest_task_and_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Measured(100, 30.0, 0, stages=[[30.0]])
+    assert of_time(one, 1, 1, monkeypatch) == pytest.approx(30, rel=0.1)
+    assert of_time(one, 1, 4, monkeypatch) == pytest.approx(30, rel=0.1), "a file that cannot be cut keeps one worker busy"
+    even = Measured(100, 40.0, 0, stages=[[10.0] * 4])
+    assert of_time(even, 4, 4, monkeypatch) == pytest.approx(10, rel=0.2)
+    assert of_time(even, 4, 8, monkeypatch) >= of_time(even, 4, 4, monkeypatch), "more workers than cores are not faster"
+    assert of_time(even._replace(finish=50.0), 4, 4, monkeypatch) == pytest.approx(60, rel=0.1)
+    assert 1 < of_time(Measured(1, 0.0, 0, slowdown=3.0), 1, 1, monkeypatch) < 5
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("estimate")
+    (root / "a.jsonl").write_bytes(LINES)
+    build_corpus(text=root / "a.jsonl", output=root / "corpus", workers=1)
+    train_vocab(root / "corpus", output=root / "vocab", config=VocabConfig(size=300), workers=1)
+    return root
+
+
+PLANS: dict[str, tuple[Callable[[Path, Path], PlannedRun], tuple[str, ...]]] = {
+    "train-vocab": (lambda root, out: plan_vocab(root / "corpus", output=out, config=VocabConfig(size=300)), ("--size", "300")),
+    "make-pairs": (lambda root, out: plan_pairs(root / "corpus", vocab=root / "vocab", output=out), ("--vocab", "vocab")),
+    "export": (lambda root, out: plan_export(root / "corpus", output=out, config=ExportConfig(to="jsonl")), ("--to", "jsonl")),
+}
+
+
+@pytest.mark.parametrize("command", PLANS)
+def test_the_estimate_of_a_command_that_reads_shards(corpus: Path, tmp_path: Path, build: Build, command: str) -> None:
+    plan, options = PLANS[command]
+    planned = plan(corpus, tmp_path / "out")
+    assert planned.estimate is not None
+    said = planned.estimate(1)
+    options = tuple(str(corpus / option) if option == "vocab" else option for option in options)
+    output = build(command, tmp_path / "out", corpus / "corpus", *options)
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
+    assert size / 1.5 < said.output < size * 1.5
