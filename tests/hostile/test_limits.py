@@ -70,7 +70,14 @@ def test_a_dump_of_pages_without_ids_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_of_tiny_documents_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_tiny_documents_is_given_up(tmp_path: Path) -> None:
+    data = gzip.compress(b'{"text": "a"}\n' * 100_000)
+    counts = reasons(read(tmp_path / "a.jsonl.gz", data))
+    assert counts == {"document": 2 * (documents.FREE_DOCUMENTS + len(data) // 2 + 1), "decompression-bomb": 2}
+
+
+@pytest.mark.slow
+def test_a_file_that_unpacks_to_much_text_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_FREE_TEXT", 1 << 20)
     counts = reasons(read(tmp_path / "a.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 20_000)))
     assert counts["decompression-bomb"] == 2
@@ -132,9 +139,25 @@ SLOW: dict[str, tuple[str, Callable[[], bytes]]] = {  # of about a megabyte, but
     "tabs.txt": ("books", lambda: (GOOD + "\t" * 1_000_000).encode()),
     "lines-of-tabs.txt": ("books", lambda: (GOOD + "\n" + ("\t" * 40 + "\n") * 25_000).encode()),
     "columns-of-tabs.txt": ("books", lambda: (b"The ferry crossed\t\t\t\tthe harbour\t\t\t\tat noon\n\n") * 21_000),
+    "words.txt": ("books", lambda: b"".join(b"%05d tea\n\n" % n for n in range(90_000))),
+    "short-paragraphs.txt": ("books", lambda: b"".join(b"The tea is ready, %05d\n\n" % n for n in range(40_000))),
     "tabs.xml": ("wikipedia", lambda: (HEAD + PAGE.format(1, GOOD + "\t" * 1_000_000) + "</mediawiki>").encode()),
     "spine.epub": ("books", lambda: repeating_spine(1_000)),
 }
+
+
+@pytest.mark.slow
+def test_a_list_of_words_is_not_a_book(tmp_path: Path) -> None:
+    words = "\n\n".join(f"tea {n}" for n in range(30_000)).encode()
+    assert reasons(read(tmp_path / "a.txt", words, "books")) == {"too-large": 2}
+    pages: dict[str, str | bytes] = {"one.xhtml": page("".join(f"<p>{n}</p>" for n in range(25_000)))}
+    assert reasons(read(tmp_path / "a.epub", epub(pages), "books")) == {"too-large": 2}
+
+
+@pytest.mark.slow
+def test_a_long_poem_is_a_book(tmp_path: Path) -> None:
+    poem = "\n".join(f"  And {n} lamps were lit on the quay,\n" for n in range(30_000)).encode()
+    assert reasons(read(tmp_path / "a.txt", poem, "books")) == {"document": 2}
 
 
 @pytest.mark.slow

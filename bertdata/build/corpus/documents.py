@@ -13,10 +13,12 @@ from ...records import Document, FileRange, Reject
 from .filtering import reason_to_drop
 from .sources import Counts, Record, source
 
-__all__ = ["FREE_REJECTS", "read"]
+__all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read"]
 
 FREE_REJECTS = 50_000  # rejects of a file range, however short it is
 _BYTES_PER_REJECT = 16  # and one more for each of so many bytes
+FREE_DOCUMENTS = 50_000  # documents and drops of a file range, however short it is: each takes about 100 microseconds
+_BYTES_PER_DOCUMENT = 2  # and one more for each of so many bytes
 _FREE_TEXT = 256 << 20  # bytes of records of a file range, however short it is
 _MAX_RATIO = 250  # and so many more for each of its bytes: packed text has 3 to 10, the revisions of a page up to 100
 _RECORD_BYTES = 512  # bytes that a record counts for, in addition to its text
@@ -37,14 +39,18 @@ def _up_to_limits(records: Iterator[Record], part: FileRange, kind: str) -> Iter
     size = part.end - part.start
     text_left = _FREE_TEXT + _MAX_RATIO * size
     rejects_left = FREE_REJECTS + size // _BYTES_PER_REJECT
+    documents_left = FREE_DOCUMENTS + size // _BYTES_PER_DOCUMENT
     for record in records:
         yield record
         text_left -= _RECORD_BYTES
         if isinstance(record, Document):
             text_left -= sum(map(len, record.sentences))
-        rejects_left -= isinstance(record, Reject)
-        if text_left < 0 or rejects_left < 0:
-            reason = "decompression-bomb" if text_left < 0 else "too-many-rejects"
+        if isinstance(record, Reject):
+            rejects_left -= 1
+        else:
+            documents_left -= 1
+        if min(text_left, rejects_left, documents_left) < 0:
+            reason = "too-many-rejects" if rejects_left < 0 <= text_left else "decompression-bomb"
             where = f"bytes {part.start}-{part.end} of {part.name}: too many records for so few bytes; the rest is skipped"
             yield Reject(f"{kind}:{part.name}", reason, where, lost=size)
             return

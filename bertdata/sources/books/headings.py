@@ -150,13 +150,14 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     ['king', 'rose', 'witch']
     """
     play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
-    for block in blocks:
-        text = block.lines[0].strip(_MARKS)
-        if len(block.lines) > 1 or len(text) > _LONGEST_TITLE:
-            continue
+    lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
+    short = [(block, text) for block, text in lines if len(text) <= _LONGEST_TITLE]
+    if not any(_SCENE.match(text) for _, text in short):
+        return set()  # not a play, and finding the headings of a long book takes a while
+    for block, text in short:
         if _SCENE.match(text):
             play = True
-        elif len(text.split()) <= _LONGEST_NAME and is_heading(block, "") and not _is_part(text):
+        elif len(text.split()) <= _LONGEST_NAME and not _is_part(text) and is_heading(block, ""):
             names[plain_name(block)] += 1
             if play:
                 gaps.setdefault(plain_name(block), []).append((block.before, block.after))

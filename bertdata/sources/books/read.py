@@ -29,7 +29,10 @@ from .sentence_lines import is_sentence_lines, read_sentences
 __all__ = ["Book", "read_book", "read_books", "split"]
 
 _MOST_LINES = 400_000  # of a book; Shakespeare's works have half as many
+_FREE_LINES = 20_000  # filled lines of a book, however short they are
+_BYTES_PER_LINE = 32  # and one more for this many bytes: a paragraph takes about 40 us to read, and a line of verse has 30 to 40
 _FILES = (".txt", ".epub")  # what an archive may hold
+_ONLY_WORDS = f"more than {_FREE_LINES} lines, of one or two words each"
 _LARGEST = 64 << 20  # bytes of a book that `read_book` takes: the longest of Project Gutenberg have 30 MB
 
 
@@ -142,11 +145,22 @@ def _from_text(id: str, where: str, text: str, reading: Reading, title: str, lan
     """Clean the text of a book; what its licence says of title and language goes before the file's name."""
     if count_lines(text) > _MOST_LINES:
         return Reject(id, "too-large", f"{where}: more than {_MOST_LINES} lines")
-    parts = strip_licence(unify_newlines(text).split("\n"))
+    lines = unify_newlines(text).split("\n")
+    if _has_only_words(lines):
+        return Reject(id, "too-large", f"{where}: {_ONLY_WORDS}")
+    parts = strip_licence(lines)
     if not (paragraphs := clean_parts(parts, reading, size(text))):
         return Reject(id, "empty", f"{where}: no paragraph of text")
     named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
     return Book(id, named or title, language or stated, paragraphs, url)
+
+
+def _has_only_words(lines: list[str]) -> bool:
+    """Return True if a book has too many lines for its bytes, as a list of words has."""
+    filled = sum(line != "" and not line.isspace() for line in lines)
+    if filled <= _FREE_LINES:
+        return False
+    return filled > _FREE_LINES + sum(len(line.encode("utf-8", "replace")) for line in lines) // _BYTES_PER_LINE
 
 
 def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:
@@ -158,6 +172,8 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     keep_verse = reading.verse == "keep" or (reading.verse == "auto" and sum(sizes) > 0)
     kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
     lines = [text for passage in kept for line in passage.lines for text in (line, "")]
+    if _has_only_words(lines):
+        return Reject(id, "too-large", f"{name}: {_ONLY_WORDS}")
     title_page = [""]  # the pages that came before are dropped
     characters = sum(map(size, lines))
     if reading.counts is not None:
