@@ -80,7 +80,6 @@ def test_help_and_version(run: Run) -> None:
         (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "none (No such file or directory): give"),
         (["make-pairs", "{vocab}", "--vocab", "{vocab}", "--output", "{tmp}/x"], 2, "holds vocabulary, not documents"),
         (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--max-seq-length", "9"], 2, "--max-seq-length"),
-        (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--shards", "500"], 3, "fewer --shards"),
         (
             ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--workers", "2", "--", "--runner=Nope"],
             2,

@@ -93,6 +93,7 @@ def test_only_one_place_writes_to_the_terminal() -> None:
         "cli/folding.py": {"console.print"},
         "cli/train.py": {"bars.console.print"},
     }
+    allowed |= {"__main__.py": {"print"}}  # the command line could not be imported: the message names installed libraries only
     allowed |= {"io/lock.py": {"print"}, "io/signals.py": {"print"}}  # to the guarded stream, from below the command line
     for path in sorted((REPOSITORY / "bertdata").rglob("*.py")):
         tree, name = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(REPOSITORY / "bertdata").as_posix()
