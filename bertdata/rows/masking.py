@@ -31,7 +31,8 @@ __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_prediction
 UNITS = ("piece", "word", "span")
 _SPAN_P, _SPAN_WORDS = 0.2, 10  # SpanBERT (Joshi et al. 2020), section 3.1: lengths in words, Geo(0.2) up to 10, mean 3.8
 _SLACK = 8  # positions beyond the share, for the last word, which may reach over it
-_ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(5)  # the streams of random numbers of a row, one for each use
+_STREAMS = 5
+_ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_STREAMS)  # the streams of random numbers of a row, one for each use
 Ids = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
 
@@ -50,7 +51,7 @@ class MaskVocabulary(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A batch as the selectors see it: maskable positions [B, L], how many to select [B], keys [B], where words begin [B, L]."""
+    """A batch as the selectors see it: maskable positions [B, L], how many to select [B], keys [5, B], where words begin [B, L]."""
 
     maskable: Flags
     wanted: Ids
@@ -112,91 +113,107 @@ def mask(
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
-    maskable = vocabulary.maskable[ids]
+    maskable = vocabulary.maskable.take(ids)
     count = maskable.sum(1)
-    wanted = np.minimum(np.clip(np.rint(count * masked_lm_prob), 1, max_predictions), count).astype(np.int64)
+    wanted = np.minimum(np.minimum(np.maximum(np.rint(count * masked_lm_prob), 1), max_predictions), count).astype(np.int64)
     row_keys = keys.substream(np.uint64(keys.key(seed, "mask", epoch)), rows.astype(np.uint64))
+    numbers = np.arange(_STREAMS, dtype=np.uint64)
+    streams = keys.substream(row_keys, numbers[:, None])  # [5, B] at once: for a small batch the calls take most of the time
     if unit == "piece":
-        selected, first = _pieces(maskable, wanted, row_keys), None
+        selected, first = _pieces(maskable, wanted, streams[_ORDER]), None
     else:
         joined = vocabulary.continues[ids] if continues is None else continues
         begins = maskable.copy()
         begins[:, 1:] &= ~(joined[:, 1:] & maskable[:, :-1])
-        batch = _Rows(maskable, wanted, row_keys, begins)
+        batch = _Rows(maskable, wanted, streams, begins)
         selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch, max_predictions)
-    row, column = np.divmod(np.flatnonzero(selected), ids.shape[1])  # faster than np.nonzero of two dimensions
-    drawn = column if first is None or per_piece else first[row, column]
-    return _replace(ids, vocabulary, row_keys, row, column, drawn, max_predictions, mask_shares(shares))
+    at = np.flatnonzero(selected)
+    words = None if first is None or per_piece else first.ravel()[at]
+    return _replace(ids, vocabulary, streams, at, words, max_predictions, mask_shares(shares))
 
 
 def _replace(
-    ids: Ids,
-    vocabulary: MaskVocabulary,
-    row_keys: keys.Bits,
-    row: Ids,
-    column: Ids,
-    drawn: Ids,
-    width: int,
-    shares: tuple[float, float],
+    ids: Ids, vocabulary: MaskVocabulary, streams: keys.Bits, at: Ids, words: Ids | None, width: int, shares: tuple[float, float]
 ) -> tuple[Ids, Ids, Ids]:
-    """Replace the tokens at (row, column) by [MASK] or a random word, or keep them; those of a row with equal `drawn` alike."""
-    masked = ids.copy()
-    old = ids[row, column]
+    """Replace the tokens at `at`, indices of all tokens end to end, by [MASK] or a random word, or keep them.
+
+    The tokens of a row with equal `words` are treated alike, or where it is None, each by its own number.
+    """
+    masked, row = ids.copy(), at // ids.shape[1]
+    column, old, flat = at - row * ids.shape[1], ids.ravel()[at], masked.ravel()  # `flat` is a view
     counts = np.bincount(row, minlength=len(ids))
-    kind = _kinds(row_keys, row, drawn, counts)
-    picks = keys.below(keys.at(keys.substream(row_keys, _WORDS)[row], column), len(vocabulary.words))
-    masked[row, column] = np.where(kind < shares[0], vocabulary.mask_id, np.where(kind < shares[1], vocabulary.words[picks], old))
     nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)  # of its row's selected tokens
+    kind = _kinds(streams[_KINDS], row, nth, column if words is None else words, counts, repeated=words is not None)
+    flat[at[kind < shares[0]]] = vocabulary.mask_id
+    random = np.flatnonzero((kind >= shares[0]) & (kind < shares[1]))
+    picks = keys.below(keys.at(streams[_WORDS][row[random]], column[random]), len(vocabulary.words))
+    flat[at[random]] = vocabulary.words[picks]
     positions = np.zeros((len(ids), width), np.int64)
     labels = np.full((len(ids), width), IGNORED, np.int64)
-    positions[row, nth], labels[row, nth] = column, old
+    entry = row * width + nth
+    positions.ravel()[entry], labels.ravel()[entry] = column, old
     return masked, positions, labels
 
 
-def _kinds(row_keys: keys.Bits, row: Ids, drawn: Ids, counts: Ids) -> npt.NDArray[np.float64]:
+def _kinds(row_keys: keys.Bits, row: Ids, nth: Ids, drawn: Ids, counts: Ids, *, repeated: bool) -> npt.NDArray[np.float64]:
     """Return a number in ``[0, 1)`` for each selected token, by systematic sampling: each is uniform, a row's evenly spread.
 
     A row's n tokens, in random order, get (k + u) / n modulo 1 for k = 0 to n - 1, with one uniform offset u.  So each row is as
-    close to 80/10/10 as n allows, where independent draws would vary: of 20 tokens exactly 16 are below 0.8.  All pieces of a
-    word get the number of its first piece, as they have equal `drawn`.
+    close to 80/10/10 as n allows, where independent draws would vary: of 20 tokens exactly 16 are below 0.8.  If `drawn` is
+    `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.  `nth` counts the selected
+    tokens of each row.
     """
-    row_keys = keys.substream(row_keys, _KINDS)
-    draws = keys.at(row_keys[row], drawn)
-    order = (row.astype(np.uint64) << np.uint64(40)) | (draws >> np.uint64(24))
-    by = np.argsort(order)  # many times as fast as a stable sort, and the same where no two are equal
-    if (order[by][1:] == order[by][:-1]).any():
-        by = np.argsort(order, kind="stable")
-    first = np.ones(len(row), bool)
-    first[1:] = (drawn[by][1:] != drawn[by][:-1]) | (row[by][1:] != row[by][:-1])
-    begin = np.repeat(np.cumsum(counts) - counts, counts)  # where a row's tokens begin, in either order
-    step = np.maximum.accumulate(np.where(first, np.arange(len(row)), 0)) - begin
+    # A sort is several times as fast as an argsort, so each number carries `nth` in its last 16 bits.
+    order = np.full((len(counts), int(counts.max(initial=0))), ~np.uint64(0))
+    draws = keys.at(row_keys[row], drawn) >> np.uint64(24)
+    order.ravel()[row * order.shape[1] + nth] = (draws << np.uint64(16)) | nth.astype(np.uint64)
+    order.sort(axis=1)
+    begin = np.arange(len(row)) - nth  # where a row's tokens begin, in either order
+    by = begin + (order[np.arange(order.shape[1]) < counts[:, None]] & np.uint64(0xFFFF)).view(np.int64)
+    step = nth
+    if repeated:
+        first = np.ones(len(row), bool)
+        first[1:] = (drawn[by][1:] != drawn[by][:-1]) | (nth[1:] == 0)
+        step = np.maximum.accumulate(np.where(first, np.arange(len(row)), 0)) - begin
+    number = step / counts[row] + keys.share(keys.at(row_keys, 1 << 16))[row]
+    number -= number >= 1  # the same as modulo 1 below 2, in a fraction of the time
     kinds = np.empty(len(row))
-    kinds[by] = (step / np.repeat(counts, counts) + keys.share(keys.at(row_keys, 1 << 16))[row]) % 1.0
+    kinds[by] = number
     return kinds
 
 
-def _ranks(row_keys: keys.Bits, allowed: Flags) -> keys.Bits:
+def _ranks(order_keys: keys.Bits, allowed: Flags) -> keys.Bits:
     """Return a different random number for each position [B, L], its column in the last 16 bits; the largest if not allowed."""
     columns = np.arange(allowed.shape[1], dtype=np.uint64)
-    draws = keys.stream(keys.substream(row_keys, _ORDER), allowed.shape[1])
+    draws = keys.stream(order_keys, allowed.shape[1])
     return np.asarray(np.where(allowed, (draws & ~np.uint64(0xFFFF)) | columns, ~np.uint64(0)), np.uint64)
 
 
-def _smallest(ranks: keys.Bits, most: int) -> keys.Bits:
+def _smallest(ranks: Ids, most: int) -> Ids:
     """Return the `most` smallest numbers of each row in order, or all."""
     if 0 < most < ranks.shape[1]:
         ranks = np.partition(ranks, most - 1, axis=1)[:, :most]
     return np.sort(ranks, axis=1)
 
 
-def _pieces(maskable: Flags, wanted: Ids, row_keys: keys.Bits) -> Flags:
-    """Select the pieces with the smallest random numbers."""
-    ranks, at = _ranks(row_keys, maskable), np.maximum(wanted - 1, 0)
-    lasts = np.partition(ranks, np.unique(at), axis=1) if ranks.size else ranks  # each row's own number, and those of others
-    last = np.take_along_axis(lasts, at[:, None], 1)
-    selected = ranks <= last
-    selected &= maskable
+def _pieces(maskable: Flags, wanted: Ids, order_keys: keys.Bits) -> Flags:
+    """Select the pieces with the smallest random numbers.
+
+    The upper 31 bits decide, in half of the time, unless a piece that is not wanted has the same as the last that is.
+    """
+    draws = keys.upper(order_keys, maskable.shape[1])
+    draws[~maskable] = np.iinfo(np.int32).max
+    selected = draws <= _last(draws, wanted)
+    if np.count_nonzero(selected) != wanted.sum():
+        ranks = _ranks(order_keys, maskable)
+        selected = (ranks <= _last(ranks, wanted)) & maskable
     return np.asarray(selected)
+
+
+def _last(numbers: Ids, wanted: Ids) -> Ids:
+    """Return the largest [B, 1] of the smallest numbers of each row, of which there are as many as wanted, and at least one."""
+    at = np.maximum(wanted - 1, 0)
+    return np.asarray(_smallest(numbers, int(at.max(initial=0)) + 1)[np.arange(len(at)), at][:, None])
 
 
 def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
@@ -206,16 +223,16 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     selected with probability 2/4.  So 19 are selected on average, and long words are as likely as short ones.  Return which
     positions are selected [B, L], and for each position the column where its word begins.
     """
-    maskable, wanted, row_keys, begins = batch
+    maskable, wanted, streams, begins = batch
     width = maskable.shape[1]
     first = np.maximum.accumulate(np.where(begins, np.arange(width), 0), axis=1)
     sizes = np.zeros(maskable.shape, np.int64)
     sizes[begins] = np.bincount(np.cumsum(begins.ravel())[maskable.ravel()] - 1, minlength=int(begins.sum()))
-    ranks = _ranks(row_keys, begins)
+    ranks = _ranks(streams[_ORDER], begins)
     order = _smallest(ranks, most)
     taken = np.take_along_axis(sizes, (order & np.uint64(0xFFFF)).astype(np.int64) % width, 1)
     reach = np.cumsum(np.where(order == ~np.uint64(0), 0, taken), axis=1)
-    chance = keys.share(keys.at(keys.substream(row_keys, _LAST), 0))
+    chance = keys.share(keys.at(streams[_LAST], 0))
     over = reach > wanted[:, None]
     last = np.argmax(over, axis=1)[:, None]
     after, size = np.take_along_axis(reach, last, 1)[:, 0], np.take_along_axis(taken, last, 1)[:, 0]
@@ -233,17 +250,17 @@ def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     the wanted number is selected by chance, as in `_words`, if no more than `most` pieces are selected then.  Return which
     positions are selected [B, L], and for each of them the column where its span begins.
     """
-    maskable, wanted, row_keys, begins = batch
+    maskable, wanted, streams, begins = batch
     width = maskable.shape[1]
     columns = np.arange(width)
-    order = (_smallest(_ranks(row_keys, begins), width) & np.uint64(0xFFFF)).astype(np.int64)
+    order = (_smallest(_ranks(streams[_ORDER], begins), width) & np.uint64(0xFFFF)).astype(np.int64)
     weights = (1 - _SPAN_P) ** np.arange(_SPAN_WORDS)
-    draws = keys.share(keys.stream(keys.substream(row_keys, _LENGTHS), width))
+    draws = keys.share(keys.stream(streams[_LENGTHS], width))
     words = np.searchsorted(np.cumsum(weights / weights.sum())[:-1], draws, side="right") + 1
     starts = np.pad(np.sort(np.where(begins, columns, width), axis=1), ((0, 0), (0, _SPAN_WORDS + 1)), constant_values=width)
     border = np.minimum.accumulate(np.where(maskable, width, columns)[:, ::-1], axis=1)[:, ::-1]  # the next special token
     number = np.cumsum(begins, axis=1) - 1
-    chance = keys.share(keys.at(keys.substream(row_keys, _LAST), 0))
+    chance = keys.share(keys.at(streams[_LAST], 0))
     selected, first = np.zeros(maskable.shape, bool), np.zeros(maskable.shape, np.int64)
     left, turn, turns = wanted.copy(), 0, begins.sum(1)
     while len(rows := np.flatnonzero((left > 0) & (turn < turns))):
