@@ -51,7 +51,7 @@ class MaskVocabulary(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A batch as the selectors see it: maskable positions [B, L], how many to select [B], keys [5, B], where words begin [B, L]."""
+    """A batch as the selectors see it: maskable positions [B, L], how many to select [B], keys [5, B], words begin [B, L]."""
 
     maskable: Flags
     wanted: Ids
@@ -140,46 +140,52 @@ def _replace(
     The tokens of a row with equal `words` are treated alike, or where it is None, each by its own number.
     """
     masked, row = ids.copy(), at // ids.shape[1]
-    column, old, flat = at - row * ids.shape[1], ids.ravel()[at], masked.ravel()  # `flat` is a view
+    flat, old = masked.ravel(), ids.ravel()[at]  # `flat` is a view
     counts = np.bincount(row, minlength=len(ids))
-    nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)  # of its row's selected tokens
-    kind = _kinds(streams[_KINDS], row, nth, column if words is None else words, counts, repeated=words is not None)
-    flat[at[kind < shares[0]]] = vocabulary.mask_id
-    random = np.flatnonzero((kind >= shares[0]) & (kind < shares[1]))
-    picks = keys.below(keys.at(streams[_WORDS][row[random]], column[random]), len(vocabulary.words))
-    flat[at[random]] = vocabulary.words[picks]
-    positions = np.zeros((len(ids), width), np.int64)
-    labels = np.full((len(ids), width), IGNORED, np.int64)
-    entry = row * width + nth
-    positions.ravel()[entry], labels.ravel()[entry] = column, old
+    used = np.arange(width) < counts[:, None]
+    positions = np.zeros(used.shape, np.int64)
+    labels = np.full(used.shape, IGNORED, np.int64)
+    positions[used], labels[used] = at - row * ids.shape[1], old
+    drawn = positions
+    if words is not None:
+        drawn = np.zeros(used.shape, np.int64)
+        drawn[used] = words
+    kinds, order = _kinds(streams[_KINDS], drawn, counts, used, repeated=words is not None)
+    at = at[order]
+    flat[at[kinds < shares[0]]] = vocabulary.mask_id
+    random = np.flatnonzero((kinds >= shares[0]) & (kinds < shares[1]))
+    at, row = at[random], row[random]
+    picks = keys.below(keys.at(streams[_WORDS][row], at - row * ids.shape[1]), len(vocabulary.words))
+    flat[at] = vocabulary.words[picks]
     return masked, positions, labels
 
 
-def _kinds(row_keys: keys.Bits, row: Ids, nth: Ids, drawn: Ids, counts: Ids, *, repeated: bool) -> npt.NDArray[np.float64]:
-    """Return a number in ``[0, 1)`` for each selected token, by systematic sampling: each is uniform, a row's evenly spread.
+def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, used: Flags, *, repeated: bool) -> tuple[npt.NDArray[np.float64], Ids]:
+    """Return numbers in ``[0, 1)`` for the selected tokens, by systematic sampling, and the number of the token that gets each.
 
     A row's n tokens, in random order, get (k + u) / n modulo 1 for k = 0 to n - 1, with one uniform offset u.  So each row is as
-    close to 80/10/10 as n allows, where independent draws would vary: of 20 tokens exactly 16 are below 0.8.  If `drawn` is
-    `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.  `nth` counts the selected
-    tokens of each row.
+    close to 80/10/10 as n allows, where independent draws would vary: of 20 tokens exactly 16 are below 0.8.  If `drawn` [B, P]
+    is `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.
     """
-    # A sort is several times as fast as an argsort, so each number carries `nth` in its last 16 bits.
-    order = np.full((len(counts), int(counts.max(initial=0))), ~np.uint64(0))
-    draws = keys.at(row_keys[row], drawn) >> np.uint64(24)
-    order.ravel()[row * order.shape[1] + nth] = (draws << np.uint64(16)) | nth.astype(np.uint64)
-    order.sort(axis=1)
-    begin = np.arange(len(row)) - nth  # where a row's tokens begin, in either order
-    by = begin + (order[np.arange(order.shape[1]) < counts[:, None]] & np.uint64(0xFFFF)).view(np.int64)
-    step = nth
+    nth = np.arange(drawn.shape[1])
+    draws = keys.at(row_keys[:, None], drawn)
+    # A sort is several times as fast as an argsort, so each number carries its place in its last 16 bits.
+    draws >>= np.uint64(24)
+    draws <<= np.uint64(16)
+    draws |= nth.astype(np.uint64)
+    draws[~used] = ~np.uint64(0)
+    draws.sort(axis=1)
+    draws &= np.uint64(0xFFFF)
+    order, step = draws.view(np.int64), nth
     if repeated:
-        first = np.ones(len(row), bool)
-        first[1:] = (drawn[by][1:] != drawn[by][:-1]) | (nth[1:] == 0)
-        step = np.maximum.accumulate(np.where(first, np.arange(len(row)), 0)) - begin
-    number = step / counts[row] + keys.share(keys.at(row_keys, 1 << 16))[row]
-    number -= number >= 1  # the same as modulo 1 below 2, in a fraction of the time
-    kinds = np.empty(len(row))
-    kinds[by] = number
-    return kinds
+        by_draw = np.take_along_axis(drawn, np.where(used, order, 0), 1)
+        first = np.ones(used.shape, bool)
+        first[:, 1:] = by_draw[:, 1:] != by_draw[:, :-1]
+        step = np.maximum.accumulate(np.where(first, nth, 0), axis=1)
+    numbers = step / np.maximum(counts, 1)[:, None] + keys.share(keys.at(row_keys, 1 << 16))[:, None]
+    numbers -= numbers >= 1  # the same as modulo 1 below 2, in a fraction of the time
+    order += (np.cumsum(counts) - counts)[:, None]
+    return numbers[used], order[used]
 
 
 def _ranks(order_keys: keys.Bits, allowed: Flags) -> keys.Bits:

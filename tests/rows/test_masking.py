@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -315,3 +316,31 @@ def test_a_row_of_one_word_and_a_row_of_none() -> None:
 def test_an_unknown_unit_is_refused() -> None:
     with pytest.raises(ValueError, match="unit is 'phrase'"):
         _mask([_row(10, 13)], [0], unit="phrase")
+
+
+@pytest.mark.parametrize("prob", [0.15, 1.0])
+def test_numbers_that_agree_in_their_upper_bits_select_the_same_pieces(prob: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The selection looks at the upper 31 bits first, and at all of them where these do not decide."""
+    ids = np.array([_row(60, 64, i) for i in range(20)] + [_row(0, 64)])
+    expected = _mask(ids, np.arange(21), masked_lm_prob=prob)
+    upper, seen = masking.keys.upper, []
+
+    def coarse(*arguments: Any) -> np.ndarray:
+        seen.append(arguments)
+        return upper(*arguments) >> 28 << 28  # eight different numbers
+
+    monkeypatch.setattr(masking.keys, "upper", coarse)
+    for one, other in zip(_mask(ids, np.arange(21), masked_lm_prob=prob), expected, strict=True):
+        assert one.tolist() == other.tolist()
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("unit", "digest"), [("piece", "2604d527c49fc0bf"), ("word", "65c699c8681c19f6"), ("span", "a4af022a3c878b46")]
+)
+def test_masks_are_the_same_in_every_release(unit: str, digest: str) -> None:
+    """Static masks, and runs that continue, depend on these bytes."""
+    ids = np.array([_row(5 + 3 * i, 128, 20 * i) for i in range(40)])
+    arrays = _mask(ids, np.arange(40) * 7, most=30, unit=unit, epoch=3)
+    found = hashlib.sha256(b"".join(array.astype("<i8").tobytes() for array in arrays)).hexdigest()[:16]
+    assert found == digest
