@@ -19,6 +19,7 @@ from ..errors import UsageError
 from ..io import files
 from ..io.storage import storage_errors
 from ..records import Document, FileRange, Page
+from ..report.checks import check_rows
 from ..report.trace import Change, Trace, TracedRow, TracedStep, explain, named_rows, rows_with
 from ..sources import SUFFIXES, dumps, inputs
 from ..sources.dumps import multistream
@@ -248,6 +249,7 @@ def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     before, shown = 0, 0
     for shard in contents["shards"]:
         for batch in shards.read_batches(directory / shard["name"], contents["config"]["format"]):
+            check_rows(directory, pa.Table.from_batches([batch]), np.arange(before, before + batch.num_rows), contents)
             for row in rows_with(batch, probes):
                 yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])
                 shown += 1

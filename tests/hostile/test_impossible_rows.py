@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import Build
+from conftest import Build, read_rows
 from test_damaged_shards import REFUSED, RIGHT, outcomes
 
-from bertdata import report, verify
+from bertdata import report, trace, verify
 from bertdata.cli.inspect import show
 from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, VerificationError
@@ -147,7 +147,9 @@ def test_impossible_values_are_refused(
         ("next_sentence_label", 5, "has a label other than 0 and 1"),
     ],
 )
-def test_report_names_the_row(column: str, value: Any, problem: str, sample_pairs: Path, tmp_path: Path) -> None:
+def test_report_and_trace_name_the_row(
+    column: str, value: Any, problem: str, sample_corpus: Path, sample_pairs: Path, tmp_path: Path
+) -> None:
     shutil.copytree(sample_pairs, tmp_path / "pairs")
 
     def change(columns: dict[str, Values], schema: pa.Schema) -> None:
@@ -160,3 +162,6 @@ def test_report_names_the_row(column: str, value: Any, problem: str, sample_pair
     assert str(tmp_path / "pairs") in str(caught.value)
     assert re.search(r"row [\d,]+ ", str(caught.value)) or "null" in problem
     assert verify(tmp_path / "pairs", workers=1).problems
+    with pytest.raises(VerificationError, match=problem):
+        for row in read_rows(sample_corpus):
+            trace(sample_corpus, row["id"], pairs=tmp_path / "pairs")
