@@ -243,6 +243,7 @@ def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
     for path in map(to_path, paths_of(paths)):
         with storage_errors(f"`{field}` {path}"):
             if not path.is_file():
-                raise UsageError(f"`{field}` {path}: no such file. Check the path")
+                problem = "not a regular file" if path.exists() else "no such file"
+                raise UsageError(f"`{field}` {path}: {problem}. Check the path")
             files.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
     return tuple(sorted(files))
