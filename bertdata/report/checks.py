@@ -38,7 +38,8 @@ def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: dict[
     """Raise VerificationError unless a table of rows can be what a manifest describes; `numbers` [N] name its rows."""
     config, size = manifest["config"], manifest["vocab_size"]
     checked = _Checked(directory, table, numbers)
-    names = {*columns_of(config), *(_PROVENANCE if config.get("provenance") else ())}
+    provenance = _PROVENANCE if config["objective"] in LABEL_1 else ("documents",)
+    names = {*columns_of(config), *(provenance if config.get("provenance") else ())}
     checked.columns(pair_schema(size, names))
     ids, ends = checked.flat("input_ids")
     lengths = np.diff(ends)

@@ -149,7 +149,7 @@ def test_a_changed_file_that_a_function_reads_is_a_changed_setting(run: Run, tmp
     assert [row["title"] for row in read_rows(tmp_path / "corpus")] == ["Cy"]
     (known,) = read_manifest(tmp_path / "corpus")["config"]["depends_on"]
     assert known["name"] == "names.txt"
-    assert "No such file" in run(*arguments, "--depends-on", "gone.txt", code=2, cwd=tmp_path).stderr
+    assert "no such file" in run(*arguments, "--depends-on", "gone.txt", code=2, cwd=tmp_path).stderr
 
 
 def test_a_worker_with_another_content_of_a_file_stops_the_run(tmp_path: Path) -> None:

@@ -150,8 +150,8 @@ def test_a_modernbert_learns_from_packed_rows(example: Run, make: Make) -> None:
 def test_the_benchmark_of_the_loader(example: Run, pairs: Path) -> None:
     pytest.importorskip("datasets")
     printed = example("benchmarks/loader.py", pairs, "--seconds", 0.2, "--workers", 0)
-    rates = {line[:34].strip(): float(line.split()[-3]) for line in printed.splitlines() if line[34:42].strip() == "0"}
-    assert set(rates) == {"bertdata, one width", "bertdata, four widths", "Hugging Face"}
+    rates = _rates(printed)
+    assert {"bertdata", "bertdata, four widths", "datasets and a NumPy collator"} <= set(rates)
     assert min(rates.values()) > 0
 
 
@@ -159,6 +159,12 @@ def test_the_benchmark_of_the_loader_with_packed_rows(example: Run, make: Make) 
     pytest.importorskip("datasets")
     packed = make("--objective", "documents", "--pack")
     printed = example("benchmarks/loader.py", packed, "--seconds", 0.2, "--workers", 0, "--batch-size", 8)
-    rates = {line[:34].strip(): float(line.split()[-2]) for line in printed.splitlines() if line[34:42].strip() == "0"}
-    assert set(rates) == {"bertdata, unpadded", "bertdata, padded", "Hugging Face"}
+    rates = _rates(printed)
+    assert {"bertdata", "datasets and a NumPy collator"} <= set(rates)
     assert min(rates.values()) > 0
+
+
+def _rates(printed: str) -> dict[str, float]:
+    """The rates without workers that the benchmark of the loader prints, by loader."""
+    lines = [line for line in printed.splitlines() if line[34:42].strip() == "0"]
+    return {line[:34].strip(): float(line.split()[-4].replace(",", "")) for line in lines}
