@@ -33,10 +33,11 @@ _TAKEN_APART = {"builtins", "sys", "__main__", "bertdata"}  # at the end of any 
 _left: set[str] = set()  # the other modules, in a process that runs a command
 _BLOCK = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {}); "
 _UNREAD = ("AWS_", "HF_", "_BERTDATA_", "COMP_")  # of variables that nothing reads which the process imports
-_CHANGED = {  # by pytest, tests, polars, bertdata.tokens and torch; read, if at all, when what it tells is needed
+_CHANGED = {  # by pytest, tests, polars, bertdata.tokens, torch and lightning; read, if at all, when what it tells is needed
     "PYTEST_CURRENT_TEST",
     "NETRC",
     "NO_PROXY",
+    "PYTORCH_NVML_BASED_CUDA_CHECK",
     "_RJEM_MALLOC_CONF",
     "TOKENIZERS_PARALLELISM",
     "TORCHINDUCTOR_CACHE_DIR",
