@@ -335,7 +335,7 @@ def test_a_lock_in_a_store_is_waited_for_and_the_wait_is_told(
     monkeypatch.setattr("time.sleep", sleep)
     with pytest.raises(OutputLockedError) if alive else contextlib.nullcontext(), lock(path):
         assert path.read_bytes().startswith(b"process %d on" % os.getpid())
-    assert sum(waited) == (5 if alive else 20)
+    assert sum(waited) == (5 if alive else 20 + 1)  # and a second in which another run may have taken it over
     told = capsys.readouterr().err
     assert "corpus is locked by process 7 on elsewhere: waiting 20 seconds" in told and told.count("\n") == 1
     assert path.exists() == alive
