@@ -17,6 +17,7 @@ from bertdata.report.metrics import read_metrics
 def test_it_learns_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six tenths of its steps teach words better than by frequency. No leak gives labels of pairs away: they stay near chance."""
     monkeypatch.setattr(demo, "_RECIPE", demo._RECIPE.replace("steps = 1000", "steps = 600"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # the demo sets it: other tests of this process do not get it
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
