@@ -112,7 +112,7 @@ class DocumentEncoder:
 
     def _encode(self, text: _Text, exact: bool) -> tuple[npt.NDArray[Any], Ints]:
         documents = [text.document(number) for number in range(len(text.documents) - 1)]
-        numbers = [number for number, document in enumerate(documents) if self._is_fast(document, exact)]
+        numbers = [number for number, document in enumerate(documents) if self._is_fast(document)]
         engine = engine_for_text(self.fast, self.exact, text.sample() if numbers else [], exact)
         ids, ends = engine([documents[number] for number in numbers])
         if self._written and self._written.bytes_of(ids) == text.data:
@@ -123,10 +123,10 @@ class DocumentEncoder:
         encoded |= zip(others, self._with_offsets([documents[n] for n in others], [text.parts(n) for n in others]), strict=True)
         return joined([encoded[number] for number in range(len(documents))], self.dtype)
 
-    def _is_fast(self, document: str, exact: bool) -> bool:
+    def _is_fast(self, document: str) -> bool:
         """Return True if ends need no offsets of `tokenizers`, and, where words are encoded one by one, if there are words."""
         if isinstance(self.fast, Memo):
-            return not exact and document.count(" ") * WORD_CHARACTERS > len(document)
+            return document.count(" ") * WORD_CHARACTERS > len(document)
         return self._written is not None
 
     def _ends_of_all(self, ids: npt.NDArray[Any], edges: Ints, text: _Text) -> Ints:
