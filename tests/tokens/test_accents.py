@@ -168,7 +168,10 @@ def corpora(build: Build, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
             for number, (language, text) in enumerate(texts * 4):
                 row = {"title": f"{language} {number}", "text": f"{text} {number}.", "language": language}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        made[name] = build("build-corpus", root / name, "--text", path, "--min-letters", 0, "--max-repeated", 1)
+        options = ("--min-letters", 0, "--max-repeated", 1, "--max-digits", 1)
+        made[name] = build("build-corpus", root / name, "--text", path, *options)
+        # Documents exchange text within their language only: a language with one document is in no pair.
+        assert read_manifest(made[name])["rows"] == 4 * len(texts)
     return made
 
 
