@@ -1,8 +1,7 @@
-"""Compare extractors of prose side by side on real pages, and show where the time from a dump to documents goes.
+"""Compare extractors of prose side by side on real pages.
 
     python benchmarks/extraction.py                        English pages of ../shared/extraction, of 2022 and of 2014
     python benchmarks/extraction.py --sources all          every page there
-    python benchmarks/extraction.py --dump FILE...         time in each step from a dump to a shard of documents, no pages
 
 A page is a line of JSON with ``wikitext``, ``title``, ``language``, ``source`` and the ``paragraphs`` that MediaWiki rendered
 with all templates empty, so inline templates cost precision here that they do not cost a reader.  Every extractor takes every
@@ -23,7 +22,6 @@ import json
 import logging
 import lzma
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -51,17 +49,8 @@ Extract = Callable[[Page], list[str]]
 def main() -> int:
     """Measure and print the tables; return the exit code."""
     options = _options()
-    if options.dump:
-        from dump_steps import profile  # loads what the pipelines do
-
-        with tempfile.TemporaryDirectory(prefix="bertdata-extraction-") as work:
-            for path in options.dump:
-                print(profile(path, Path(work), options.rounds))
-        return 0
     if not options.pages.is_file():
-        sys.exit(
-            f"extraction.py: no pages at {options.pages}: give a .jsonl or .jsonl.xz file with --pages, or dumps with --dump"
-        )
+        sys.exit(f"extraction.py: no pages at {options.pages}. Pass a .jsonl or .jsonl.xz file with --pages")
     pages = _read(options.pages, options.sources.split(","))
     if not pages:
         sys.exit(f"extraction.py: {options.pages} has no page of {options.sources}: give sources it has with --sources, or 'all'")
@@ -76,7 +65,6 @@ def _options() -> argparse.Namespace:
     add("--sources", default="en22,en14", help="sources of the pages, with commas between, or 'all'  [default: en22,en14]")
     add("--rounds", type=int, default=3, help="how often each extractor takes each page  [default: 3]")
     add("--scorer", type=Path, default=SCORER, help="file with the measures  [default: ../shared/tools/score_extraction.py]")
-    add("--dump", nargs="+", type=Path, help="dumps to take to documents, step by step, instead of comparing extractors")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds: use at least 1")

@@ -9,7 +9,7 @@ Korean books have them in pairs, and what is frequent has its own rows.
     ('déjà vu', '紅樓夢。第一回')
 """
 
-# benchmarks/decoding.py: 100 % of whole and 97 % of damaged texts read right; by charset-normalizer, same encodings, 99 and 66 %.
+# Measured: 100 % of intact and 97 % of damaged texts decoded correctly. charset-normalizer, same encodings: 99 and 66 %.
 
 from __future__ import annotations
 

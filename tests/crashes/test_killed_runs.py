@@ -1,38 +1,18 @@
-"""Runs killed at random moments, and before every change they make on the disk: given again, they end in the same bytes."""
+"""Runs killed before every change they make on the disk: given again, they end in the same bytes."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY, Build
-from forking import forks
+from conftest import Build
+from processes import Started
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 40)
-
-
-def kill_at_random(command: str, rounds: int, work: Path) -> str:
-    """Run benchmarks/kills.py; return its last line."""
-    line = [sys.executable, REPOSITORY / "benchmarks" / "kills.py", "--command", command, "--rounds", rounds, "--work", work]
-    done = subprocess.run([*map(str, line)], capture_output=True, text=True, timeout=1200, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout.splitlines()[-1]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("command", COMMANDS)
-def test_random_moments(tmp_path: Path, command: str) -> None:
-    """Twenty seeded moments: each kind with 1 and with 2 workers, two or three times."""
-    verdict = kill_at_random(command, 20, tmp_path)
-    kills = int(verdict.split()[1])
-    assert verdict == f"PASS: {kills} kills in mid-run, 0 wrong, 0 files left"
-    assert kills >= 15
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +42,7 @@ def at_every_change(small: Path, directory: Path, name: str, overwrite: bool, **
     old = [*lines["build-corpus" if name == "choosing" else name], *other, *where] if overwrite else []
     told = {"old": [*map(str, old)], "arguments": [*map(str, [*lines[name], *where])], "how": ["--overwrite"] * overwrite, **more}
     code = Path(__file__).with_name("every_change.py").read_text(encoding="utf-8")
-    done = forks().start([str(directory), json.dumps(told)], Path.cwd(), {**os.environ}, code)
+    done = Started([str(directory), json.dumps(told)], Path.cwd(), {**os.environ}, code)
     try:
         assert done.wait(1200) == 0, done.communicate()
     finally:

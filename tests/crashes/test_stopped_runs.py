@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, STEPS, Build, command_line, digests, leftovers
-from forking import Started, start
+from processes import Started, start
 from test_resume import wait_for_tasks, workers_of
 
 FIRST = {**STEPS, "make-pairs": "tokenize"}
