@@ -1,7 +1,6 @@
-"""The image, and the services of compose.yaml as processes on networks of their own: of what is installed here, and in the image.
+"""The services of compose.yaml as processes on networks of their own, with the commands of its first lines.
 
-The image is made where ``BERTDATA_BASE`` names a directory that debootstrap has made, as tests/images.py says: it takes minutes,
-and what pip downloads.  The store is Moto as it is installed here: its own image is not tried.
+The store is Moto as it is installed here: its own image is not tried.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import images
 import pytest
 from clusters import SECONDS, Host, can_make_hosts, end, networks, wait_for
-from conftest import REPOSITORY, SAMPLE, Build, digests
+from conftest import REPOSITORY, Build, digests
 
 yaml = pytest.importorskip("yaml")
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
@@ -30,61 +28,14 @@ COMPOSE = (REPOSITORY / "compose.yaml").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE)["services"]
 HEADER = re.sub(r"\\\n# *", "", COMPOSE.partition("x-bertdata")[0])  # the commands that a user gives
 STORE = ["moto_server", "-H", "0.0.0.0"]  # what its image runs
-Said = pytest.CaptureFixture[str]
-Program = Callable[[list[str], Path, Mapping[str, str]], list[str]]
+Program = Callable[[list[str], Mapping[str, str]], list[str]]
 
 
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> images.Image:
-    """The image of the Dockerfile, on the base that is given."""
-    if "BERTDATA_BASE" not in os.environ or os.geteuid() != 0:
-        pytest.skip("BERTDATA_BASE names no directory of debootstrap, or the user is not root")
-    needed = {name: os.environ[name] for name in ("PIP_CERT", "PIP_INDEX_URL") if name in os.environ}
-    volumes = [f"{path}:{path}" for path in (needed.get("PIP_CERT"),) if path]
-    (base,) = {rest.split()[0] for name, rest in images.steps((REPOSITORY / "Dockerfile").read_text()) if name == "FROM"}
-    bases = {base: [Path(os.environ["BERTDATA_BASE"])]}
-    output = tmp_path_factory.mktemp("image")
-    return images.build(REPOSITORY / "Dockerfile", REPOSITORY, bases, output, volumes=volumes, environment=needed)
-
-
-@pytest.fixture(params=["here", "image"])
-def program(request: pytest.FixtureRequest) -> Program:
-    """What turns the words of a service into those of a process: a directory of its own, and the service's variables."""
-    if request.param == "here":
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        own = {"PATH": path, "TMPDIR": str(request.getfixturevalue("tmp_path"))}
-        return lambda words, _, given: ["env", *(f"{name}={value}" for name, value in {**given, **own}.items()), *words]
-    image = request.getfixturevalue("image")
-    return lambda words, scratch, given: image.words(words, scratch, environment=given, volumes=["/etc/hosts:/etc/hosts"])
-
-
-def run(image: images.Image, capfd: Said, *words: str, **more: Any) -> str:
-    """Run what `docker run` would; return what was said."""
-    capfd.readouterr()
-    code = image.run(*words, **more)
-    said = "".join(capfd.readouterr())
-    assert code == 0, said
-    return said
-
-
-def test_the_image_runs_without_rights(
-    image: images.Image, build: Build, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Also as another user, into a directory of that user's: the bytes are those of a run here."""
-    assert "build-corpus" in run(image, capfd)
-    assert "error" not in run(image, capfd, "doctor").lower()
-    assert image.account(image.user)[:2] == ("10001", "10001")
-    (tmp_path / "shared").mkdir()
-    tmp_path.chmod(0o755)
-    os.chown(tmp_path / "shared", 4711, 4711)
-    dump = next(SAMPLE.glob("*en*stream.xml.bz2"))
-    volumes = [f"{tmp_path}/shared:/data", f"{SAMPLE}:/sample"]
-    words = ("build-corpus", "--wikipedia", f"/sample/{dump.name}", "--output", "corpus")
-    run(image, capfd, *words, volumes=volumes, user="4711:4711")
-    made = tmp_path / "shared" / "corpus"
-    assert {path.stat().st_uid for path in made.rglob("*")} == {4711}
-    here = build("build-corpus", tmp_path / "here", "--wikipedia", dump)
-    assert data(made) == data(here)
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Turn the words of a service into those of a process with the service's variables."""
+    own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    return lambda words, given: ["env", *(f"{name}={value}" for name, value in {**given, **own}.items()), *words]
 
 
 def data(directory: Path) -> dict[str, str]:
@@ -117,7 +68,7 @@ def up(root: Path, program: Program) -> Iterator[dict[str, Host]]:
                 assert not done or started[needed].wait(SECONDS) == 0, (root / needed / "log").read_text()
             for host in hosts_of(name) if "profiles" not in service else []:
                 words = words_of(name)
-                words = words if name == "store" else program(words, root / host / "scratch", service["environment"])
+                words = words if name == "store" else program(words, service["environment"])
                 started[name] = machines[host].start(root / host, *words)
                 stack.callback(end, started[name])
         for host in hosts_of("worker"):
@@ -149,7 +100,7 @@ def test_the_services_build_a_corpus(program: Program, build: Build, text: Path,
         told = SERVICES["bertdata"]["environment"]
         before, _, after = given.partition(" -- ")
         words = ["bertdata", *shlex.split(before), *tasks, "--", *shlex.split(after)]
-        words = [*driver.before, *program(words, tmp_path / "scratch", told)]
+        words = [*driver.before, *program(words, told)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == 0, done.stderr
         get = f"import s3fs; s3fs.S3FileSystem().get('data/corpus', {str(tmp_path / 'there')!r}, recursive=True)"
