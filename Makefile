@@ -11,9 +11,9 @@ SIZE ?= small
 
 help:
 	@echo "make demo    set up (1.5 GB, mostly PyTorch), build data from the sample, train a small BERT: 2 minutes after set-up"
-	@echo "make test    set up, then lint, type-check and run all tests"
-	@echo "make quick   the same without the slow tests"
-	@echo "make long    tests on other engines, of many crashes, of damage everywhere, and by the readers of other trainers"
+	@echo "make test    set up, then lint, type-check and run the tests: under 5 minutes on two cores"
+	@echo "make quick   the same without tests that run commands: a minute"
+	@echo "make long    engines, crashes, hostile input, docs, examples, benchmarks, readers of other trainers"
 	@echo "make docs    build the site of docs/ into site/, with warnings as errors"
 	@echo "make picture draw docs/report.png, the report of the sample's rows, by Chromium"
 	@echo "make bench   all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"

@@ -43,19 +43,18 @@ def _use_temporary_home() -> None:
 
 
 _use_temporary_home()
-from forking import forks, leave_to_system, trainers  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from processes import COMMAND, skip_fsync  # noqa: E402
 
 from bertdata.cli import cli  # noqa: E402
 from bertdata.tally import Tally  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
-COMMAND = [sys.executable, "-m", "bertdata"]
 SECONDS = 300  # that a command may take
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
 sys.dont_write_bytecode = False
-leave_to_system()
+skip_fsync()
 settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -91,10 +90,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["HOME"], ignore_errors=True)
 
 
+LONG = {"benchmarks", "crashes", "docs", "engines", "examples", "hostile"}  # folders that `make long` runs
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that runs commands is slow; others say so themselves."""
+    """Mark the tests of some folders as long, and tests that run commands as slow."""
     for item in items:
+        if LONG & set(item.path.relative_to(REPOSITORY).parts):
+            item.add_marker("long")
         if {"run", "build"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
 
@@ -108,41 +112,15 @@ def shared() -> Path:
     return path
 
 
-@pytest.fixture(scope="session", autouse=True)
-def forks_end() -> Iterator[None]:
-    """End the processes that run the tests' commands, if there are any."""
-    yield
-    for each in (forks, trainers):
-        if each.cache_info().currsize:
-            each().close()
-
-
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Run `bertdata ARGUMENTS` in a process of its own; fail the test unless it ends with `code`, or with one of several.
-
-    It and its workers are forks; with an environment that tells more than where a store is, or with an engine, which needs more
-    of Beam, it is a new one.
-    """
+    """Run `bertdata ARGUMENTS` in a new process; fail the test unless it ends with `code`, or with one of several."""
 
     def call(
         *arguments: object, code: int | tuple[int, ...] = 0, cwd: Path | None = None, **env: str
     ) -> subprocess.CompletedProcess[str]:
-        words, environment = [*map(str, arguments)], {**os.environ, **env}
-        changed = forks().changed(environment)
-        assert changed <= env.keys(), f"`_CHANGED` of forking.py lacks what something has set: {changed - env.keys()}"
-        if "--" in words or changed:
-            done = subprocess.run(
-                [*COMMAND, *words],
-                capture_output=True,
-                text=True,
-                cwd=cwd,
-                env=environment,
-                timeout=SECONDS,
-                check=False,
-            )
-        else:
-            done = forks().run(words, cwd or Path.cwd(), environment, SECONDS)
+        line, environment = [*COMMAND, *map(str, arguments)], {**os.environ, **env}
+        done = subprocess.run(line, capture_output=True, text=True, cwd=cwd, env=environment, timeout=SECONDS, check=False)
         wanted = (code,) if isinstance(code, int) else code
         assert done.returncode in wanted, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
@@ -173,15 +151,6 @@ def build() -> Build:
         return output
 
     return call
-
-
-@pytest.fixture
-def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork the workers of runs in this process, where a test is of what they write, and not of how they are started."""
-    from bertdata.io import workers
-
-    assert not forks().changed(dict(os.environ))
-    monkeypatch.setattr(workers, "start", forks().start_worker)
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:

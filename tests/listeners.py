@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from forking import Started
+from processes import Started
 
 NOBODY = 65534
 _CONNECT = f"""

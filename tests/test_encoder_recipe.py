@@ -30,7 +30,7 @@ SMALL = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_four_commands_from_a_dump_to_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     (tmp_path / "dumps").mkdir()

@@ -98,7 +98,7 @@ def test_no_text_names_extras_of_the_other_project_on_the_index() -> None:
     assert not [name for name, text in texts.items() if re.search(rb"bertdata\\?\[[a-z]", text)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_core_takes_as_much_as_readme_says() -> None:
     """By the files of what is installed: a tenth more or less by versions; pyarrow and Beam are half of it."""
     sizes: dict[str, int] = {}
@@ -126,7 +126,7 @@ def test_versions_of_python_are_those_that_readme_names() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for path in [
@@ -146,7 +146,7 @@ def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
     assert {"pipelines/make_pairs.py", "bertdata/sample/books", "pyproject.toml"} <= inside
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["wheel", "editable"])
 def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_path: Path) -> None:
     """Install into an environment of its own, which sees this one's dependencies but not this checkout; extend it there too."""

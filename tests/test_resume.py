@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import STEPS, Build, Run, build_of, command_line, digests, leftovers, records
-from forking import Started, start
+from processes import Started, start
 
 from bertdata.io.files import TEMPORARY
 

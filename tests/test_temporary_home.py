@@ -19,7 +19,7 @@ def test_home_is_temporary() -> None:
     assert Path.home() != Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_test_of_the_hub_writes_nothing_into_the_home(tmp_path: Path) -> None:
     """huggingface_hub 2.4 asks the Hub for a list of agents at its first request, and caches the answer."""
     pytest.importorskip("huggingface_hub")

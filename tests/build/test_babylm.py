@@ -46,7 +46,6 @@ def words_of(rows: list[dict[str, Any]]) -> int:
     return sum(len(sentence.split()) for row in rows for sentence in row["sentences"])
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.slow
 def test_files_of_the_challenge_become_exactly_so_many_words(files: Path, tmp_path: Path) -> None:
     whole, one, two = (

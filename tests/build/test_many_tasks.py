@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -118,19 +117,6 @@ def test_the_default_size_of_a_task_is_a_share_of_the_input(tmp_path: Path, suff
     with open(path, "wb") as file:
         file.truncate(size)
     assert plan._target({"wikipedia" if suffix == "xml" else "text": [(path.name, str(path))]}) == target
-
-
-@pytest.mark.slow
-def test_the_digests_of_many_files_take_a_moment() -> None:
-    """A hundred thousand books in a hundred tasks: a second, not the quarter of an hour that looking for each in all takes."""
-    names = [f"{number:06d}.txt" for number in range(100_000)]
-    entries = [{"name": name, "source": "books"} for name in names]
-    parts = [{**FileRange(name, name, 0, 9)._asdict(), "sha256": name} for name in names]
-    reports = [{"kind": "books", "inputs": parts[start::100]} for start in range(100)]
-    started = time.process_time()
-    found = commit._with_digests(entries, reports)
-    assert time.process_time() - started < 10
-    assert [entry["sha256"] for entry in found] == names
 
 
 def test_the_digest_of_a_file_in_parts_is_that_of_their_digests() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from conftest import COMMAND, SAMPLE, SECONDS, Run, digests
-from forking import forks
+from processes import Started
 
 from bertdata.cli import cli
 from bertdata.io.terminal import clean
@@ -271,8 +271,8 @@ def test_a_full_disk_ends_with_exit_code_4_and_is_resumed(run: Run, text: Path, 
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 10, 20 << 10))"
     code = f"{limited}; from bertdata.__main__ import main; main()"
     for workers in ("1", "2"):
-        done = forks().start([*arguments, "--task-bytes", "65536", "--workers", workers], tmp_path, {**os.environ}, code)
-        said = done.communicate(SECONDS)[1].decode()
+        done = Started([*arguments, "--task-bytes", "65536", "--workers", workers], tmp_path, {**os.environ}, code)
+        said = done.communicate(timeout=SECONDS)[1].decode()
         assert done.returncode == 4 and "cannot write" in said and "same command" in said, said
     run(*arguments, "--task-bytes", 65536, "--workers", 1)
     run(*arguments[:-1], tmp_path / "whole", "--task-bytes", 65536, "--workers", 1)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from conftest import SAMPLE, SECONDS, Build, Run, digests
-from forking import Started, forks
+from processes import Started
 from s3_server import environment, reach
 
 from bertdata.build.corpus.extract import Extract
@@ -145,7 +145,7 @@ def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
     bucket.put("in/text.jsonl", text.read_bytes())
     options = ["--task-bytes", "131072", "--workers", "2", "--output", f"s3://{BUCKET}/killed"]
     arguments = ["build-corpus", "--text", f"s3://{BUCKET}/in/text.jsonl", *options]
-    process = forks().start(arguments, tmp_path, {**os.environ, **server})
+    process = Started(arguments, tmp_path, {**os.environ, **server})
     try:
         _wait(lambda: sum(name.startswith("tasks/") for name in bucket.state("killed/")) >= 2, process)
     finally:
@@ -154,8 +154,9 @@ def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
         process.wait()
     state = bucket.state("killed/")
     assert "lock" in state and "manifest.json" not in bucket.digests("killed/")
-    done = forks().run(arguments, tmp_path, {**os.environ, **server}, SECONDS, SOON)
-    assert done.returncode == 0 and "waiting 20 seconds to see whether that run is alive" in done.stderr, done.stderr
+    again = Started(arguments, tmp_path, {**os.environ, **server}, SOON)
+    printed = again.communicate(timeout=SECONDS)[1].decode()
+    assert again.returncode == 0 and "waiting 20 seconds to see whether that run is alive" in printed, printed
     build("build-corpus", tmp_path / "local", "--text", text, "--task-bytes", 131072)
     assert bucket.digests("killed/") == digests(tmp_path / "local")
     assert bucket.state("killed/") == ["run.json", "run.sha256"]

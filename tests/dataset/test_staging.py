@@ -18,7 +18,7 @@ import pytest
 from bertdata.pipelines import transforms
 from bertdata.pipelines.transforms import Gather, Perform
 from conftest import REPOSITORY, Build, Run, build_of, command_line, digests, leftovers
-from forking import start
+from processes import start
 from test_output import AT_REST, IDENTITY, OTHER, WHOLE, _begin, _content, _finish, _state
 from tiny import write_pairs
 

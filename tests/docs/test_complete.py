@@ -35,13 +35,6 @@ def test_what_is_short_stands_in_the_page(name: str) -> None:
     assert REFERENCE.WRITTEN[name]() in (DOCS / "reference" / name).read_text(encoding="utf-8"), REFERENCE.WRITTEN[name]()
 
 
-def test_what_the_site_fills_in_is_said_to_be_empty_elsewhere() -> None:
-    for path in DOCS.rglob("*.md"):
-        text = path.read_text(encoding="utf-8")
-        if "<!-- made of the code" in text or "\n::: " in text:
-            assert "`make docs`" in text and ("--help-all" in text or "help(bertdata." in text), path
-
-
 def test_every_command_and_option() -> None:
     text = page("commands.md")
     assert "\b" not in text and "\\<" not in text

@@ -21,11 +21,6 @@ FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of to
 OF_ENGINES = {"docs/how-to/engines.md", "SECURITY.md"}  # which name options of Beam and Dask; tests/engines/ tries the first
 
 
-def test_there_is_something_to_check() -> None:
-    assert len(PAGES) > 25
-    assert sum(len(list(commands(block.text))) for path in PAGES for block in blocks(path)) > 60
-
-
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)
 def test_commands(path: Path) -> None:
     for block in blocks(path):
@@ -97,19 +92,6 @@ def test_nothing_is_installed_by_a_strangers_name(path: Path) -> None:
     warned = {"README.md": ["pip install bertdata"], "README.zh-CN.md": ["pip install bertdata"]}
     assert named == warned.get(path.relative_to(REPOSITORY).as_posix(), [])
     assert not re.search(r"^ *bertdata *(?:\[|[=~<>!]=)", text, re.M), "a line of requirements"
-
-
-def test_a_fault_is_found() -> None:
-    assert problem("bertdata make-pair corpus") == "no such command"
-    assert "--ouput" in problem("bertdata make-pairs corpus --vocab vocab --ouput pairs")
-    assert problem("bertdata make-pairs corpus --vocab vocab --output pairs --objective clm").startswith("clm is none of")
-    assert problem("bertdata make-pairs corpus --output pairs") == "without vocab"
-    assert not problem("bertdata make-pairs corpus --vocab vocab --output pairs -- --runner=DaskRunner   # so")
-    assert list(strange("import bertdata\nbertdata.make_pair()")) == ["there is no bertdata.make_pair"]
-    assert list(strange("import bertdata\nbertdata.make_pairs(output='x', overwite=True)")) == [
-        "bertdata.make_pairs takes no overwite"
-    ]
-    assert list(strange("from bertdata.rows import nothing")) == ["there is no bertdata.rows.nothing"]
 
 
 def test_links_lead_somewhere() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, Build
-from forking import trainers
+from processes import Started
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -93,8 +93,8 @@ def test_processes_share_the_batches(example: Run, pairs: Path, tmp_path: Path) 
     """Two processes, started by torchrun's agent, do the steps of one; from their checkpoint one process continues alone."""
     arguments = [pairs, "--steps", 4, *SMALL, "--checkpoint", tmp_path / "c.pt", "--workers", 0]
     words = [str(REPOSITORY / "examples" / "train_loop.py"), *map(str, arguments)]
-    done = trainers().start(words, Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, TORCHRUN)
-    said, wrong = (text.decode() for text in done.communicate(200))
+    done = Started(words, Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, TORCHRUN)
+    said, wrong = (text.decode() for text in done.communicate(timeout=200))
     assert done.returncode == 0, said + wrong
     assert len(_losses(said)) == 4
     assert len(_losses(example("examples/train_loop.py", pairs, "--steps", 6, *SMALL, "--checkpoint", tmp_path / "c.pt"))) == 2

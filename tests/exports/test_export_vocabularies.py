@@ -168,7 +168,6 @@ def test_masked_pairs_with_many_ids(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("kind,options", [("bpe", ["--objective", "documents", "--pack"]), ("unigram", ["--provenance"])])
 def test_the_same_bytes_by_two_workers(
     parts: Path, build: Build, small: dict[str, Path], tmp_path: Path, kind: str, options: list[object]

@@ -28,7 +28,6 @@ STORED = {
 }
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_arrays_are_the_pairs(parts: Path, build: Build, tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     options = ["--vocab", parts / "train-vocab", "--masking", "static", "--shards", 3, "--max-seq-length", 64]

@@ -22,7 +22,6 @@ def read_lddl(directory: Path) -> list[dict[str, Any]]:
     return [row for number in range(len(tables)) for row in tables[f"shard-{number}.parquet"].to_pylist()]
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("masking", ["none", "static"])
 def test_pieces_are_those_of_the_pairs(parts: Path, build: Build, tmp_path: Path, masking: str) -> None:
     options = ["--vocab", parts / "train-vocab", "--shards", 3, "--masking", masking]

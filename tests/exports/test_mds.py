@@ -100,7 +100,6 @@ def test_an_export_of_packed_rows_names_their_readers(
         assert (tmp_path / "mds" / file["name"]).read_bytes() == (rows / file["name"]).read_bytes()
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_the_same_bytes_by_two_workers_and_a_split(parts: Path, build: Build, tmp_path: Path) -> None:
     arguments = [parts / "build-corpus", "--vocab", parts / "train-vocab", "--shards", 4, "--validation-fraction", 0.2]
     rows = build("make-pairs", tmp_path / "rows", *arguments)

@@ -38,7 +38,6 @@ def read_megatron(directory: Path) -> list[list[list[int]]]:
     return found
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_the_ids_are_those_of_tokenizers(parts: Path, build: Build, tmp_path: Path) -> None:
     corpus, vocab = parts / "build-corpus", parts / "train-vocab"
     one = build("export", tmp_path / "one", corpus, "--to", "megatron", "--vocab", vocab)

@@ -49,7 +49,6 @@ def test_every_document_is_there_in_order(sample_corpus: Path, tmp_path: Path, t
     ]
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_the_same_bytes_by_two_workers_and_the_same_command_again(parts: Path, build: Build, tmp_path: Path) -> None:
     corpus = parts / "build-corpus"
     one = build("export", tmp_path / "one", corpus, "--to", "jsonl")

@@ -82,7 +82,6 @@ def static(parts: Path, build: Build, tmp_path_factory: pytest.TempPathFactory) 
     return build("make-pairs", output, parts / "build-corpus", "--vocab", parts / "train-vocab", *options)
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_examples_are_the_pairs(static: Path, build: Build, tmp_path: Path) -> None:
     one = build("export", tmp_path / "one", static, "--to", "tfrecord")
     two = bertdata.export(static, to="tfrecord", output=tmp_path / "two", workers=2)

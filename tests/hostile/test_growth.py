@@ -33,6 +33,7 @@ from bertdata.text.filters.overlap import Grams
 from bertdata.text.language.identify import guess, outside
 from bertdata.text.sentences import split_sentences, splitter
 from bertdata.text.wikitext import extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from bertdata.text.wikitext.formulas import tex_to_text
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
@@ -167,6 +168,7 @@ WIKI += [
     "\n<div>\n",
     "{{a\n",
 ]
+TEX = ["{", "\\frac", "^", "_{", "'", "\\left", "\\sqrt[", "\\over", "\\not", "(", "|", "\\hat{", "\\text{", "x+"]
 XML = ["<text>", "<a>", "&lt;", "<", ">", "</page>", "<page>", "<title>", "<id>", "<a b='", "<!--", "]]>", "&", "a"]
 BYTES = [*map(bytes, ([0xE9], [0x80], [0xC3, 0xA9], [0xC3, 0x28], [0xF0, 0x9F], [0xA1, 0xA1], [0x81, 0x30], [0xD0], [0x1A]))]
 BYTES += [b"a", b" ", b"\n", b"character set encoding: ", b"\xa4\xa2", b"\x82\xa0", b"\xb0\xa1a", b"\xe9t\xe9 "]
@@ -254,6 +256,7 @@ CASES: list[Case] = [
             "{{{{lang|la|{}}}}}",
         )
     ),
+    ("formulas", lambda text: (tex_to_text(text), extract_paragraphs(f"<math>{text}</math>", language="en", math="text")), TEX),
     ("redirect", is_redirect, [" ", "#", "#REDIRECT ", "#REDIRECT:"]),
     ("disambiguation", lambda text: is_disambiguation(text + "__DISAMBIG__", "en"), WIKI),
     ("page", lambda text: fields(text.encode()), XML),

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from forking import fsync
+from processes import fsync
 
 from bertdata.io import files
 

@@ -20,7 +20,6 @@ from bertdata.errors import BertDataError, EmptyResultError
 from bertdata.io import process, workers
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.slow
 def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     """The first number takes longer than all others together: its worker gets no other, and each is done once."""
@@ -31,7 +30,6 @@ def test_a_worker_that_is_done_takes_the_next_hand(tmp_path: Path) -> None:
     assert os.getpid() not in by_process and by_process[done[0]] == 1
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize(("count", "workers"), [(0, 2), (1, 2), (2, 3)])
 def test_fewer_numbers_than_workers(tmp_path: Path, count: int, workers: int) -> None:
     local.run(Work(count, note, tmp_path), workers)
@@ -74,7 +72,6 @@ def test_a_worker_that_is_killed_between_two_tasks_is_replaced() -> None:
     assert len(warnings) == 1
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None:
     began = time.monotonic()
     with pytest.raises(EmptyResultError, match="^nothing in number 1$") as raised:
@@ -83,7 +80,6 @@ def test_an_error_of_a_step_ends_the_run_though_another_worker_goes_on() -> None
     assert "in fail_beside" in str(raised.value.__cause__), "--verbose shows where"
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_an_error_that_no_other_process_can_make_and_the_end_of_a_file() -> None:
     with pytest.raises(BertDataError, match="^the run failed: RuntimeError: works.Odd: odd: run the same"):
         local.run(Work(2, fail_oddly), 2)
@@ -114,7 +110,6 @@ def test_a_worker_that_fails_while_it_starts(monkeypatch: pytest.MonkeyPatch) ->
         local.run(Work(2, print), 2)
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_work_that_a_worker_cannot_read_is_told() -> None:
     with workers.Pool(2) as pool, pytest.raises(ModuleNotFoundError, match="^no module of the user's$"):
         list(pool.each(Unreadable(), range(2)))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, STEPS, command_line
-from forking import forks
 from listeners import Listener, machine_addresses, need_proc, refuse_strangers, watch
 from loopback import Answer, serving
+from processes import Started
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def _listed() -> None:
 
 def watched(*arguments: object, cwd: Path, code: int = 0, **env: str) -> set[Listener]:
     """Run a command; return what it listened on, after a stranger has tried to connect to each."""
-    process = forks().start([*map(str, arguments)], cwd, {**os.environ, **env})
+    process = Started([*map(str, arguments)], cwd, {**os.environ, **env})
     try:
         seen = watch(process)
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from works import Chain, Failing
 from bertdata.errors import BertDataError, EmptyResultError
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("sentences", [["tea and", "tea", "and tea"], []])
 def test_workers_and_beam_give_the_same(tmp_path: Path, sentences: list[str]) -> None:
     local.run(Chain(sentences, tmp_path / "one"))
@@ -51,15 +49,6 @@ def test_elements_come_one_at_a_time_up_to_the_next_grouping() -> None:
     assert seen == [("first", 1), ("second", 1), ("first", 2), ("second", 2)]
 
 
-def test_many_keys_take_no_longer_each_than_few() -> None:
-    """A dictionary that gives away its first key again and again looks at all that were there before: 20 s for these."""
-    began = time.process_time()
-    for key, values in GroupByKey().here((number, (number, 1)) for number in range(200_000)):
-        assert values == [(key, 1)]
-    assert time.process_time() - began < 5
-
-
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_errors_of_steps_are_ours(caplog: pytest.LogCaptureFixture, workers: int) -> None:
     caplog.set_level(logging.ERROR)  # commands that other tests ran in this process may have set another

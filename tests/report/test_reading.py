@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from forking import forks, trainers
+from processes import Started
 
 import bertdata
 from bertdata.config import CorpusConfig, PairsConfig
@@ -35,8 +35,8 @@ def test_lines_of_the_card_run(made: list[Path], tool: str, tmp_path: Path) -> N
     assert code
     assert code.count("\n") < 5
     env = {"HF_DATASETS_CACHE": str(tmp_path), "HOME": str(tmp_path), "PATH": "", "HF_HUB_OFFLINE": "1"}
-    done = (trainers if tool == "torch" else forks)().start([], made[1], env, code)
-    out, err = done.communicate(100)
+    done = Started([], made[1], env, code)
+    out, err = done.communicate(timeout=100)
     assert done.returncode == 0, err.decode()
     assert out.strip()
 

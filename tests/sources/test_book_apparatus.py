@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from timing import cpu_seconds
 
 from bertdata.sources.books import clean
 
@@ -187,11 +186,3 @@ def test_a_verse_of_a_play_is_a_line_a_paragraph() -> None:
     speeches = "\n\n\n".join(f"_{name}_\n\n" + "\n".join(lines) for name in ("Witch", "King", "Witch", "King"))
     found = clean(f"SCENE I\n\n\n{speeches}\n")
     assert [line for line in found if "kettle" in line] == [lines[0].strip()] * 4
-
-
-@pytest.mark.parametrize(
-    "piece", ["[Footnote 1: ", "[1] tea[1] ", "Tea, 12\n\n", "THE END\n\n", "ABOUT THE AUTHOR\n\n", "INDEX\n\nTea, 12\n\n"]
-)
-@pytest.mark.slow
-def test_hostile_books_take_little_time(piece: str) -> None:
-    assert cpu_seconds(lambda: (clean(piece * 5_000), clean(piece.replace("\n\n", "\n") * 5_000)), 1) < 1

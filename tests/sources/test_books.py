@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timing import cpu_seconds
 
 from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, clean, read_book, read_books
@@ -273,28 +272,6 @@ def test_blocks_hold_every_line_once(lines: list[str]) -> None:
 
 
 # --- hostile input ---
-
-
-@pytest.mark.parametrize(
-    "unit", ['"', ".", " ", "\n", "[", "[Illustration ", "a--\n", "*", "{", "END OF ", "the ", "1 ", "x\n" * 50 + "\n"]
-)
-@pytest.mark.slow
-def test_a_quarter_of_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
-    """In 0.75 s: what takes quadratic time, were it to look over the text once for each character, takes seconds."""
-    text = (unit * (250_000 // len(unit) + 1))[:250_000]
-    assert cpu_seconds(lambda: clean(text), 0.75) < 0.75
-
-
-@pytest.mark.parametrize(
-    "unit", ["  The kettle\n", "* * *\n\n", "ACT I\n\nKing\n\n", "TEA\n\n", " =x", "CONTENTS\n\n", "　　天黑了。\n"]
-)
-@pytest.mark.slow
-def test_four_times_the_input_takes_no_more_than_four_times_as_long(unit: str) -> None:
-    def seconds(size: int, tries: int) -> float:
-        return cpu_seconds(lambda: clean(unit * (size // len(unit))), tries=tries)
-
-    ratios = (seconds(80_000, 1) / max(seconds(20_000, tries), 0.004) for tries in (1, 3, 3, 3))  # as far as the first that tells
-    assert any(ratio < 8 for ratio in ratios), "quadratic would be 16 times"
 
 
 @pytest.mark.slow

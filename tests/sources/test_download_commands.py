@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import SAMPLE, Build, Run, read_rows
-from forking import start
 from loopback import Answer, Server, serving
+from processes import start
 
 from bertdata.errors import NoInputError, TransferError, UsageError, VerificationError
 from bertdata.sources.download import client as clients

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made import CONTAINER, SENTENCES, XHTML, epub, package, page, plain_epub
-from timing import cpu_seconds
 
 from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, Reading, read_books
@@ -294,30 +293,3 @@ def test_any_damage_is_a_book_or_unreadable(data: st.DataObject) -> None:
 
 
 WHOLE = plain_epub()
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "<",
-        "<a",
-        "<a ",
-        "<!--",
-        "<![CDATA[",
-        "</p>",
-        "<b>",
-        "<b></i>",
-        "<div>",
-        "<table>",
-        '<a b="',
-        "x=",
-        "<p a='1' ",
-        "&amp",
-        "<br>",
-        "a ",
-    ],
-)
-@pytest.mark.slow
-def test_anything_takes_linear_time(unit: str) -> None:
-    text = unit * ((1 << 16) // len(unit))
-    assert cpu_seconds(lambda: (passages(text), attributes(text)), 1.25) < 1.25

@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import lzma
-import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
@@ -297,14 +296,12 @@ def test_a_long_line_is_skipped_in_bounded_memory(tmp_path: Path) -> None:
             file.write(b"x" * (1 << 20))
         file.write(b'\n{"text": "Tea."}\n')
     tracemalloc.start()
-    started = time.process_time()
     assert split_lines(str(path), path.stat().st_size, 1 << 20)[0][1] == (64 << 20) + 1
     found = read(path, "a.jsonl")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert [item.reason if isinstance(item, Reject) else item.paragraphs for item in found] == ["too-large", ["Tea."]]
     assert peak < 8 << 20
-    assert time.process_time() - started < 3
 
 
 # --- so many lines, and titles ---

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -508,17 +507,6 @@ def test_two_parts_cut_each_page_once(case: tuple[bytes, list[int]], index: int)
     named = Counter(cut.text for cut in first + second if cut.reason != "truncated-dump")
     cuts_of_one, pages = map(Counter, _by_split(text))
     assert pages - named == Counter() and named - cuts_of_one == Counter()
-
-
-def test_text_that_comes_in_many_blocks_is_not_copied_for_each() -> None:
-    """16 MB in blocks of 4 kB: a page, and what stands between two of them; a copy for each would be 60 GB."""
-    before = process_time()
-    cutter = PageCutter(32 << 20, at_start=True)
-    for text in (b"<page>", b"</page>"):
-        assert [cut.reason for cut in cutter.feed(text)] in ([], [""])
-        for _ in range(4096):
-            assert not list(cutter.feed(b"a" * 4096))
-    assert process_time() - before < 4
 
 
 @pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2", "a.xml.gz"])

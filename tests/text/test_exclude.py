@@ -179,6 +179,7 @@ def test_only_names_and_digests_are_in_the_identity() -> None:
     assert here.identity() != CorpusConfig(exclude=(("eval.txt", "/here/eval.txt", "cd"),)).identity()
 
 
+@pytest.mark.long
 def test_overlap_is_dropped_counted_and_explained(build: Build, text: Path, tmp_path: Path, run: Any) -> None:
     """Documents that an evaluation set shares words with go, those and no others, with any number of workers."""
     rows = [json.loads(line) for line in text.read_bytes().splitlines()]

@@ -121,7 +121,7 @@ def test_defaults_spare_every_script(language: str) -> None:
 
 
 @given(st.lists(st.lists(st.text(min_size=1), min_size=1, max_size=4), min_size=1, max_size=4))
-@pytest.mark.slow
+@pytest.mark.long
 def test_measures_agree_with_counting_one_by_one(paragraphs: list[list[str]]) -> None:
     text = document(*paragraphs)
     measures = Measures(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from timing import cpu_seconds
 
 from bertdata.text.sentences import split_sentences
 from bertdata.text.sentences.marks import mask, opening_quotes
@@ -409,15 +408,3 @@ def test_a_mask_has_the_length_of_its_text() -> None:
     for text in ("[...] „Ja“ (!) ,,nee'' (…) [12]", "a\u2028b « c » ''d''"):
         assert len(mask(text, "nl")) == len(text)
     assert opening_quotes('a "b" c "d') == {2, 8}
-
-
-@pytest.mark.parametrize(
-    "unit", ['. " ', "! ! ", ". (…) ", "A, B. ", "습니다 ", "म. ", "क.क.", ". - 3 de mayo", ",, ", "; Este "]
-)
-@pytest.mark.parametrize("language", ["es", "mr", "ko", "th"])
-@pytest.mark.slow
-def test_a_hundred_kilobytes_of_anything_take_linear_time(unit: str, language: str) -> None:
-    paragraph = unit * (100_000 // len(unit))
-    found: list[list[str]] = []
-    assert cpu_seconds(lambda: found.append(split_sentences(paragraph, language)), 1) < 1
-    assert "".join("".join(found[-1]).split()) == "".join(paragraph.split())

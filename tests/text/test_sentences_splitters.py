@@ -14,7 +14,6 @@ import pytest
 from conftest import Build, Run, read_manifest, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
-from timing import cpu_seconds
 
 from bertdata.errors import UsageError
 from bertdata.text.sentences import packages, split_sentences, splitter
@@ -78,6 +77,7 @@ PARAGRAPHS = st.text() | st.lists(
 ).map("".join)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["sentencex", "regex", "blingfire"])
 @given(paragraph=PARAGRAPHS)
 def test_nothing_is_lost_but_white_space(name: str, paragraph: str) -> None:
@@ -86,14 +86,6 @@ def test_nothing_is_lost_but_white_space(name: str, paragraph: str) -> None:
     found = splitter(name)(paragraph, "en")
     assert "".join("".join(found).split()) == "".join(paragraph.split())
     assert all(sentence and sentence == sentence.strip() for sentence in found)
-
-
-@pytest.mark.parametrize("unit", ["a", ".", ". ", '"', "J. ", "。", "!”", " .N", "— ", "No. "])
-@pytest.mark.parametrize("name", ["sentencex", "regex"])
-@pytest.mark.slow
-def test_a_quarter_of_a_megabyte_of_anything_takes_linear_time(name: str, unit: str) -> None:
-    paragraph = unit * (250_000 // len(unit.encode()))
-    assert cpu_seconds(lambda: splitter(name)(paragraph, "fr"), 0.75) < 0.75
 
 
 def test_blingfire_knows_abbreviations() -> None:

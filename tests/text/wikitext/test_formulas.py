@@ -6,7 +6,6 @@ import re
 from collections import Counter
 
 import pytest
-from timing import cpu_seconds
 
 from bertdata.text.wikitext import extract_paragraphs, load_templates
 from bertdata.text.wikitext.formulas import CHOICES, drop_sentences, tex_to_text
@@ -354,22 +353,6 @@ def test_a_sentence_is_cut_by_the_function_that_is_given() -> None:
 
     found = extract_paragraphs("a b;  c <math>x_B</math> d; e f", language="en", math="text", split=split)
     assert found == ["a b; e f"]
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *["{", "\\frac", "^", "_{", "'", "\\left", "\\sqrt[", "\\over", "\\not", "(", "|", "\\hat{", "\\text{", "x+"],
-        *["\\begin{cases}", "\\begin{align}&", "\\\\[", "\\xrightarrow["],
-    ],
-)
-def test_hostile_formulas_take_little_time(piece: str) -> None:
-    def read() -> None:
-        for count in (1999 // len(piece), 100_000):
-            tex_to_text(piece * count)
-        extract(f"<ce>{piece * 3000}</ce>")
-
-    assert cpu_seconds(read, 2) < 2
 
 
 def test_sentences_are_found_though_a_splitter_changes_white_space() -> None:

@@ -95,7 +95,7 @@ PAGES = st.lists(st.tuples(paragraph(INLINE), BETWEEN), min_size=1, max_size=4)
 
 @settings(max_examples=300, deadline=None)
 @given(PAGES)
-@pytest.mark.slow
+@pytest.mark.long
 def test_text_is_what_the_page_was_made_of(parts: list[tuple[Marked, str]]) -> None:
     page = "\n\n".join(f"{marked.source}\n\n{between}" for marked, between in parts)
     expected = [marked.shown for marked, _ in parts]
@@ -114,7 +114,7 @@ def test_what_shows_nothing_changes_nothing(pair: tuple[Marked, Marked], nothing
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(paragraph(SIMPLE), min_size=1, max_size=4))
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_parser_reads_the_same(parts: list[Marked]) -> None:
     mwparserfromhell = pytest.importorskip(
         "mwparserfromhell", reason="mwparserfromhell is not installed: it is in the extra `peers`"

@@ -65,7 +65,7 @@ def score(templates: bool) -> tuple[dict[str, Counter[str]], dict[str, Counter[s
     return words, paragraphs, 10_000 * residue / words["ALL"]["got"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_score() -> None:
     words, paragraphs, residue = score(templates=False)
     for source, (word_f1, para_f1) in LEAST.items():
@@ -74,7 +74,7 @@ def test_score() -> None:
     assert residue <= 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_templates_add_words_and_lose_none() -> None:
     words, paragraphs, residue = score(templates=True)
     plain, _, _ = score(templates=False)

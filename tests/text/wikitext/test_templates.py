@@ -1,6 +1,5 @@
 """Templates that carry words: the table, what it refuses, what is counted, and the limits on work."""
 
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -168,41 +167,13 @@ def test_every_built_in_table_loads() -> None:
     assert load_templates("../x") == load_templates("")
 
 
-def seconds(table: Templates, text: str) -> float:
-    best = float("inf")
-    for _ in range(2):
-        start = time.process_time()
-        extract_paragraphs(text, language="en", templates=table)
-        best = min(best, time.process_time() - start)
-    return best
-
-
-HOSTILE = [
-    *(("{{nowrap|", "}}"), ("{{#if:a|", "}}"), ("{{zh|c=", "}}"), ("{{lang|fr|[[a|", "]]}}"), ("{{convert|5|", "}}")),
-    *(("{{#switch:a|a=", "}}"), ("{{nowrap|a}}", ""), ("{{convert|1|km|mi}}", ""), ("{{zh}}", ""), ("{{subst:", "}}")),
-    *(("{{nowrap|{{", ""), ("{{nowrap|[[", ""), ("{{hlist|a|", "}}"), ("{{#expr:1+", "}}"), ("a=|", "")),
-]
-
-
-@pytest.mark.parametrize(("opening", "closing"), HOSTILE, ids=[row[0] for row in HOSTILE])
-@pytest.mark.slow
-def test_work_is_linear(opening: str, closing: str) -> None:
-    table = load_templates("en")
-    times = []
-    for size in (25_000, 200_000):
-        count = size // len(opening + closing)
-        times.append(seconds(table, "{{nowrap|" + opening * count + closing * count + "}}"))
-    assert times[1] < 40 * max(times[0], 0.003)
-
-
 def test_a_body_that_doubles_does_not_blow_up() -> None:
     lines = "".join(f'a{n} = "{{{{a{n + 1}|{{{{{{1}}}}}}{{{{{{1}}}}}}}}}}" \n' for n in range(10))
     wide = "".join(f'b{n} = "' + f"{{{{b{n + 1}}}}}" * 50 + '"\n' for n in range(10))
     own = f'[templates]\n{lines}a10 = "{{{{{{1}}}}}}"\n{wide}b10 = "x"\nc = "{{{{{{1}}}}}}{{{{{{1}}}}}}"'
     table = load_templates("en", {"own.toml": own})
-    assert seconds(table, "{{a0|" + "x" * 10_000 + "}}" * 5) < 1
-    assert seconds(table, "{{b0}}") < 1
-    assert seconds(table, "{{c|" * 39 + "x" + "}}" * 39) < 1
+    for text in ("{{a0|" + "x" * 10_000 + "}}" * 5, "{{b0}}"):
+        assert len("".join(show(table, text))) < 10_000_000
     assert len("".join(show(table, "{{c|" * 39 + "x" + "}}" * 39))) < 10_000_000
 
 

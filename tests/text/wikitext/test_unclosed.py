@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-from timing import cpu_seconds
 
 from bertdata.text.wikitext import Templates, extract_paragraphs, load_templates
 
@@ -135,12 +134,3 @@ def test_rows_of_links(row: str, stays: bool) -> None:
 )
 def test_entities(entity: str, shown: str) -> None:
     assert extract_paragraphs(f"a{entity}b") == [f"a{shown}b"]
-
-
-@pytest.mark.parametrize(
-    "form",
-    ["{|\n", "<table>", "<ul>", "<div class=thumb>", "[[Category:A]]\n\n", "{|\n|a\n\n", "[[a]] | ", "[[File:a|b c", "\n:"],
-)
-@pytest.mark.slow
-def test_time_grows_with_size(form: str) -> None:
-    assert cpu_seconds(lambda: extract_paragraphs(form * (200_000 // len(form))), 3) < 3

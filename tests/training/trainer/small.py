@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from forking import Started, trainers
+from processes import Started
 from safetensors.torch import load_file
 from tiny import write_pairs
 
@@ -97,6 +97,4 @@ def started(*arguments: str, ranks: int = 1, code: str = "") -> list[Started]:
         port = str(free.getsockname()[1])
     shared = {**os.environ, "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
     words = [*([] if code else ["train"]), *arguments]
-    return [
-        trainers().start(words, Path.cwd(), {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, code) for rank in range(ranks)
-    ]
+    return [Started(words, Path.cwd(), {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, code) for rank in range(ranks)]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 import torch.utils.cpp_extension  # the compiler imports it, and setuptools, which must come before anything else of distutils
-from forking import forks
+from processes import Started
 from small import STILL, differ, load, pairs, small, weights
 from tiny import PIECES
 
@@ -376,7 +376,7 @@ def test_torch_is_named_where_it_is_missing(data: Path, tmp_path: Path) -> None:
     code = "import sys; assert 'torch' not in sys.modules; sys.modules['torch'] = None\nfrom bertdata.cli import main; main()"
 
     def run(*options: object) -> tuple[int, bytes, bytes]:
-        process = forks().start(["train", str(tmp_path / "run.toml"), *map(str, options)], tmp_path, dict(os.environ), code)
+        process = Started(["train", str(tmp_path / "run.toml"), *map(str, options)], tmp_path, dict(os.environ), code)
         return process.wait(60), *process.communicate()
 
     planned, told, _ = run("--dry-run")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import REPOSITORY
-from forking import Started, trainers
+from conftest import COMMAND, REPOSITORY
 from listeners import descendants, listeners, need_proc, watch
+from processes import Started
 from small import TOML, differ, pairs, started
 
 from bertdata.config.train import read_training
@@ -193,7 +193,9 @@ def test_a_kill_in_the_midst_of_a_save(write: Write, tmp_path: Path, call: int) 
 @pytest.mark.slow
 def test_command(write: Write, tmp_path: Path) -> None:
     def run(*options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = trainers().run(["train", str(path), *options], Path.cwd(), {**os.environ, "OMP_NUM_THREADS": "1"}, 120)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        command = [*COMMAND, "train", str(path), *options]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == code, done.stderr
         return done
 
