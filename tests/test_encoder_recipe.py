@@ -44,7 +44,7 @@ def test_four_commands_from_a_dump_to_a_model(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "encoder-1024.toml").write_text(recipe)
     monkeypatch.chdir(tmp_path)
-    block = README.partition("## An encoder as they are trained today")[2].split("```")[1]
+    block = README.partition("## A modern encoder")[2].split("```")[1]
     assert block in (REPOSITORY / "docs" / "tutorials" / "encoder.md").read_text(encoding="utf-8")
     job = [line for line in block.splitlines() if line]
     assert [line.split()[1] for line in job] == ["build-corpus", "train-vocab", "make-pairs", "train"]

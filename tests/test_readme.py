@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import REPOSITORY, SAMPLE
+from conftest import REPOSITORY, SAMPLE, read_rows
 
+from bertdata import build_corpus
 from bertdata.cli import cli
+from bertdata.config import CorpusConfig, FilterConfig
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CHINESE = (REPOSITORY / "README.zh-CN.md").read_text(encoding="utf-8")
@@ -106,6 +108,18 @@ def test_the_files_that_are_shown_are_there(place: Path) -> None:
     assert len(names) > 8
     for name in names:
         assert list(place.glob(f"*/{name}")) or name in ("data", "lists", "rejects", "dropped"), f"{name} is not made"
+
+
+def test_the_extracted_text_is_what_readme_shows(tmp_path: Path) -> None:
+    """The wikitext in README.md and README.zh-CN.md becomes the text in their tables."""
+    for number, page in enumerate((README, CHINESE), 1):
+        (wikitext,) = re.findall(r"^```\n('''.*?)\n```", page, re.M | re.S)
+        text = f"<page><title>A</title><ns>0</ns><id>1</id><revision><text>{wikitext}</text></revision></page>"
+        (tmp_path / f"{number}.xml").write_text(f'<mediawiki xml:lang="en">\n{text}\n</mediawiki>\n', encoding="utf-8")
+        bounds = CorpusConfig(filters=FilterConfig(min_letters=0))
+        corpus = build_corpus(wikipedia=tmp_path / f"{number}.xml", output=tmp_path / f"c{number}", config=bounds, workers=1)
+        (row,) = read_rows(corpus.path)
+        assert re.findall(r"^\| bertdata \| (.*) \|$", page, re.M) == [" ".join(row["sentences"])]
 
 
 def test_the_chinese_readme_has_the_same_content() -> None:
