@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["CJK", "MOST_LINES", "count_lines", "join_lines", "one_line", "paragraphs", "unify_newlines"]
+__all__ = ["CJK", "MOST_LINES", "count_lines", "fold_case", "join_lines", "one_line", "paragraphs", "unify_newlines"]
 
 MOST_LINES = 1_500_000  # of a text: each takes some 60 bytes of memory beside its own
 
@@ -16,6 +16,7 @@ _NEWLINES = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")  # beside
 _AT_ONCE = 1 << 20  # characters that are cut into words at a time
 _SPACE = re.compile(r"\s")
 _IS_CJK = re.compile(f"[{CJK}]")
+_OTHER_FORMS = str.maketrans("İıſ", "iis")  # letters that re.IGNORECASE takes for i and s, but str.lower does not
 
 
 def count_lines(text: str) -> int:
@@ -33,6 +34,17 @@ def unify_newlines(text: str) -> str:
         if newline in text:
             text = text.replace(newline, "\n")
     return text
+
+
+def fold_case(text: str) -> str:
+    """Lower the case of each character, so that a pattern of lower-case Latin letters matches as with `re.IGNORECASE`.
+
+    Such a pattern is two to four times as fast: `re` skips an alternative whose first character differs only if case matters.
+
+    >>> fold_case("CHAPİTRE Premier")
+    'chapitre premier'
+    """
+    return text.lower() if text.isascii() else text.translate(_OTHER_FORMS).lower()
 
 
 def paragraphs(text: str) -> list[str]:

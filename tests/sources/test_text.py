@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import lzma
+import re
+import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from bertdata import keys
 from bertdata.records import FileRange, Reject
-from bertdata.sources.lines import join_lines, paragraphs
+from bertdata.sources.lines import fold_case, join_lines, paragraphs
 from bertdata.sources.ranges import read_lines, split_lines
 from bertdata.sources.tables import Columns
 from bertdata.sources.text import Text, read_text, split
@@ -401,3 +403,15 @@ def test_marks_are_kept_or_dropped(tmp_path: Path, line: str, left: str) -> None
         assert between.join(whole.paragraphs) == between.join(["Tea .", line, "Cake ."])
         assert between.join(found.paragraphs) == between.join(filter(None, ["Tea .", left, "Cake ."]))
         assert bool(marks) == (left != line) and marks["lines"] == (not left)
+
+
+def test_folded_text_matches_as_without_case() -> None:
+    """Each character that a Latin letter of a pattern matches with IGNORECASE is folded to it, and to one character."""
+    letters = "abcdefghijklmnopqrstuvwxyzàäáãâçéèêëíìîïñóòôöúùûüœß"
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    folded = fold_case(every)
+    assert len(folded) == len(every)
+    for letter in letters:
+        assert [match.start() for match in re.finditer(letter, every, re.IGNORECASE)] == [
+            match.start() for match in re.finditer(letter, folded)
+        ]

@@ -57,10 +57,10 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
     while at < len(blocks):
         block = blocks[at]
         at += 1
-        if not any("[" in line for line in block.lines):
+        text = "\n".join(block.lines)
+        if "[" not in text:
             yield block
             continue
-        text = "\n".join(block.lines)
         end = at
         if _PICTURE_OPENS.match(text.strip()) and text.count("[") > text.count("]"):
             while end < min(len(blocks), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):

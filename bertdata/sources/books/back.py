@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..lines import fold_case
 from .blocks import Block, is_prose
 from .headings import is_chapter
 
@@ -14,8 +15,10 @@ _BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
 _REFERENCE = re.compile(  # what ends an entry: a page, or several
     rf"(?:[,;:.]|\s\s|\.\s?\.|[\w\])’'\"”]\s)\s*(?:pp?\.\s*|vol\.\s*)?{_PAGES}(?:{_BETWEEN_PAGES}{_PAGES})*[.,;]?$"
 )
-_SEE = re.compile(  # what leads to another entry
-    r"(?:^|[\s(_])(?:see|voir|siehe|s\.|zie|véase|vedi|se)[\s_]+(?:(?:also|aussi|auch|ook)\b)?_?\s*[\w“\"]", re.IGNORECASE
+_PAGE_AT_END = re.compile(r"\D\d{1,4}(?!\d)_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?[.,;]?$")  # so a `_REFERENCE` ends
+_PAGE_TAIL = 16  # characters at the end of a line, among which the first figure of that page is
+_SEE = re.compile(  # what leads to another entry, after `fold_case`
+    r"[svz](?<![^\s(_].)(?:(?<=s)(?:ee|iehe|\.|e)|(?<=v)(?:oir|éase|edi)|(?<=z)ie)[\s_]+(?:(?:also|aussi|auch|ook)\b)?_?\s*[\w“\"]"
 )
 _DATE = re.compile(
     r"\b(?:1[0-9]|20)\d\d\W*$"
@@ -23,26 +26,23 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"\W{0,99}[A-ZÀ-Þ](?:[ ,&-]+[A-Z])*\W{0,99}")
-_INDEX = re.compile(
+_INDEX = re.compile(  # after `fold_case`
     r"[\W_]{0,99}(?:(?:(?:general|alphabetical|analytical|subject|author|topical)\s+)?index(?:\s+(?:of|to|des|de|der)\b.{0,50})?"
     r"|(?:sach|namen|personen|orts|zaak|zaken|namen?-?|sak-?)?register|(?:índice|indice)\s+(?:alfab|anal|de nom|dei nom).{0,30}"
-    r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]{0,99}",
-    re.IGNORECASE,
+    r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]{0,99}"
 )
 _FEWEST = 8  # entries one after the other that make an index without a heading
 _SHARE = 0.5  # of lines with a page, or a word that leads to another entry, at the least
-_END = re.compile(
+_END = re.compile(  # after `fold_case`
     r"[\W_]{0,99}(?:the\s+end|finis|end\s+of\s+(?:the\s+)?(?:book|story|volume|vol\.?)\b.{0,40}|fin|ende|einde|fine|slut|loppu|koniec"
-    r"|конец)[\W_]{0,99}",
-    re.IGNORECASE,
+    r"|конец)[\W_]{0,99}"
 )
 _LARGEST_REST = 0.25  # of a book's characters behind its end
-_AUTHOR = re.compile(
+_AUTHOR = re.compile(  # after `fold_case`
     r"[\W_]{0,99}(?:about\s+the\s+(?:author|writer|illustrator)s?|(?:other\s+)?(?:books|works|novels|stories|titles)\s+by\b.{0,50}"
     r"|also\s+by\b.{0,50}|by\s+the\s+same\s+author|(?:über|ueber)\s+den\s+autor|über\s+die\s+autorin|à\s+propos\s+de\s+l['’]aut\w+"
     r"|du\s+même\s+auteur|over\s+de\s+(?:auteur|schrijver)|van\s+denzelfden\s+schrijver|sobre\s+(?:el\s+autor|la\s+autora|o\s+autor)"
-    r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]{0,99}",
-    re.IGNORECASE,
+    r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]{0,99}"
 )
 _SOLD = re.compile(  # how publishers speak of their books
     r"\bby the (?:same )?author\b|\bauthor of\b|\b(?:works|books|novels) (?:by|of)\b|\bpublish(?:ers?|ed by|ing)\b|\bprice\b"
@@ -66,10 +66,15 @@ def _entries(block: Block) -> tuple[int, int]:
     entries = 0
     for line in block.lines:
         text = line.strip()
-        tail = _WIDE_GAP.sub("  ", text[-_TAIL:])  # otherwise a search tries each space of a wide gap with all that follow
-        paged = _REFERENCE.search(tail) is not None and not _DATE.search(tail)
-        entries += paged or (len(text) < 70 and _SEE.search(text) is not None)
+        entries += _ends_with_page(text) or (len(text) < 70 and _SEE.search(fold_case(text)) is not None)
     return entries, len(block.lines)
+
+
+def _ends_with_page(text: str) -> bool:
+    if not _PAGE_AT_END.search(text, max(0, len(text) - _PAGE_TAIL)):
+        return False
+    tail = _WIDE_GAP.sub("  ", text[-_TAIL:])  # otherwise a search tries each space of a wide gap with all that follow
+    return _REFERENCE.search(tail) is not None and not _DATE.search(tail)
 
 
 def _is_entry(block: Block) -> bool:
@@ -99,7 +104,7 @@ def drop_index(blocks: list[Block]) -> list[Block]:
     kept: list[Block] = []
     at = 0
     while at < len(blocks):
-        headed = len(blocks[at].lines) <= 2 and _INDEX.fullmatch(" ".join(blocks[at].lines)) is not None
+        headed = len(blocks[at].lines) <= 2 and _INDEX.fullmatch(fold_case(" ".join(blocks[at].lines))) is not None
         if headed or _is_entry(blocks[at]):
             end, entries = _end_of_run(blocks, at + headed)
             if entries >= (2 if headed else _FEWEST):
@@ -132,7 +137,9 @@ def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
 def drop_advertisements(blocks: list[Block]) -> list[Block]:
     """Remove the publisher's catalogue behind the end of the book."""
     sizes = [sum(map(len, block.lines)) for block in blocks]
-    end = max((at for at, block in enumerate(blocks) if len(block.lines) == 1 and _END.fullmatch(block.lines[0])), default=-1)
+    end = max(
+        (at for at, block in enumerate(blocks) if len(block.lines) == 1 and _END.fullmatch(fold_case(block.lines[0]))), default=-1
+    )
     rest = blocks[end + 1 :]
     if end < 0 or not rest or sum(sizes[end + 1 :]) > _LARGEST_REST * sum(sizes):
         return blocks
@@ -148,7 +155,7 @@ def drop_about_author(blocks: list[Block]) -> list[Block]:
     inside = False
     for at, block in enumerate(blocks):
         outer = at < _FRONT or at >= 0.8 * len(blocks)
-        if outer and len(block.lines) <= 2 and _AUTHOR.fullmatch(" ".join(line.strip() for line in block.lines)):
+        if outer and len(block.lines) <= 2 and _AUTHOR.fullmatch(fold_case(" ".join(map(str.strip, block.lines)))):
             inside = True
         elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and at < 0.8 * len(blocks))):
             inside = False

@@ -77,6 +77,9 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
     parted = len(lengths) < _LONGEST_BLOCK * len(blocks)
     for block in blocks:
         lines = block.lines
+        if len(lines) == 1:
+            yield block
+            continue
         starts = [0]
         if unwrapped or max(map(len, lines)) > _WIDEST:
             starts = list(range(len(lines)))
@@ -95,6 +98,8 @@ def is_verse(block: Block, left: int) -> bool:
     >>> is_verse(Block(["  This letter is quoted here and set in, but its lines are", "  filled as in any prose."], 1, 1), 0)
     False
     """
+    if not block.lines[-1].startswith(" "):
+        return False
     lines = _without_number(block.lines)
     if any(_indent(line) <= left for line in lines):
         return False
@@ -128,9 +133,10 @@ def is_table(block: Block) -> bool:
     >>> is_table(Block(["  tea        thee", "  cake       koek"], 1, 1))
     True
     """
-    columns = sum(map(_has_columns, block.lines))
     if len(block.lines) == 1:
-        return _LEADER.search(block.lines[0]) is not None
+        line = block.lines[0]
+        return ("...." in line or ". . " in line) and _LEADER.search(line) is not None
+    columns = sum(map(_has_columns, block.lines))
     return columns >= max(2, 0.5 * len(block.lines))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ..lines import fold_case
 from .blocks import Block, margin
 from .headings import is_chapter
 
@@ -22,7 +23,7 @@ _BRACKETED = re.compile(
 _OPENS = re.compile(rf"\s*\[\s*_?(?:{_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?\s*_?[:.]?\s", re.IGNORECASE)
 _DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+\S")
 _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
-_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_WORDS})[\W_]{{0,99}}", re.IGNORECASE)
+_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_WORDS})[\W_]{{0,99}}")  # after `fold_case`
 _NUMBERED = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
 _LONGEST = 40  # blocks of a note; an unclosed bracket loses its own block only
 _GAP = 3  # blank lines before a new part of the book
@@ -38,7 +39,7 @@ def drop_footnotes(blocks: list[Block]) -> list[Block]:
     >>> [block.lines for block in drop_footnotes([Block(lines, 1, 1) for lines in text])]
     [['Tea is hot.'], ['It is [2] late.']]
     """
-    if not any("[" in line or _HEADING.fullmatch(line) for block in blocks for line in block.lines):
+    if not any("[" in line or _HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
         return blocks
     removed: set[str] = set()
     kept = list(_without_sections(_without_notes(blocks, _references(blocks), removed)))
@@ -100,7 +101,7 @@ def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield what does not stand under a heading of footnotes, up to a wide gap or the next part."""
     inside = False
     for block in blocks:
-        if len(block.lines) == 1 and _HEADING.fullmatch(block.lines[0]):
+        if len(block.lines) == 1 and _HEADING.fullmatch(fold_case(block.lines[0])):
             inside = True
         # The notes below the heading may be gone already, so a chapter or wide gap right after it ends the section, too.
         elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and not _NUMBERED.match(block.lines[0]))):

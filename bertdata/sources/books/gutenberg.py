@@ -26,6 +26,7 @@ _END = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+_END_STARTS = frozenset("*EeFf")
 _HEAD_LINES = 1000  # no header is longer; a start marker further down is a part of the book
 _FIELD_LINES = 60  # the header's fields (Title:, Language:) are at its top
 _CREDIT = re.compile(
@@ -73,8 +74,12 @@ def strip_licence(lines: list[str]) -> Parts:
             if "***" not in line.strip()[3:]:  # a long title runs on to a line of its own
                 while start < len(lines) and lines[start].strip():
                     start += 1
-    end = next((n for n in range(start, len(lines)) if _END.match(lines[n].strip())), len(lines))
+    end = next((number for number in range(start, len(lines)) if _is_end(lines[number].strip())), len(lines))
     return Parts(lines[:start], lines[start:end])
+
+
+def _is_end(line: str) -> bool:
+    return line[:1] in _END_STARTS and _END.match(line) is not None
 
 
 def header_field(header: list[str], name: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from ..lines import fold_case
 from .blocks import Block
 from .unwrap import is_close, is_signature, title_case
 
@@ -50,13 +51,14 @@ _CHAPTER = re.compile(
     rf"|(?i:(?:{_WORD})\s+{_SPELT}|{_SPELT}\s+(?:{_WORD}))(?=[\W_]*$|[.:,;—–-])"
     r"|[第卷][\d０-９零〇一二三四五六七八九十百千兩两廿卅上中下]{1,7}\s*(?:[章回卷節节部篇幕集折齣出]|$)"
 )
-_APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*", re.IGNORECASE)
-_CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*", re.IGNORECASE)
+_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELT}")} | {"第", "卷"}  # of what `_CHAPTER` matches
+# From here to `_NOTES_BEGIN`, patterns match what `fold_case` returns.
+_APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*")
+_CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*")
 _NOTES_LINE = re.compile(
     r"(?:transcrib\w+['’]?s?['’]?|e-?text transcriber['’]s) note(?:s|\(s\))?(?: de transcription)?"
     r"|[^.]{0,30}\b(?:errors?|corrections?|changes)\b[^.]{0,40}\btranscriber"
-    r"|notes? d[eu] (?:la )?transcri\w+|anmerkung(?:en)? zur transkription|opmerkingen van de (?:bewerker|transcribent)",
-    re.IGNORECASE,
+    r"|notes? d[eu] (?:la )?transcri\w+|anmerkung(?:en)? zur transkription|opmerkingen van de (?:bewerker|transcribent)"
 )
 _NOTES_BEGIN = re.compile(
     r"(?:this (?:e-?book|e-?text|electronic (?:text|edition))|ce livre électronique|dieses (?:e-?book|elektronische buch)"
@@ -64,16 +66,15 @@ _NOTES_BEGIN = re.compile(
     r" (?:reproduces?|follows|was|has been|reproduit|a été|folgt|entspricht|wurde|is|volgt|sigue|segue|è stato|foi)\b"
     r"|(?:le texte|the text|words?|text|passages|der text|de tekst) (?:printed |set )?"
     r"(?:en italiques?|in italics?|im kursiv\w*|in cursief)"
-    r" (?:dans l['’]original|in the original|are|is|im original|in het origineel)\b",
-    re.IGNORECASE,
+    r" (?:dans l['’]original|in the original|are|is|im original|in het origineel)\b"
 )
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
-_SCENE = re.compile(
+_SCENE = re.compile(  # after `fold_case`
     r"\W{0,99}(?:act|scene|akt|aufzug|szene|auftritt|acte|scène|bedrijf|tooneel|toneel|acto|atto|escena|scena|jornada|cena|akten|scenen"
-    r"|dramatis personae|persons represented|personages?|personnages|personen|personaggi|personas)\b",
-    re.IGNORECASE,
+    r"|dramatis personae|persons represented|personages?|personnages|personen|personaggi|personas)\b"
 )
+_CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continued_
 _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
@@ -89,17 +90,22 @@ def is_chapter(line: str) -> bool:
     >>> [is_chapter(line) for line in ("CHAPTER IV. The Storm", "Erstes Kapitel", "第一回", "The book is red")]
     [True, True, True, False]
     """
-    return _CHAPTER.match(line.strip(_MARKS)) is not None
+    line = line.strip(_MARKS)
+    start = fold_case(line[:7]).removeprefix("the ")[:3]
+    return (start in _STARTS or start[:1] in _STARTS) and _CHAPTER.match(line) is not None
 
 
 def is_contents(line: str) -> bool:
     """Tell whether a line is the heading of a table of contents or a list of pictures."""
-    return _CONTENTS_LINE.fullmatch(line.strip(_MARKS)) is not None
+    return _CONTENTS_LINE.fullmatch(fold_case(line.strip(_MARKS))) is not None
 
 
 def is_notes(line: str) -> bool:
     """Tell whether a line is the heading of the notes of those who typed the book."""
-    return _NOTES_LINE.fullmatch(line.strip(_MARKS + "[]:.")) is not None
+    folded = fold_case(line)
+    if not ("transcri" in folded or "transkri" in folded or "bewerker" in folded):  # one of them is in each alternative
+        return False
+    return _NOTES_LINE.fullmatch(folded.strip(_MARKS + "[]:.")) is not None
 
 
 def begins_notes(line: str) -> bool:
@@ -108,7 +114,7 @@ def begins_notes(line: str) -> bool:
     >>> [begins_notes(line) for line in ("Ce livre électronique reproduit le texte", "This book is red.")]
     [True, False]
     """
-    return _NOTES_BEGIN.match(line.strip(_MARKS + "[]:.")) is not None
+    return _NOTES_BEGIN.match(fold_case(line.strip(_MARKS + "[]:."))) is not None
 
 
 def is_heading(block: Block, previous: str) -> bool:
@@ -117,10 +123,10 @@ def is_heading(block: Block, previous: str) -> bool:
     >>> is_heading(Block(["CHAPTER IV", "THE STORM"], 4, 2), "He left."), is_heading(Block(["He left."], 1, 1), "")
     (True, False)
     """
-    text = " ".join(line.strip() for line in block.lines).strip(_MARKS)
+    text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     if len(block.lines) > 4 or len(text) > _LONGEST:
         return False
-    if _NUMERAL.fullmatch(text) or _APPARATUS_LINE.fullmatch(text) or is_contents(text):
+    if _NUMERAL.fullmatch(text) or _APPARATUS_LINE.fullmatch(fold_case(text)) or is_contents(text):
         return True
     if is_chapter(text):
         return len(block.lines) <= 3 and not _runs_on(text)
@@ -135,7 +141,7 @@ def is_short(block: Block) -> bool:
     >>> [is_short(Block([line], 1, 1)) for line in ("By A. Miller,", "He left.", "D. A. BANK.")]
     [True, False, True]
     """
-    text = " ".join(line.strip() for line in block.lines).strip(_MARKS)
+    text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
     return len(block.lines) <= 2 and len(text) <= _LONGEST_TITLE and (not ends or title_case(text))
 
@@ -152,10 +158,10 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
     short = [(block, text) for block, text in lines if len(text) <= _LONGEST_TITLE]
-    if not any(_SCENE.match(text) for _, text in short):
+    if not any(_SCENE.match(fold_case(text)) for _, text in short):
         return set()  # not a play, and finding the headings of a long book takes a while
     for block, text in short:
-        if _SCENE.match(text):
+        if _SCENE.match(fold_case(text)):
             play = True
         elif len(text.split()) <= _LONGEST_NAME and not _is_part(text) and is_heading(block, ""):
             names[plain_name(block)] += 1
@@ -176,7 +182,7 @@ def signers(blocks: Iterable[Block]) -> set[str]:
     """
     names, close = Counter[str](), False
     for block in blocks:
-        text = " ".join(line.strip() for line in block.lines)
+        text = " ".join(map(str.strip, block.lines))
         if close and block.before == 1 and len(block.lines) == 1 and is_signature(text):
             names[plain_name(block)] += 1
         close = is_close(text)
@@ -185,7 +191,7 @@ def signers(blocks: Iterable[Block]) -> set[str]:
 
 def _is_part(text: str) -> bool:
     """Tell whether a heading is known by its words, not by its position."""
-    return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(text), is_chapter(text), is_contents(text)))
+    return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(fold_case(text)), is_chapter(text), is_contents(text)))
 
 
 def plain_name(block: Block) -> str:
@@ -200,15 +206,15 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
     if text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
         return False
     apart = block.before >= 2 or not previous
-    capitals = re.sub(r"(?:--|—)_?[a-z]{1,12}_?\W*$", "", text)  # THE STORM--_continued_
+    capitals = _CONTINUED.sub("", text) if "--" in text or "—" in text else text
     if capitals.upper() == capitals and capitals.lower() != capitals and sum(map(str.isalpha, capitals)) >= 2:
         return apart or (block.after < 2 and len(text) > 3)
-    if len(block.lines) > 2 or len(text) > _LONGEST_TITLE:
+    if not apart or len(block.lines) > 2 or len(text) > _LONGEST_TITLE:
         return False
     if block.before >= 2 and _NUMBERED.match(text):
         return True
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
-    return apart and (not ends or (not previous and title_case(text) and not any(map(str.isdigit, text))))
+    return not ends or (not previous and title_case(text) and not any(map(str.isdigit, text)))
 
 
 def _is_quoted_title(text: str) -> bool:

@@ -50,9 +50,9 @@ def drop_music(blocks: list[Block]) -> Iterator[Block]:
     [['The horn calls [at once].']]
     """
     for block in blocks:
-        if _is_code(block):
-            continue
         text = "\n".join(block.lines)
+        if ("\\" in text or "{" in text or "}" in text or "'" in text) and _is_code(block):
+            continue
         if "[" in text and (rest := _BRACKETS.sub(_without_score, text)) != text:
             block = block._replace(lines=[line for line in rest.split("\n") if line.strip()])
         if block.lines:
@@ -79,7 +79,5 @@ def _is_score(text: str) -> bool:
 
 
 def _is_code(block: Block) -> bool:
-    if not any("\\" in line or "{" in line or "}" in line or "'" in line for line in block.lines):
-        return False
     code = sum(_CODE.fullmatch(line[:_LONGEST_SCORE]) is not None for line in block.lines)
     return code >= _CODE_SHARE * len(block.lines) and any(map(str.isalnum, "".join(block.lines)))

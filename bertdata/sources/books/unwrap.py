@@ -36,7 +36,7 @@ def hyphenated(blocks: Iterable[list[str]]) -> set[str]:
     {'teapot'}
     """
     blocks = list(blocks)
-    cuts = {cut for lines in blocks for cut in _cuts(lines)}
+    cuts = {cut for lines in blocks if len(lines) > 1 for cut in _cuts(lines)}
     if not cuts:
         return set()
     whole = {word.lower() for lines in blocks for line in lines for word in _WORD.findall(line)}
@@ -49,6 +49,8 @@ def unwrap(lines: list[str], words: set[str]) -> str:
     >>> unwrap(["The tea-", "pot is well-", "known--", "here."], {"teapot"})
     'The teapot is well-known--here.'
     """
+    if len(lines) == 1:
+        return lines[0].strip()
     parts: list[str] = []
     lines = [line.strip() for line in lines]
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
@@ -72,7 +74,7 @@ def drop_marks(paragraph: str) -> str:
         paragraph = _ENTITY.sub(lambda entity: unescape(entity[0]), paragraph)
     if "_" in paragraph:
         paragraph = _EMPHASIS.sub("", paragraph)
-    if any(mark in paragraph for mark in "=+#~"):
+    if "=" in paragraph or "+" in paragraph or "#" in paragraph or "~" in paragraph:
         paragraph = _OTHER_EMPHASIS.sub(r"\2", paragraph)
     return paragraph.strip()
 
@@ -135,11 +137,11 @@ def is_close(text: str) -> bool:
     >>> [is_close(text) for text in ("Your friend,", "In haste, your ever-loving", "He is gone.", "ANNA")]
     [True, True, False, False]
     """
-    if text.isupper():
+    if len(text) > _LONGEST_CLOSE or text.isupper():
         return False
     last = text.rstrip(_CLOSERS).rpartition(" ")[2]
     last = last if last.endswith("-") else last.replace("-", "")
-    return len(text) <= _LONGEST_CLOSE and (text.endswith(",") or (last.isalpha() and (last.islower() or last == text)))
+    return text.endswith(",") or (last.isalpha() and (last.islower() or last == text))
 
 
 def is_signature(text: str) -> bool:

@@ -64,8 +64,7 @@ def is_boilerplate(paragraph: str) -> bool:
         return True
     if len(lower) > _LONGEST:
         return False
-    return bool(
-        any(word in lower and said.search(lower) for word, said in _ABOUT.items())
-        or any(phrase in lower for phrase in _RIGHTS)
-        or _WHOLE.fullmatch(lower)
-    )
+    for word, said in _ABOUT.items():
+        if word in lower and said.search(lower):
+            return True
+    return any(map(lower.__contains__, _RIGHTS)) or _WHOLE.fullmatch(lower) is not None
