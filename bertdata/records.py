@@ -1,12 +1,25 @@
 """The values that travel between stages: parts of input files, documents, drops, rejects and references."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: `bertdata.beam` makes schemas of these types, and Beam reads no annotations as strings.
 import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["PARAGRAPH", "UNSPACED", "Document", "Drop", "Page", "FileRange", "Reject", "Report", "Task", "pack", "unpack"]
+__all__ = [
+    "PARAGRAPH",
+    "UNSPACED",
+    "Article",
+    "Document",
+    "Drop",
+    "FileRange",
+    "Page",
+    "Prose",
+    "Reject",
+    "Report",
+    "Task",
+    "pack",
+    "unpack",
+]
 
 PARAGRAPH = "\n\n"  # between the paragraphs of a document's text
 UNSPACED = ("。", "！", "？", "｡", "」", "』", "）")  # ends of sentences after which a document's text has no space
@@ -59,6 +72,54 @@ class Page(NamedTuple):
     redirect: bool
     text: str
     revised: str = ""
+
+
+class Article(NamedTuple):
+    """A page of an encyclopedia, as wikitext.
+
+    Attributes:
+        id: The wiki's name and the page's number, such as ``enwiki:12``.
+        language: Language code of the wiki.
+        title: Title of the page.
+        url: Address of the page.
+        wikitext: The text of the page, with its markup.
+        namespaces: Numbers of the wiki's namespaces, by lower-case name.
+        file: Name of the dump, for messages.
+        as_of: Age of this copy of the page, in seconds since 1970, or 0 if unknown.
+    """
+
+    id: str
+    language: str
+    title: str
+    url: str
+    wikitext: str
+    namespaces: dict[str, int]
+    file: str = ""
+    as_of: int = 0
+
+
+class Prose(NamedTuple):
+    """The paragraphs of a document before they are split into sentences.
+
+    Attributes:
+        id: Name of the document, which no other document has.
+        source: Kind of input: wikipedia, books, text or a reader function.
+        language: Language code, or an empty string to detect it.
+        title: Title of the document.
+        url: Address of the document.
+        paragraphs: The text, one paragraph per string.
+        as_of: As in `Article`.
+        is_split: Whether the paragraphs are the sentences of one paragraph.
+    """
+
+    id: str
+    source: str
+    language: str
+    title: str
+    url: str
+    paragraphs: list[str]
+    as_of: int = 0
+    is_split: bool = False
 
 
 class Document(NamedTuple):

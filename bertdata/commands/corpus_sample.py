@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from ..io.files import size
 from ..io.progress import working
-from ..records import Document, FileRange, unpack
+from ..records import Document, Drop, FileRange, Reject, unpack
 from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
 
 if TYPE_CHECKING:
     from ..build.corpus.plan import CorpusPlan
-    from ..build.corpus.sources import Counts, Record
+    from ..build.corpus.sources import Counts
     from ..config import CorpusConfig
 
 __all__ = ["Stratum", "lost_share", "rewritten_share", "sample_files", "task_seconds"]
@@ -226,7 +226,9 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
         stratum.ids = found.column("id").to_pylist()
 
 
-def _records(stratum: Stratum, config: CorpusConfig, counts: Counts, seconds: float, most: int) -> Iterator[Record]:
+def _records(
+    stratum: Stratum, config: CorpusConfig, counts: Counts, seconds: float, most: int
+) -> Iterator[Document | Drop | Reject]:
     """Yield the records of samples, and count the input whose records are complete."""
     from ..build.corpus import documents
 

@@ -12,7 +12,7 @@ from ...records import Document, Drop, Reject
 from ...tally import Tally
 from ..amounts import Amounts
 from ..listing import Listing
-from .sources import Counts, Record
+from .sources import Counts
 
 if TYPE_CHECKING:
     from ..selection.facts import Facts
@@ -34,7 +34,7 @@ class Ledger:
     amounts: Amounts = field(default_factory=Amounts)
     counts: Counts = field(default_factory=Counts.none)
 
-    def batches(self, records: Iterable[Record]) -> Iterator[Any]:
+    def batches(self, records: Iterable[Document | Drop | Reject]) -> Iterator[Any]:
         """Yield record batches of documents; at least one, which may be empty."""
         batch, work = DocumentBatch(), current()
         for record in records:

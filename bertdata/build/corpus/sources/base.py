@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ....config import CorpusConfig
-from ....records import Document, Drop, FileRange, Reject
+from ....records import Document, Drop, FileRange, Prose, Reject
 from ....text import language
 from ....text.sentences import splitter
 
 __all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "document"]
 
-Record = Document | Drop | Reject
+Record = Prose | Drop | Reject
 CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # of a language, with script, region and variant
 _SPACE = re.compile(r"\s")
@@ -57,7 +57,7 @@ class Source:
     card says where the input does not.  suffixes: of the files that a directory or a glob stands for; "" is that of any.
 
     ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read by itself.
-    read(parts, config, counts): the records of parts, in order; what is left out of them is counted.
+    read(parts, config, counts): the prose, drops and rejects of parts, in order; what is left out of them is counted.
     describe(parts, config): what the manifest says of a file beside its name and size.
     checks(parts): tasks that compare a file with what lies beside it and says what it should be.
     grouped: whether small files are put together in one task.
@@ -74,18 +74,14 @@ class Source:
     grouped: bool = True
 
 
-def document(
-    id: str, source: str, code: str, title: str, url: str, paragraphs: list[str], config: CorpusConfig, *, split: bool = True
-) -> Document | Drop | Reject:
-    """Split paragraphs into sentences; with `split` False they come as the sentences of one paragraph.
-
-    code: the document's language; it is identified by the text where none is given, or what is given is no code of a language.
-    """
+def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
+    """Split paragraphs into sentences, and detect the language if the prose has no valid language code."""
+    id, source, code, title, url, paragraphs, as_of, is_split = prose
     code = config.language or code
     if not _CODE.fullmatch(code):
         code = language.guess("\n".join(paragraphs))
-    if not split:
-        return Document(id, source, code, title, url, paragraphs, [0])
+    if is_split:
+        return Document(id, source, code, title, url, paragraphs, [0], as_of)
     sentences: list[str] = []
     starts: list[int] = []
     for paragraph in paragraphs:
@@ -96,7 +92,7 @@ def document(
                 return Reject(id, "too-large", f"{id}: more than {_MOST_SENTENCES} sentences")
         if len(sentences) > begin:
             starts.append(begin)
-    return Document(id, source, code, title, url, sentences, starts) if sentences else Drop("no prose", id)
+    return Document(id, source, code, title, url, sentences, starts, as_of) if sentences else Drop("no prose", id)
 
 
 def _parts(paragraph: str) -> Iterator[str]:

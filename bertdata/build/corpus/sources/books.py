@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....config import CorpusConfig
-from ....records import Drop, FileRange, Reject
+from ....records import Drop, FileRange, Prose, Reject
 from ....sources import SUFFIXES, books
-from .base import Counts, Record, Source, document
+from .base import Counts, Record, Source
 from .text import columns
 
 __all__ = ["SOURCE"]
@@ -38,8 +38,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         if isinstance(book, Drop | Reject):
             yield book
         else:
-            fields = (book.language, book.title, book.url, book.paragraphs)
-            yield document(book.id, "books", *fields, config, split=not book.sentences)
+            yield Prose(book.id, "books", book.language, book.title, book.url, book.paragraphs, is_split=book.sentences)
 
 
 SOURCE = Source(

@@ -17,9 +17,9 @@ from typing import Any
 from ....config import CorpusConfig
 from ....errors import BertDataError
 from ....io.functions import load
-from ....records import Document, FileRange, Reject
+from ....records import FileRange, Prose, Reject
 from ....sources import licences
-from .base import Counts, Record, Source, document
+from .base import Counts, Record, Source
 
 __all__ = ["reader"]
 
@@ -53,7 +53,7 @@ def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig, coun
     try:
         for number, item in enumerate(documents):
             record = _record(item, f"{name}:{part.name}:{number}", name, part, config)
-            if isinstance(record, Document):
+            if isinstance(record, Prose) and record.paragraphs:
                 licences.count(counts.licences, part.name, item.get("licence") or "")
             yield record
     except (BertDataError, GeneratorExit):
@@ -75,8 +75,8 @@ def _record(item: Any, id: str, name: str, part: FileRange, config: CorpusConfig
     if sum(map(len, paragraphs)) > config.max_page_bytes:
         return Reject(id, "too-large", f"{part.name}: more than {config.max_page_bytes} characters")
     kept = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
-    fields = (values["language"], values["title"], values["url"], kept)
-    return document(id, name, *fields, config, split=sentences is None or not kept)
+    is_split = sentences is not None and bool(kept)
+    return Prose(id, name, values["language"], values["title"], values["url"], kept, is_split=is_split)
 
 
 def _problem(item: Any) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....config import CorpusConfig
-from ....records import Drop, FileRange, Reject
+from ....records import Drop, FileRange, Prose, Reject
 from ....sources import SUFFIXES, text
 from ....sources.tables import Columns
-from .base import Counts, Record, Source, document
+from .base import Counts, Record, Source
 
 __all__ = ["SOURCE", "columns"]
 
@@ -37,7 +37,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         if isinstance(item, Drop | Reject):
             yield item
         else:
-            yield document(item.id, "text", item.language, item.title, item.url, item.paragraphs, config)
+            yield Prose(item.id, "text", item.language, item.title, item.url, item.paragraphs)
 
 
 SOURCE = Source(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from ....config import CorpusConfig
@@ -10,15 +11,15 @@ from ....config.inputs import WIKI_LICENCE
 from ....errors import UsageError
 from ....io.files import to_path
 from ....io.storage import storage_errors
-from ....records import Document, Drop, FileRange, Page, Reject
+from ....records import Article, Drop, FileRange, Page, Prose, Reject
 from ....sources import SUFFIXES, dumps
 from ....sources.dumps import checksums, multistream
 from ....sources.lines import MOST_LINES
 from ....text.sentences import splitter
 from ....text.wikitext import Templates, check_variant, extract_paragraphs, is_disambiguation, is_redirect, load_templates
-from .base import CHECKSUM, INDEX, Check, Counts, Record, Source, document
+from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 
-__all__ = ["SOURCE"]
+__all__ = ["SOURCE", "extract", "read_articles"]
 
 _LISTED = ("empty page", "disambiguation")  # of what is dropped unread; redirects and other namespaces are half of a dump
 
@@ -53,30 +54,38 @@ def _checks(parts: list[FileRange]) -> Iterator[Check]:
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+    for record in read_articles(parts, config):
+        yield extract(record, config, counts) if isinstance(record, Article) else record
+
+
+def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
+    """Read the pages of the main namespace that are wikitext and not redirects; drop the others."""
     for part in parts:
         site = dumps.read_site(part.path)
-        table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
         for page in dumps.read_pages(part, site, config.max_page_bytes):
-            yield page if isinstance(page, Reject) else _document(page, site, part, config, table, counts)
+            yield page if isinstance(page, Reject) else _article(page, site, part, config)
 
 
-def _document(
-    page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig, table: Templates | None, counts: Counts
-) -> Record:
-    """Keep the prose of pages in the main namespace that are wikitext and no redirects."""
+def _article(page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig) -> Article | Drop | Reject:
     if reason := _reason_to_drop(page, site, config):
         return Drop(reason, page.id if reason in _LISTED else "")
     if page.text.count("\n") > MOST_LINES:
         return Reject(page.id, "too-large", f"{part.name}: a page of more than {MOST_LINES} lines")
+    as_of = dumps.as_of(part.name, page.revised)
+    return Article(page.id, site.language, page.title, site.url(page.title), page.text, site.namespaces, part.name, as_of)
+
+
+def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | Reject:
+    """Extract the paragraphs of an article."""
     try:
         paragraphs = extract_paragraphs(
-            page.text,
-            title=page.title,
-            language=site.language,
-            namespaces=site.namespaces,
+            article.wikitext,
+            title=article.title,
+            language=article.language,
+            namespaces=article.namespaces,
             definition_lists=config.definition_lists,
             variant=config.variant,
-            templates=table,
+            templates=_templates(article.language, config.templates) if config.inline_templates else None,
             dropped=counts.templates,
             examples=counts.examples,
             math=config.math,
@@ -86,9 +95,13 @@ def _document(
     except UsageError:  # of the function that splits sentences
         raise
     except Exception as error:  # a page must never end a run; it is named, and the rest is read
-        return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {part.name}")
-    record = document(page.id, "wikipedia", site.language, page.title, site.url(page.title), paragraphs, config)
-    return record._replace(as_of=dumps.as_of(part.name, page.revised)) if isinstance(record, Document) else record
+        return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
+    return Prose(article.id, "wikipedia", article.language, article.title, article.url, paragraphs, article.as_of)
+
+
+@cache
+def _templates(language: str, tables: tuple[tuple[str, str], ...]) -> Templates:
+    return load_templates(language, dict(tables))
 
 
 def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
