@@ -29,6 +29,7 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/exp
     "tokens": BELOW | {"dataset"},
     "report": BELOW | {"dataset", "tokens", "rows"},
     "build": BELOW | STAGES | {"dataset", "report"},
+    "beam": BELOW | {"dataset", "sources", "build"},
     "exports": BELOW | {"dataset", "tokens"},
     "pipelines": BELOW | {"dataset", "sources", "tokens", "build", "exports"},
     "training": BELOW | {"dataset", "rows", "report"},
@@ -119,6 +120,7 @@ def imports_run_one_way(path: Path, imported: set[str]) -> None:
 WITH_BEAM = {
     *(f"pipelines/engines/{name}.py" for name in ("dask_cluster", "engine", "jobs", "losses", "on_beam", "runners")),
     "pipelines/dataflow/launch.py",
+    *(f"bertdata/beam/{name}.py" for name in ("blocks", "rows", "write")),
 }
 
 

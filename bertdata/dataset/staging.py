@@ -40,6 +40,7 @@ __all__ = [
     "STATE",
     "TIMINGS",
     "begin",
+    "build_path",
     "builds",
     "check_own",
     "commit",
@@ -74,7 +75,7 @@ def is_begun(root: Path) -> bool:
 
 def begin(directory: Path, identity: dict[str, Any]) -> Path:
     """Return where a run of this identity builds, which continues with what is there."""
-    build = _named_after(directory, identity)
+    build = build_path(directory, identity)
     if not os.path.lexists(build):
         temporary = _temporary(build.parent)
         write_json(temporary / STATE / _RUN, identity, PRIVATE)
@@ -86,7 +87,8 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
     return build
 
 
-def _named_after(directory: Path, identity: dict[str, Any]) -> Path:
+def build_path(directory: Path, identity: dict[str, Any]) -> Path:
+    """Return where a run of this identity builds on a disk."""
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
     named = {name: value for name, value in identity.items() if name not in NO_BYTES}
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
@@ -180,7 +182,7 @@ def commit(root: Path) -> Iterator[bool]:
         owners = [] if os.geteuid() else [os.lstat(directory).st_uid]  # workers may be root, in containers
         if not root.exists() and is_complete(directory):
             identity = read_json(directory / STATE / _RUN)
-            if isinstance(identity, dict) and _named_after(directory, identity).name == root.name:
+            if isinstance(identity, dict) and build_path(directory, identity).name == root.name:
                 yield False
                 return
         yield not is_complete(root)
@@ -209,7 +211,7 @@ def _is_pending(directory: Path) -> bool:
 def _whole_build(directory: Path) -> Path | None:
     """Return a build that is whole, and what its name says."""
     for path, identity in builds(directory).items():
-        if isinstance(identity, dict) and _named_after(directory, identity) == path and is_complete(path):
+        if isinstance(identity, dict) and build_path(directory, identity) == path and is_complete(path):
             return path
     return None
 

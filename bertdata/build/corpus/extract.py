@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ...config import CorpusConfig
@@ -12,7 +15,7 @@ from ...io.files import digest, to_path
 from ...io.progress import current
 from ...io.stamp import read_unchanged
 from ...io.storage import storage_errors
-from ...records import FileRange, Task, unpack
+from ...records import Document, Drop, FileRange, Reject, Task, unpack
 from ...sources.dumps import checksums, multistream
 from ...tally import Tally
 from ..listing import Listing
@@ -23,7 +26,7 @@ from .filtering import check_dependencies
 from .ledger import Ledger
 from .sources import CHECKSUM, INDEX, Counts, source
 
-__all__ = ["EXAMPLES", "Extract", "most_frequent"]
+__all__ = ["EXAMPLES", "Extract", "most_frequent", "write_shard"]
 
 EXAMPLES = 50  # of dropped templates that are shown with a line in which one stands
 _NAMES = 1000  # of dropped templates that a task reports: enough for the sums of the most frequent to be right
@@ -57,30 +60,55 @@ class Extract:
 
     def _extract(self, task: Task, parts: list[FileRange]) -> dict[str, Any]:
         current().reads(parts)
-        name = shards.name("train", task.number, self.count, self.config.format)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        root, number = to_path(self.root), f"{task.number:05d}-of-{self.count:05d}"
-        with Listing(root, f"rejects/{number}.jsonl") as rejects, Listing(root, f"dropped/{number}.jsonl") as drops:
-            ledger = Ledger(Tally(source(task.kind).stage), rejects, drops, most, facts)
-            batches = ledger.batches(documents.read(task.kind, parts, self.config, ledger.counts))
-            shard = shards.write(root, name, shards.DOCUMENT, batches, self.config.format)
-        files = [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()]
+        root, read = to_path(self.root), partial(documents.read, task.kind, parts, self.config)
+        report = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
         if facts is not None:
-            files.append(facts.write(root, task.number))
-        return {
-            "kind": task.kind,
-            "files": files,
-            "inputs": [] if most else _inputs(parts),  # a trial reads no file to its end
-            "tally": ledger.tally.to_json(),
-            "amounts": ledger.amounts.to_json(),
-            "lost": ledger.lost,
-            "templates": _templates(ledger.counts, task.number),
-            "formulas": dict(sorted(ledger.counts.formulas.items())),
-            "marks": dict(sorted(ledger.counts.marks.items())),
-            "apparatus": dict(sorted(ledger.counts.apparatus.items())),
-            "licences": {name: dict(sorted(counts.items())) for name, counts in ledger.counts.licences.items()},
-        }
+            report["files"].append(facts.write(root, task.number))
+        return {**report, "inputs": [] if most else _inputs(parts)}  # a trial reads no file to its end
+
+
+def write_shard(
+    root: Path,
+    kind: str,
+    number: int,
+    count: int,
+    format: str,
+    read: Callable[[Counts], Iterator[Document | Drop | Reject]],
+    most: int = 0,
+    facts: Facts | None = None,
+) -> dict[str, Any]:
+    """Write the records of one kind into a shard and lists of rejects and drops, and return a report that counts them.
+
+    Args:
+        root: Directory that the files are written below.
+        kind: Kind of input.
+        number: Number of the shard.
+        count: Number of shards, which the names of the files contain.
+        format: Format of the shard.
+        read: Function that returns the records, and counts text that it leaves out.
+        most: Maximum number of documents, or 0 for all.
+        facts: Facts about the documents for the rules that choose documents.
+    """
+    name = f"{number:05d}-of-{count:05d}"
+    with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
+        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
+        batches = ledger.batches(read(ledger.counts))
+        shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
+    return {
+        "kind": kind,
+        "files": [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()],
+        "inputs": [],
+        "tally": ledger.tally.to_json(),
+        "amounts": ledger.amounts.to_json(),
+        "lost": ledger.lost,
+        "templates": _templates(ledger.counts, number),
+        "formulas": dict(sorted(ledger.counts.formulas.items())),
+        "marks": dict(sorted(ledger.counts.marks.items())),
+        "apparatus": dict(sorted(ledger.counts.apparatus.items())),
+        "licences": {name: dict(sorted(counts.items())) for name, counts in ledger.counts.licences.items()},
+    }
 
 
 def _templates(counts: Counts, task: int) -> dict[str, Any]:

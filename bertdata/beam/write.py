@@ -1,0 +1,230 @@
+"""Write a PCollection of documents as a corpus that `bertdata train-vocab` and `bertdata make-pairs` read.
+
+    documents, drops, rejects, inputs
+      | key         by source and hash of the id  a document always goes to the same shard, whatever the number of workers
+      | group       one worker gets all records of a shard, sorts them by id, and writes the shard
+      | gather      reports of all shards         one worker adds up the counts and writes the manifest
+
+The shards are written below ``.bertdata/`` and renamed at the end, because their final names contain the number of shards.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from itertools import groupby, repeat
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.transforms.combiners import ToListCombineFn
+
+from ..build.corpus import sums
+from ..build.corpus.commit import CorpusCommit
+from ..build.corpus.extract import write_shard
+from ..build.corpus.sources import in_order
+from ..config import CorpusConfig
+from ..config.inputs import INPUTS
+from ..dataset.plan_files import StoredValue
+from ..dataset.run import building, check_begun, clean_up
+from ..dataset.staging import build_path, builds, commit, discard
+from ..dataset.versions import versions
+from ..errors import UsageError
+from ..io.files import is_local, to_path
+from ..io.moves import move
+from ..io.storage import storage_errors
+from ..keys import key
+from ..records import Document, Drop, Reject
+from .blocks import count, take
+from .rows import InputFile, SkippedRecord
+
+__all__ = ["WriteDocuments"]
+
+_COMMAND = "bertdata.beam.WriteDocuments"
+_SOURCES = in_order(INPUTS)
+_RUN = -1  # the key of what concerns the whole run
+# The number of a shard, and the kind and fields of a record. Keys are integers because Dask splits groups of other keys: each of its
+# workers hashes strings differently.
+Keyed = tuple[int, tuple[str, tuple[Any, ...]]]
+
+
+class WriteDocuments(beam.PTransform):
+    """Write documents, and lists of drops and rejects, as a corpus; return a PCollection with its path.
+
+    The input is the dict that the other blocks return, or a PCollection of `Document` rows. The manifest counts all records of the
+    dict: its documents, drops and rejects add up to what went in. Repeated ids are dropped, and malformed documents are rejected.
+    Each shard is sorted in the memory of one worker, so choose a number of shards that gives shards of up to some 100 MB.
+
+    Args:
+        path: Directory, or address in a store, for the corpus. All workers must see it under this name.
+        shards: Number of shards for each source.
+        overwrite: Replace a dataset that is already in `path`.
+        options: Fields of `CorpusConfig` that the manifest records: those of the blocks before, `format` and `max_rejects`.
+
+    Examples:
+        >>> import apache_beam as beam
+        >>> from bertdata.beam import Document
+        >>> tea = Document("tea:1", "text", "en", "Tea", "", ["The kettle sings.", "Tea is ready."], [0])
+        >>> with beam.Pipeline() as pipeline:
+        ...     _ = pipeline | beam.Create([tea]) | WriteDocuments(here / "tea")
+        >>> import bertdata
+        >>> bertdata.DataSet.read(here / "tea").rows
+        1
+    """
+
+    def __init__(self, path: str | Path, shards: int = 16, overwrite: bool = False, **options: Any) -> None:
+        super().__init__()
+        if shards < 1:
+            raise UsageError(f"`shards` is {shards}: use an integer of 1 or more")
+        directory = to_path(str(path))
+        self._path = os.path.realpath(directory) if is_local(directory) else str(directory)
+        self._shards, self._overwrite, self._config = shards, overwrite, CorpusConfig(**options)
+
+    def display_data(self) -> dict[str, Any]:
+        """Return the path and options, which runners show in their UI."""
+        return {"path": self._path, "shards": self._shards, "format": self._config.format, "overwrite": self._overwrite}
+
+    def expand(self, inputs: Any) -> Any:
+        given = take(inputs)
+        run = _Run(self._path, self._shards, self._config, self._overwrite)
+        keyed = [
+            next(iter(given.values())).pipeline | "Start" >> beam.Create([None], reshuffle=False) | "Begin" >> _keyed(run.begin),
+            given["documents"] | "Documents" >> _keyed(run.document).with_input_types(Document),
+        ]
+        if "inputs" in given:
+            keyed.append(given["inputs"] | "Inputs" >> _keyed(run.input).with_input_types(InputFile))
+        if "rejects" in given:
+            keyed.append(given["rejects"] | "Rejects" >> _keyed(run.reject).with_input_types(SkippedRecord))
+        if "drops" in given:
+            keyed.append(given["drops"] | "Drops" >> _keyed(run.drop).with_input_types(SkippedRecord))
+            unlisted = given["drops"] | "Unlisted drops" >> beam.FlatMap(_unlisted).with_output_types(tuple[str, str])
+            keyed.append(unlisted | "Count" >> beam.combiners.Count.PerElement() | "Counted" >> _keyed(run.counted))
+        # The group waits for all of its input. So no shard is written before "Begin" has checked and made the directory.
+        return (
+            keyed
+            | "Records" >> beam.Flatten()
+            | "By shard" >> beam.GroupByKey()
+            | "Write shard" >> beam.Map(run.write).with_output_types(tuple[int, Any])
+            | "Gather" >> beam.CombineGlobally(ToListCombineFn()).without_defaults()
+            | "Commit" >> beam.Map(run.commit).with_output_types(str)
+        )
+
+
+def _keyed(function: Any) -> Any:
+    return beam.FlatMap(function).with_output_types(Keyed)
+
+
+def _unlisted(drop: Any) -> Iterator[tuple[str, str]]:
+    if not drop.id:
+        yield drop.source, drop.reason
+
+
+class _Run:
+    """The steps of one use of `WriteDocuments`."""
+
+    def __init__(self, path: str, shards: int, config: CorpusConfig, overwrite: bool) -> None:
+        self._path, self._shards, self._config, self._overwrite = path, shards, config, overwrite
+        self._identity = {"command": _COMMAND, "config": config.identity(), "versions": versions(), "run": uuid.uuid4().hex}
+
+    @property
+    def _root(self) -> Path:
+        directory = to_path(self._path)
+        return build_path(directory, self._identity) if is_local(directory) else directory
+
+    def begin(self, _: None) -> Iterator[Keyed]:
+        """Check and lock the output, remove what a failed run left there, and make the directory that shards are written to."""
+        directory = to_path(self._path)
+        for build, identity in builds(directory).items() if is_local(directory) else ():
+            if isinstance(identity, dict) and identity.get("command") == _COMMAND and identity != self._identity:
+                discard(build)
+        with building(directory, self._identity, overwrite=self._overwrite):
+            yield _RUN, ("begin", ())
+
+    def document(self, row: Any) -> Iterator[Keyed]:
+        yield self._key(row.source, row.id), ("document", tuple(row))
+
+    def reject(self, row: Any) -> Iterator[Keyed]:
+        yield self._key(row.source, row.id), ("reject", (row.id, row.reason, row.detail, row.lost))
+
+    def drop(self, row: Any) -> Iterator[Keyed]:
+        if row.id:
+            yield self._key(row.source, row.id), ("drop", (row.reason, row.id, row.detail))
+
+    def counted(self, counted: tuple[tuple[str, str], int]) -> Iterator[Keyed]:
+        (source, reason), number = counted
+        yield self._key(source, ""), ("drops", (reason, number))
+
+    def input(self, row: Any) -> Iterator[Keyed]:
+        yield _RUN, ("input", tuple(row))
+
+    def _key(self, source: str, id: str) -> int:
+        if source not in INPUTS:
+            raise UsageError(f"`source` of the record {id or 'without id'} is {source!r}: use one of {', '.join(INPUTS)}")
+        return _SOURCES.index(source) * self._shards + key(0, id) % self._shards
+
+    def write(self, group: tuple[int, Iterable[tuple[str, tuple[Any, ...]]]]) -> tuple[int, Any]:
+        """Write the records of a group, and return its number and report; of the run, return its input files."""
+        number, values = group
+        found = {name: [fields for _, fields in rows] for name, rows in groupby(sorted(values), key=lambda value: value[0])}
+        if number == _RUN:
+            inputs = sorted(found.get("input", []), key=lambda fields: (_SOURCES.index(fields[0]), fields))
+            return number, [InputFile(*fields)._asdict() for fields in inputs]
+        check_begun(self._root)
+        kind, total = _SOURCES[number // self._shards], len(_SOURCES) * self._shards
+        with storage_errors():
+            report = write_shard(self._root, kind, number, total, self._config.format, lambda _: _records(found))
+        count("documents", number=report["tally"]["out"])
+        return number, report
+
+    def commit(self, gathered: list[tuple[int, Any]]) -> str:
+        """Give the shards their final names, add up the counts and write the manifest; a runner may call this twice."""
+        once = dict(gathered)  # a runner may repeat an element
+        inputs, reports = once.pop(_RUN), [once[number] for number in sorted(once)]
+        root = self._root
+        with storage_errors(), commit(root) as todo:
+            if todo:
+                for number, report in enumerate(reports):
+                    report["files"] = [_rename(root, file, number, len(reports)) for file in report["files"]]
+                    report["lost"] *= bool(inputs)  # a share of unknown input is unknown
+                stored = StoredValue.written(root, "inputs", inputs)
+                committing = CorpusCommit(str(root), self._config, stored, {})
+                added, kept = committing.add_up([report] for report in reports)
+                committing([added], kept)
+        clean_up(root)
+        return self._path
+
+
+def _records(found: dict[str, list[tuple[Any, ...]]]) -> Iterator[Document | Drop | Reject]:
+    documents = sorted((Document(*fields) for fields in found.get("document", [])), key=lambda row: (row.id, -row.as_of, row))
+    for id, copies in groupby(documents, key=lambda row: row.id):
+        first, *others = copies  # the newest copy of a page comes first
+        problem = _problem(first)
+        yield Reject(id, "no-document", problem) if problem else first
+        yield from (Drop("repeated id", id) for _ in others)
+    yield from (Drop(*fields) for fields in found.get("drop", []))
+    for reason, number in found.get("drops", []):
+        yield from repeat(Drop(reason), number)
+    yield from (Reject(*fields) for fields in found.get("reject", []))
+
+
+def _problem(document: Document) -> str:
+    """Return why a document cannot be in a corpus, or an empty string."""
+    starts, end = document.paragraph_starts, len(document.sentences)
+    if not document.id or not document.language:
+        return "it has no id or no language"
+    if not all(document.sentences) or not document.sentences:
+        return "it has no sentences, or an empty one"
+    if not starts or starts[0] != 0 or starts != sorted(set(starts)) or starts[-1] >= end:
+        return "its `paragraph_starts` are not rising numbers of sentences that begin with 0"
+    return ""
+
+
+def _rename(root: Path, file: dict[str, Any], number: int, count: int) -> dict[str, Any]:
+    """Number a file among those that there are; an earlier attempt may have renamed it."""
+    folder, name = file["name"].split("/")
+    prefix = "train-" * name.startswith("train-")
+    final = f"{folder}/{prefix}{number:05d}-of-{count:05d}.{name.rpartition('.')[2]}"
+    if final != file["name"] and (root / file["name"]).is_file():
+        move(root / file["name"], root / final)
+    return {**file, "name": final}
