@@ -79,9 +79,7 @@ class _Block(beam.PTransform):
 
     def display_data(self) -> dict[str, Any]:
         """Return the options, which runners show in their UI."""
-        return {
-            name: value if isinstance(value, str | int | float | bool) else str(value) for name, value in self._options.items()
-        }
+        return {name: value if isinstance(value, str | int | float) else str(value) for name, value in self._options.items()}
 
     def _split(self, records: Any, row: type, before: Outputs) -> Outputs:
         """Separate labeled records into outputs.
@@ -105,7 +103,8 @@ def _of(labeled: tuple[str, Any], name: str) -> Iterator[Any]:
 class _Read(_Block):
     """Find the files of a kind of input, cut them into ranges, and read the ranges."""
 
-    kind, row = "", Prose
+    kind = ""
+    row: type = Prose
 
     def __init__(self, paths: Any, **options: Any) -> None:
         super().__init__(**options)

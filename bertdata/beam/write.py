@@ -20,7 +20,6 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from ..build.corpus import sums
 from ..build.corpus.commit import CorpusCommit
 from ..build.corpus.extract import write_shard
 from ..build.corpus.sources import in_order
@@ -44,17 +43,17 @@ __all__ = ["WriteDocuments"]
 _COMMAND = "bertdata.beam.WriteDocuments"
 _SOURCES = in_order(INPUTS)
 _RUN = -1  # the key of what concerns the whole run
-# The number of a shard, and the kind and fields of a record. Keys are integers because Dask splits groups of other keys: each of its
-# workers hashes strings differently.
+# The number of a shard, and the kind and fields of a record. Keys are integers because Dask splits groups of other keys: each of
+# its workers hashes strings differently.
 Keyed = tuple[int, tuple[str, tuple[Any, ...]]]
 
 
 class WriteDocuments(beam.PTransform):
     """Write documents, and lists of drops and rejects, as a corpus; return a PCollection with its path.
 
-    The input is the dict that the other blocks return, or a PCollection of `Document` rows. The manifest counts all records of the
-    dict: its documents, drops and rejects add up to what went in. Repeated ids are dropped, and malformed documents are rejected.
-    Each shard is sorted in the memory of one worker, so choose a number of shards that gives shards of up to some 100 MB.
+    The input is the dict that the other blocks return, or a PCollection of `Document` rows. The manifest counts all records: the
+    documents, drops and rejects add up to the input. The transform drops repeated ids and rejects malformed documents. One worker
+    holds a shard in memory to sort it, so choose a number of shards that keeps each below a few hundred megabytes.
 
     Args:
         path: Directory, or address in a store, for the corpus. All workers must see it under this name.

@@ -8,6 +8,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import apache_beam as beam
 import pytest
 from click.testing import CliRunner
 from conftest import SAMPLE, read_manifest, read_rows
@@ -89,3 +90,29 @@ def test_chinese_wikipedia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     card = (tmp_path / CONVERTED / "README.md").read_text(encoding="utf-8")
     assert "| text | CC0 | 1 |" in card and "| text | CC BY-SA, as the wiki states | 1 |" in card
     assert "is by the contributors of their pages" in card and "may have been changed before as well" in card
+
+
+@pytest.mark.long
+def test_beam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pipeline in Python, the commands after it, and the pipeline in YAML."""
+    yaml = pytest.importorskip("yaml")
+    from apache_beam.yaml import yaml_transform
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["pipeline"])  # whose options Beam reads
+    (tmp_path / "dumps").mkdir()
+    for dump in SAMPLE.glob("*.bz2"):
+        shutil.copy(dump, tmp_path / "dumps")
+    shutil.copytree(SAMPLE / "books", tmp_path / "books")
+    path = DOCS / "tutorials" / "beam.md"
+    run_python(path, "WriteDocuments")
+    dropped = [stage["dropped"] for stage in read_manifest(tmp_path / "corpus")["counts"]]
+    assert dropped[0]["too short"] > 0 and dropped[0]["redirect"] > 0
+    for line in commands("\n".join(block.text for block in blocks(path) if block.language == "")):
+        ran = CliRunner().invoke(cli, shlex.split(line)[1:])
+        assert ran.exit_code == 0, f"{line}\n{ran.output}\n{ran.exception}"
+    (text,) = (block.text for block in blocks(path) if block.language == "yaml")
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        spec = yaml.load(text, Loader=yaml_transform.SafeLineLoader)
+        yaml_transform.expand_pipeline(pipeline, spec, validate_schema="none")
+    assert {row["language"] for row in read_rows(Path("english-books"))} == {"en"}
