@@ -90,16 +90,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["HOME"], ignore_errors=True)
 
 
-LONG = {"benchmarks", "crashes", "docs", "engines", "examples", "hostile"}  # folders that `make long` runs
+# Folders and files that only `make long` runs; so are tests that run commands in new processes, which is what `run` does.
+LONG = {"benchmarks", "crashes", "docs", "engines", "examples", "hostile"}
+LONG |= {"test_page_in_browser.py", "test_ports.py", "test_readme.py", "test_resume.py", "test_training_processes.py"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of some folders as long, and tests that run commands as slow."""
+    """Mark tests as long by folder, by file and by what they use; tests that run commands in this process are slow."""
     for item in items:
-        if LONG & set(item.path.relative_to(REPOSITORY).parts):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if LONG & set(item.path.relative_to(REPOSITORY).parts) or ("run" in fixtures and not item.get_closest_marker("smoke")):
             item.add_marker("long")
-        if {"run", "build"} & set(getattr(item, "fixturenames", ())):
+        if {"run", "build"} & fixtures:
             item.add_marker("slow")
 
 

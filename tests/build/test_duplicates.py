@@ -74,24 +74,6 @@ def test_signatures_are_the_same_with_every_release() -> None:
 KNOWN = [[114, 106, 167, 148, 27, 225, 48, 192], [186, 22, 75, 59, 238, 2, 155, 64]]
 
 
-def test_shingles_are_runs_of_words_or_of_characters() -> None:
-    signer = minhash.Signer()
-    count = {text: len(signer._shingles(text)) for text in ("a b c d e f g", "a b", "", "数据很多时间不够", "数据", "a-b c d e")}
-    assert list(count.values()) == [3, 1, 0, 4, 1, 1]
-    mixed = signer._tokens("the 数据 of tea")
-    assert len(mixed) == 5, "words, and characters one by one"
-    assert signer._shingles("a b c d e").tolist() != signer._shingles("b a c d e").tolist(), "their order counts"
-    assert signer._shingles("ein größer satz ist das").tolist() == signer._shingles("ein größer, satz ist das!").tolist()
-
-
-def test_the_memo_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minhash, "_MEMO", 50)
-    signer, fresh = minhash.Signer(), minhash.Signer()
-    texts = [" ".join(f"w{i + n}" for i in range(20)) for n in range(0, 400, 20)]
-    assert (signer(texts) == np.concatenate([fresh([text]) for text in texts])).all()
-    assert len(signer._hashes) <= 70
-
-
 @pytest.mark.parametrize("shared", [0, 30, 60, 90, 100])
 def test_the_estimate_is_near_the_true_similarity(shared: int) -> None:
     signer, draw = minhash.Signer(), random.Random(shared)

@@ -47,15 +47,3 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
         results = list(pool.map(tokenize, tasks))
     assert made == ["none"]
     assert results[0] and results == [results[0]] * len(tasks)
-
-
-def test_the_encoders_of_a_process_are_few_and_told_apart_by_their_vocabulary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(encoding, "_encoders", {})
-    first, *others = (given(tmp_path / str(number), [*PIECES, f"word{number}"]) for number in range(4))
-    kept = encoding.encoder_of_run(first, "none")
-    assert encoding.encoder_of_run(first._replace(root="elsewhere"), "none") is kept, "another run of the same vocabulary"
-    assert all(encoding.encoder_of_run(other, "none") is not kept for other in others)
-    assert len(encoding._encoders) == 2
-    assert encoding.encoder_of_run(first, "none") is not kept

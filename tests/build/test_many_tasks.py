@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tracemalloc
 from pathlib import Path
@@ -14,13 +13,12 @@ import pytest
 from tiny import corpus_manifest
 
 from bertdata.build import documents as corpus
-from bertdata.build.corpus import commit, plan
 from bertdata.build.rows import buckets
 from bertdata.build.selection import round_files
 from bertdata.build.selection.duplicates import Claims
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.plan_files import StoredValue
-from bertdata.records import FileRange, Task, unpack
+from bertdata.records import Task, unpack
 from bertdata.tokens import vocab
 
 
@@ -100,32 +98,6 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
         [(0, 8), (8, 16)],
         [(0, 5), (5, 11), (11, 17)],
     ]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "size", "target"),
-    [
-        ("jsonl", 10 << 20, 2 << 20),
-        ("jsonl", 256 << 20, 4 << 20),
-        ("jsonl", 5 << 30, 16 << 20),
-        ("jsonl", 40_000 << 25, 32 << 20),  # no more than 40,000 tasks
-        ("xml", 1 << 30, 4 << 20),  # plain XML counts a quarter
-    ],
-)
-def test_the_default_size_of_a_task_is_a_share_of_the_input(tmp_path: Path, suffix: str, size: int, target: int) -> None:
-    path = tmp_path / f"input.{suffix}"
-    with open(path, "wb") as file:
-        file.truncate(size)
-    assert plan._target({"wikipedia" if suffix == "xml" else "text": [(path.name, str(path))]}) == target
-
-
-def test_the_digest_of_a_file_in_parts_is_that_of_their_digests() -> None:
-    parts = [{**FileRange("a.bz2", "/a.bz2", start, start + 5)._asdict(), "sha256": str(start)} for start in (10, 0, 5)]
-    reports = [{"kind": "wikipedia", "inputs": [part]} for part in parts]
-    entries = [{"name": "a.bz2", "source": "wikipedia"}, {"name": "a.bz2", "source": "text"}]
-    whole, unread = commit._with_digests(entries, reports)
-    assert whole["sha256"] == hashlib.sha256(b"0" + b"5" + b"10").hexdigest()
-    assert unread == entries[1]
 
 
 def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:

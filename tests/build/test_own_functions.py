@@ -14,8 +14,6 @@ from guide import code, write_guide
 from bertdata import CorpusConfig, build_corpus
 from bertdata.build.corpus import filtering
 from bertdata.build.corpus.extract import Extract
-from bertdata.build.corpus.sources import in_order
-from bertdata.build.corpus.sources.functions import _problem
 from bertdata.commands.build_corpus import named_files, plan_corpus
 from bertdata.config import ChoiceConfig, FilterConfig
 from bertdata.errors import ResumeError, UsageError
@@ -107,14 +105,6 @@ def test_functions_that_no_worker_can_import() -> None:
         plan_corpus(inputs={"text": "a.txt"}, filters=["nothing"], output="out")
     with pytest.raises(UsageError, match="cannot import it"):
         plan_corpus(inputs={"text": "a.txt"}, filters=["json:nothing"], output="out")
-
-
-def test_problems() -> None:
-    assert _problem({"text": "a", "sentences": ["a"]}) == "give one of text, paragraphs, sentences"
-    assert _problem({"text": b"a"}) == "text is no string"
-    assert _problem({"text": "a", "id": 3}) == "id is no string"
-    assert _problem({"text": "a", "id": None}) == ""
-    assert in_order(["b:c", "text", "a:b", "books"]) == ["books", "text", "a:b", "b:c"]
 
 
 TAKEDOWN = """

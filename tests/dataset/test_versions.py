@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,6 @@ from bertdata.dataset import versions
 
 def test_doctests() -> None:
     assert doctest.testmod(versions).failed == 0
-
-
-@pytest.mark.slow
-def test_a_module_is_of_the_distribution_that_installed_it() -> None:
-    """As `importlib.metadata` says of all packages at once."""
-    known = metadata.packages_distributions()
-    for name in {*list(known)[::20], "click", "numpy", "pip"} & known.keys():
-        found = versions._distribution(name)
-        assert found and found.metadata["Name"] in known[name]
-    assert versions._distribution("nobody_installs_this") is None
 
 
 def test_what_decides_no_byte_is_not_listed() -> None:

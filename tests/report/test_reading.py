@@ -10,7 +10,6 @@ from processes import Started
 
 import bertdata
 from bertdata.config import CorpusConfig, PairsConfig
-from bertdata.report.card import _value
 from bertdata.report.reading import snippets
 
 
@@ -65,9 +64,3 @@ def test_the_card_tells_of_rights_and_shares(sample_corpus: Path, sample_pairs: 
         assert "https://creativecommons.org/licenses/by-sa/4.0/" in card
         assert "@misc{bertdata-" in card
         assert re.search(r"\| wikipedia \| zh \| 11 \| [\d,]+ \| [\d,]+ \| 0\.\d{4} \|", card)
-
-
-def test_values_of_options_cannot_end_a_cell() -> None:
-    assert _value("a|b") == "a&#124;b"
-    assert _value([1, "<b>"]) == "1, &#60;b&#62;"
-    assert _value(0.5) == "0.5"

@@ -79,20 +79,38 @@ def test_contents_go(contents: str) -> None:
     assert clean(book(f"{dedent(contents)}\n\n\n\n\n{kitchen}\n\n\n\n\n{garden}")) == [ONE, TWO, THREE]
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "CHAPTER THE FIRST.", "Chapter 1. The Kitchen", "CHAPTER XXVIII.--OF KETTLES", "I.--THE KITCHEN", "§ 1", "_Chapter One_",
-        "=CHAPTER I=", "PART ONE: THE KITCHEN", "STAVE ONE", "CHAP. IV.", "C H A P T E R   I",
+def test_headings_of_many_languages_go() -> None:
+    for heading in [
+        "CHAPTER THE FIRST.",
+        "Chapter 1. The Kitchen",
+        "CHAPTER XXVIII.--OF KETTLES",
+        "I.--THE KITCHEN",
+        "§ 1",
+        "_Chapter One_",
+        "=CHAPTER I=",
+        "PART ONE: THE KITCHEN",
+        "STAVE ONE",
+        "CHAP. IV.",
+        "C H A P T E R   I",
         "LETTER XII.\n\nMISS LOWE, TO MISS HOWE",
-        "CHAPITRE XIV\n\nOù l'on voit une bouilloire.", "Livre deuxième", "1. Kapitel", "Zweiter Teil.", "EERSTE HOOFDSTUK.",
-        "HOOFDSTUK I.\n\nDe keuken.", "CAPITOLO I.\n\nLa cucina.", "CAPÍTULO PRIMERO", "Parte prima", "Första kapitlet",
-        "Ensimmäinen luku", "Глава первая", "L'ENVOI", "(_To be continued._)", "[Music]",
+        "CHAPITRE XIV\n\nOù l'on voit une bouilloire.",
+        "Livre deuxième",
+        "1. Kapitel",
+        "Zweiter Teil.",
+        "EERSTE HOOFDSTUK.",
+        "HOOFDSTUK I.\n\nDe keuken.",
+        "CAPITOLO I.\n\nLa cucina.",
+        "CAPÍTULO PRIMERO",
+        "Parte prima",
+        "Första kapitlet",
+        "Ensimmäinen luku",
+        "Глава первая",
+        "L'ENVOI",
+        "(_To be continued._)",
+        "[Music]",
         "[Illustration: A MAP\n\n_From a drawing_]",
-    ],
-)  # fmt: skip
-def test_headings_of_many_languages_go(heading: str) -> None:
-    assert clean(book(f"CHAPTER 0\n\n\n{FIRST}\n\n\n\n\n{heading}\n\n\n{SECOND}\n\n{THIRD}")) == [ONE, TWO, THREE]
+    ]:
+        assert clean(book(f"CHAPTER 0\n\n\n{FIRST}\n\n\n\n\n{heading}\n\n\n{SECOND}\n\n{THIRD}")) == [ONE, TWO, THREE]
 
 
 @pytest.mark.parametrize("first", ["He is out.", "I had gone.", "天黑了。", "ANNA. What a fine evening!"])

@@ -55,10 +55,10 @@ EXAMPLES = [  # language, sentences; the rule is what their join would break wit
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("language", "expected"), EXAMPLES)
-def test_a_paragraph_is_split_where_its_sentences_end(language: str, expected: list[str]) -> None:
-    join = "" if language[:2] in ("zh", "ja") else " "
-    assert split_sentences(join.join(expected), language) == expected
+def test_a_paragraph_is_split_where_its_sentences_end() -> None:
+    for language, expected in EXAMPLES:
+        join = "" if language[:2] in ("zh", "ja") else " "
+        assert split_sentences(join.join(expected), language) == expected
 
 
 @pytest.mark.parametrize("paragraph", ["", " ", "\n\t\u3000", " " * 10_000])

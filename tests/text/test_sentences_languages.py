@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bertdata.text.sentences import split_sentences
 
 # A language and a paragraph, a sentence a line; each is what their join would break without a rule.
@@ -349,10 +347,10 @@ Nr. 5 lebt.
 EXAMPLES = [block.split("\n") for block in PARAGRAPHS.strip().split("\n\n")]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example[0]}-{example[1][:12]}")
-def test_a_paragraph_is_split_where_its_sentences_end(example: list[str]) -> None:
-    language, *expected = example
-    assert split_sentences(("" if language == "ja" else " ").join(expected), language) == expected
+def test_a_paragraph_is_split_where_its_sentences_end() -> None:
+    for example in EXAMPLES:
+        language, *expected = example
+        assert split_sentences(("" if language == "ja" else " ").join(expected), language) == expected
 
 
 def test_many_languages_are_looked_at() -> None:

@@ -360,10 +360,10 @@ th
 EXAMPLES = [block.split("\n") for block in PARAGRAPHS.strip().split("\n\n")]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example[1]}-{example[0].replace(' ', '-')}")
-def test_a_paragraph_is_split_where_its_sentences_end(example: list[str]) -> None:
-    _, language, *expected = example
-    assert split_sentences(" ".join(expected), language) == expected
+def test_a_paragraph_is_split_where_its_sentences_end() -> None:
+    for example in EXAMPLES:
+        _, language, *expected = example
+        assert split_sentences(" ".join(expected), language) == expected
 
 
 @pytest.mark.parametrize(

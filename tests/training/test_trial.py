@@ -12,8 +12,6 @@ from click.testing import CliRunner
 from tiny import write_pairs
 
 from bertdata.cli import cli
-from bertdata.cli.output import duration
-from bertdata.cli.train import _line
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.training import trial
 from bertdata.training.recipe import prepare
@@ -88,16 +86,6 @@ def test_evaluations_count_a_third_of_a_step_for_each_batch(tmp_path: Path, monk
 
 def test_a_short_run_has_no_estimate(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not Clock(monkeypatch).run(trial.Trial(prepare(config(data, 6)), 1), 0, [1.0] * 6)
-
-
-def test_years_are_told_with_advice_and_minutes_without() -> None:
-    told: dict[str, Any] = {"kind": "trial", "step": 7, "of": 1_000_007, "timed": 5, "seconds_left": 400 * DAY}
-    assert _line(told).endswith(
-        "1,000,000 steps to go take about 400 days here, by 5 timed steps: use GPUs, a smaller model "
-        "(examples/bert-tiny.toml) or fewer steps"
-    )
-    assert _line({**told, "seconds_left": 600.0}).endswith("steps to go take about 0:10:00 here, by 5 timed steps")
-    assert [duration(days * DAY) for days in (14, 13.9)] == ["14 days", "333:36:00"]
 
 
 def test_a_plan_names_the_tokens(tmp_path: Path) -> None:

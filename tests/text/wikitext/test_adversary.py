@@ -3,8 +3,6 @@
 Each page has the paragraphs that it must give, so that no line is lost and no markup stays that MediaWiki would not show as text.
 """
 
-import pytest
-
 from bertdata.text.wikitext import extract_paragraphs, load_templates
 
 # (what it is, language, wikitext, paragraphs, and those without a table of templates where they differ)
@@ -284,8 +282,10 @@ PAGES: list[tuple[str, str, str, list[str], list[str] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("language", "wikitext", "expected", "plain"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES])
-def test_page(language: str, wikitext: str, expected: list[str], plain: list[str] | None) -> None:
-    table = load_templates(language)
-    assert extract_paragraphs(wikitext, title="Page", language=language, templates=table, math="text") == expected
-    assert extract_paragraphs(wikitext, title="Page", language=language, math="text") == (expected if plain is None else plain)
+def test_page() -> None:
+    for language, wikitext, expected, plain in [row[1:] for row in PAGES]:
+        table = load_templates(language)
+        assert extract_paragraphs(wikitext, title="Page", language=language, templates=table, math="text") == expected
+        assert extract_paragraphs(wikitext, title="Page", language=language, math="text") == (
+            expected if plain is None else plain
+        )

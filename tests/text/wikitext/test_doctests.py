@@ -4,16 +4,14 @@ import doctest
 import importlib
 import pkgutil
 
-import pytest
-
 import bertdata.text.wikitext
 
 MODULES = [module.name for module in pkgutil.walk_packages(bertdata.text.wikitext.__path__, "bertdata.text.wikitext.")]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+def test_examples() -> None:
+    for name in MODULES:
+        assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 def test_most_modules_have_examples() -> None:

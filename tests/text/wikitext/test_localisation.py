@@ -80,9 +80,9 @@ def test_files_and_categories_of_any_language_go() -> None:
     assert extract_paragraphs(f"{text}\nOne harbour.") == ["One harbour."]
 
 
-@pytest.mark.parametrize("switch", SWITCHES.split())
-def test_switches(switch: str) -> None:
-    assert drop_switches(f"a {switch}b") == "a b"
+def test_switches() -> None:
+    for switch in SWITCHES.split():
+        assert drop_switches(f"a {switch}b") == "a b"
 
 
 @pytest.mark.parametrize("text", ["a __init__ b", "____", "__ NOTOC __", "_NOTOC_", "＿＿a＿＿", "__a_b_c_d_e_f_g_h__"])
@@ -90,8 +90,8 @@ def test_no_switches(text: str) -> None:
     assert drop_switches(text) == text
 
 
-@pytest.mark.parametrize("word", REDIRECTS.split())
-def test_redirect_words(word: str) -> None:
-    assert is_redirect(f"#{word} [[A]]")
-    assert is_redirect(f"#{word.replace('_', ' ')}: [[A]]")
-    assert not is_redirect(f"#{word}")
+def test_redirect_words() -> None:
+    for word in REDIRECTS.split():
+        assert is_redirect(f"#{word} [[A]]")
+        assert is_redirect(f"#{word.replace('_', ' ')}: [[A]]")
+        assert not is_redirect(f"#{word}")

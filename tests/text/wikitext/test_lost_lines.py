@@ -82,13 +82,15 @@ CASES = [*itertools.product(FORMS, [None, TABLE]), *itertools.product(CALLS, [TA
 MARKUP = re.compile(r"[\[\]{}<>\x00-\x1f\x7f-\x9f]|''|__|class|style|\s{2}")
 
 
-@pytest.mark.parametrize(("form", "templates"), CASES)
-def test_words_stay_and_markup_goes(form: str, templates: Templates | None) -> None:
-    for before, after in itertools.product(["", "Before. ", "Before.\n", "Before.\n\n"], [" Here.", " [[Y| here]].", "\nHere."]):
-        shown = " ".join(extract_paragraphs(f"{before}{form}{after}\n\nNext.", language="en", templates=templates))
-        words = [before.strip(), "Word", "Next.", *([] if form == "[[X|Word" else ["ere."])]
-        assert all(word in shown for word in words), (before, after, shown)
-        assert not MARKUP.search(shown), shown
+def test_words_stay_and_markup_goes() -> None:
+    for form, templates in CASES:
+        for before, after in itertools.product(
+            ["", "Before. ", "Before.\n", "Before.\n\n"], [" Here.", " [[Y| here]].", "\nHere."]
+        ):
+            shown = " ".join(extract_paragraphs(f"{before}{form}{after}\n\nNext.", language="en", templates=templates))
+            words = [before.strip(), "Word", "Next.", *([] if form == "[[X|Word" else ["ere."])]
+            assert all(word in shown for word in words), (before, after, shown)
+            assert not MARKUP.search(shown), shown
 
 
 @pytest.mark.parametrize("templates", [None, TABLE])

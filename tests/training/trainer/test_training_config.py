@@ -68,9 +68,8 @@ def test_tiny() -> None:
     assert (config.model.num_hidden_layers, config.model.hidden_size) == (2, 128)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_wrong_is_named() -> None:
+    for text, message in [
         ("batch = 3\n" + PHASE, "there is no key batch: did you mean 'batch_size'?"),
         ("sharks = 3\n" + PHASE, "there is no key sharks: use some of phases, model, optimizer, batch_size"),
         (PHASE + "step = 1", "there is no key phases.step:"),
@@ -101,12 +100,10 @@ def test_tiny() -> None:
         ("max_predictions = -1\n" + PHASE, "run.toml: max_predictions: use 0 or more"),
         (PHASE + "accumulation = 3", "accumulation must divide batch_size"),
         ("phases = [", "is no TOML"),
-    ],
-)
-def test_what_is_wrong_is_named(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)) as failed:
-        parse_training("run.toml", text)
-    assert failed.value.exit_code == 2
+    ]:
+        with pytest.raises(UsageError, match=re.escape(message)) as failed:
+            parse_training("run.toml", text)
+        assert failed.value.exit_code == 2
 
 
 def test_one_directory_or_several() -> None:
