@@ -25,7 +25,7 @@ OPTIONS = (
     {"language": "en", "templates": load_templates("en")},
     {"language": "zh", "variant": "zh-tw", "definition_lists": "keep", "templates": load_templates("zh")},
 )
-CASES = 400  # damaged pages
+CASES = 3000  # damaged pages
 PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_size=3)), max_size=60).map("".join)
 
 
@@ -51,7 +51,7 @@ def pages() -> list[str]:
     """The wikitext of the sample's pages."""
     dumps = [path for path in sorted(Path(SAMPLE).glob("*.bz2")) if "index" not in path.name]
     texts = [page for path in dumps for page in bz2.decompress(path.read_bytes()).split(b"<page>")[1:]]
-    return [fields["text"] for page in texts if (fields := read_fields(page.partition(b"</page>")[0])).get("text")]
+    return [fields["text"] for page in texts if (fields := read_fields(page.partition(b"</page>")[0] + b"</page>")).get("text")]
 
 
 def damage(page: str, pages: list[str], draw: random.Random) -> str:
