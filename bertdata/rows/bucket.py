@@ -15,7 +15,6 @@ from ..tally import Tally
 
 __all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy", "text_tallies"]
 
-_ROWS = 4096  # rows that are copied at a time: their indices take 8 bytes a token
 Ints = npt.NDArray[np.int64]
 
 
@@ -125,12 +124,10 @@ class Pairs(NamedTuple):
 
 
 def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
-    """Copy ``source[start:start + length]`` to ``target[to:]`` for every row, some thousand rows at once."""
-    for first in range(0, len(to), _ROWS):
-        rows = slice(first, first + _ROWS)
-        count = length[rows]
-        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        target[np.repeat(to[rows], count) + within] = source[np.repeat(start[rows], count) + within]
+    """Copy ``source[start:start + length]`` to ``target[to:]`` for every row."""
+    to_bytes, from_bytes = memoryview(target), memoryview(source)  # slices of arrays take twice the time
+    for at, first, size in zip(to.tolist(), start.tolist(), length.tolist(), strict=True):
+        to_bytes[at : at + size] = from_bytes[first : first + size]
 
 
 def text_tallies(bucket: Bucket, copies: int, chunks: int) -> list[Tally]:

@@ -12,7 +12,6 @@ cut, where it can be, into rows that are full and rows of half the length or les
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +24,7 @@ from .bucket import Pairs, copy
 
 __all__ = ["best_fit", "cut_to_pack", "pack"]
 
+_IMPOSSIBLE = 1 << 62  # the cost up to an end that no way of cutting has
 _SHORT = 32  # a row of half the length or less, to be packed, costs as much as one of which a 32nd stays empty
 
 
@@ -98,11 +98,10 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
     >>> cut_to_pack([0, 60, 110, 188, 230], 128, 2)
     [(0, 110), (110, 230)]
     """
-    cost, came = [0.0], [0]  # the least cost up to each end, and the end before it
+    cost, came = [0], [0]  # the least cost up to each end, and the end before it
     short: deque[int] = deque()  # the ends that a short span to this one may begin at, with costs that rise
-    first = 0  # the first end that any span to this one may begin at
-    for here in range(1, len(ends)):
-        position = ends[here]
+    first, slack = 0, capacity // _SHORT  # the first end that any span to this one may begin at
+    for here, position in enumerate(ends[1:], 1):
         if (new := here - least) >= 0:
             while short and cost[short[-1]] > cost[new]:
                 short.pop()
@@ -111,14 +110,16 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
             first += 1
         while short and position - ends[short[0]] > capacity // 2:
             short.popleft()
-        best = (cost[short[0]] + capacity // _SHORT, short[0]) if short else (math.inf, first)
-        for start in range(first, here - least + 1):
+        best, best_start = (cost[short[0]] + slack, short[0]) if short else (_IMPOSSIBLE, first)
+        for start in range(first, new + 1):
             empty = capacity - position + ends[start]
-            best = min(best, (cost[start] + empty, start))
-            if empty > capacity // _SHORT and best[0] < math.inf:
+            total = cost[start] + empty
+            if total < best or (total == best and start < best_start):
+                best, best_start = total, start
+            if empty > slack and best < _IMPOSSIBLE:
                 break
-        cost.append(best[0])
-        came.append(best[1])
+        cost.append(best)
+        came.append(best_start)
     spans, here = [], len(ends) - 1
     while here:
         spans.append((ends[came[here]], ends[here]))

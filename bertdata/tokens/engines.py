@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.int64]
 Engine = Callable[[Sequence[str]], tuple[npt.NDArray[Any], Ints]]
 
 CALL_CHARACTERS = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a token until the call ends
-NANOTOKEN_CACHE_ENTRIES = 1 << 16  # words, about 17 MB; its default grows to hundreds of megabytes
+NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
 WORDS_OF_TEXT = 50  # encoded in one text, where their ids are compared or remembered

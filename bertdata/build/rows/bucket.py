@@ -88,7 +88,7 @@ class BuildBucket:
         counts = [len(d.ends) // 8 for d in documents]
         zero = np.zeros(1, np.int64)
         words = b"".join(d.continues for d in documents)
-        continues = np.frombuffer(words, bool) if words else vocabulary.continues()[tokens]
+        continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary)[tokens]
         sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
         begin = sentences[sentences < len(tokens)]
         if continues[begin].any():  # a sentence begins with a word, whatever its first piece looks like
@@ -213,6 +213,12 @@ def _variants_of_run(vocabulary: StoredValue) -> npt.NDArray[np.int8]:
     """Return for each id of a vocabulary the number of traditional minus simplified characters [V]."""
     known = vocab.of_run(vocabulary)
     return writing.signs([bare(piece, known.special.mark) for piece in known.pieces])
+
+
+@functools.lru_cache(maxsize=2)
+def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
+    """Return for each id of a vocabulary whether it continues a word [V]."""
+    return vocab.of_run(vocabulary).continues()
 
 
 def _origins(documents: list[Tokens], size: int) -> Counter[str]:
