@@ -125,7 +125,7 @@ class Pairs(NamedTuple):
 
 def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
     """Copy ``source[start:start + length]`` to ``target[to:]`` for every row."""
-    to_bytes, from_bytes = memoryview(target), memoryview(source)  # slices of arrays take twice the time
+    to_bytes, from_bytes = memoryview(target.data), memoryview(source.data)  # slices of arrays take twice the time
     for at, first, size in zip(to.tolist(), start.tolist(), length.tolist(), strict=True):
         to_bytes[at : at + size] = from_bytes[first : first + size]
 

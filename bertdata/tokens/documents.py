@@ -17,10 +17,10 @@ instead, and if even that differs, `tokenizers` is asked for the offsets of the 
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,15 +31,15 @@ from tokenizers import Tokenizer
 
 from ..pieces import BEGINS, Special, piece_bytes
 from ..records import PARAGRAPH, UNSPACED
-from .encoder import SAMPLE_STRIDE, engine_for_text, joined
-from .engines import Ints, Memo, batches_of, exact_engine, fast_engine
+from .encoder import Encoder, sampled
+from .engines import Encoded, Engine, Ints, Memo, in_batches, joined
 
 __all__ = ["DocumentEncoder"]
 
-SLICE_BYTES = 8 << 20  # of text at a time
 NOTHING, SPACE, BREAK = range(3)  # what stands before a sentence
 WORD_CHARACTERS = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
 UNKNOWN = "\0"  # stands for a run of unknown characters
+MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # of the first bytes of eight
 
 
 class _Text(NamedTuple):
@@ -47,35 +47,23 @@ class _Text(NamedTuple):
 
     Attributes:
         data: UTF-8 of all documents, end to end.
-        documents: Where documents begin in `data`, and its end [D + 1].
-        sentences: Where documents begin in sentences, and their number [D + 1].
-        starts: Where sentences begin in `data`, behind a paragraph break but with the space before them [S].
+        edges: Where sentences begin in `data`, behind a paragraph break but with the space before them, and its end [S + 1].
+        first: The first sentence of each document, and the number of all [D + 1].
     """
 
     data: bytes
-    documents: Ints
-    sentences: Ints
-    starts: Ints
+    edges: Ints
+    first: Ints
 
-    def document(self, number: int) -> str:
-        return self.data[self.documents[number] : self.documents[number + 1]].decode()
+    def part(self, start: int, end: int) -> str:
+        """Return consecutive sentences, with the space before them and the paragraph break behind them."""
+        return self.data[self.edges[start] : self.edges[end]].decode()
 
-    def sample(self) -> list[str]:
-        """Return the texts of every `SAMPLE_STRIDE`th sentence, with the space before it and the break behind it."""
-        edges = np.append(self.starts, len(self.data))
-        first = len(self.data) % min(SAMPLE_STRIDE, len(self.starts) or 1)
-        return [self.data[edges[at] : edges[at + 1]].decode() for at in range(first, len(self.starts), SAMPLE_STRIDE)]
-
-    def parts(self, number: int) -> list[str]:
-        """Return the text of a document cut where its second and each further sentence begins."""
-        if self.sentences[number] == self.sentences[number + 1]:
-            return []
-        inner = self.starts[self.sentences[number] + 1 : self.sentences[number + 1]]
-        edges = [int(self.documents[number]), *inner.tolist(), int(self.documents[number + 1])]
-        return [self.data[start:end].decode() for start, end in itertools.pairwise(edges)]
+    def sentences(self, document: int) -> list[str]:
+        return [self.part(number, number + 1) for number in range(*self.first[document : document + 2].tolist())]
 
 
-class DocumentEncoder:
+class DocumentEncoder(Encoder):
     """Encode documents with a tokenizer of any kind.
 
     Args:
@@ -85,19 +73,14 @@ class DocumentEncoder:
     """
 
     def __init__(self, tokenizer: Tokenizer, pieces: Sequence[str], special: Special) -> None:
-        self.dtype = np.dtype(np.uint16 if len(pieces) <= 1 << 16 else np.uint32)
-        form = tokenizer.to_str()
-        self.exact, self._tokenizer = exact_engine(tokenizer), tokenizer
-        self._written = _Written(json.loads(form), pieces, special) if special.mark in BEGINS else None
-        # Without bytes for tokens, ends take the offsets of `tokenizers`, and its ids come with them.
-        self.fast = fast_engine(form, pieces) if self._written else None
-        self._lead = b""
-        if self._written:  # a space that the tokenizer puts in front of a text
-            self._lead = self._written.bytes_of(self.exact(["a"])[0]).removesuffix(b"a")
+        super().__init__(tokenizer, pieces)
+        self._tokenizer, self._written = tokenizer, None
+        if special.mark in BEGINS:
+            self._written = _Written(json.loads(tokenizer.to_str()), pieces, special, self.exact)
+        else:
+            self.fast = None  # without bytes for tokens, ends take the offsets of `tokenizers`, and its ids come with them
 
-    def encode_documents(
-        self, sentences: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False
-    ) -> tuple[npt.NDArray[Any], Ints]:
+    def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False) -> Encoded:
         """Return the ids of all documents end to end [T], and the end of each sentence in them [S].
 
         Args:
@@ -108,20 +91,23 @@ class DocumentEncoder:
         Raises:
             DifferentIdsError: The fast library differs from `tokenizers` in the sample. Not with `exact`.
         """
-        return joined([self._encode(text, exact) for text in _texts(sentences, paragraphs)], self.dtype)
-
-    def _encode(self, text: _Text, exact: bool) -> tuple[npt.NDArray[Any], Ints]:
-        documents = [text.document(number) for number in range(len(text.documents) - 1)]
+        text = _text(sentences, paragraphs)
+        documents = [text.part(start, end) for start, end in pairwise(text.first.tolist())]
         numbers = [number for number, document in enumerate(documents) if self._is_fast(document)]
-        engine = engine_for_text(self.fast, self.exact, text.sample() if numbers else [], exact)
-        ids, ends = engine([documents[number] for number in numbers])
-        if self._written and self._written.bytes_of(ids) == text.data:
-            return ids, self._ends_of_all(ids, np.append(0, ends), text)
-        slices = itertools.pairwise([0, *ends.tolist()])
-        encoded = {n: (ids[a:b], self._ends(ids[a:b], text, n)) for n, (a, b) in zip(numbers, slices, strict=True)}
-        others = [number for number in range(len(documents)) if number not in encoded]
-        encoded |= zip(others, self._with_offsets([documents[n] for n in others], [text.parts(n) for n in others]), strict=True)
-        return joined([encoded[number] for number in range(len(documents))], self.dtype)
+        sample = [text.part(n, n + 1) for n in sampled(len(text.data), len(text.edges) - 1)] if numbers else []
+        ids, edges = in_batches(self.engine(sample, exact))([documents[number] for number in numbers])
+        if self._written and self._written.is_text(ids, text.data):
+            ends = self._written.ends(ids, text.edges[1:])
+            full = np.flatnonzero(np.diff(text.first))
+            ends[text.first[1:][full] - 1] = edges[full]  # a document's last sentence has all its tokens
+            return ids.astype(self.dtype), ends
+        found = [(ids[:0], edges[:0])] * len(documents)
+        for number, own in zip(numbers, np.split(ids, edges[:-1]), strict=False):
+            found[number] = self._with_ends(own, text.sentences(number))
+        for number in set(range(len(documents))).difference(numbers):
+            found[number] = self._with_offsets(text.sentences(number))
+        ids, ends = joined(found)
+        return ids.astype(self.dtype), ends
 
     def _is_fast(self, document: str) -> bool:
         """Return True if ends need no offsets of `tokenizers`, and, where words are encoded one by one, if there are words."""
@@ -129,62 +115,62 @@ class DocumentEncoder:
             return document.count(" ") * WORD_CHARACTERS > len(document)
         return self._written is not None
 
-    def _ends_of_all(self, ids: npt.NDArray[Any], edges: Ints, text: _Text) -> Ints:
-        """Return where all sentences end, if the bytes of all documents' tokens are their text."""
-        assert self._written is not None
-        ends = self._written.ends(ids, np.append(text.starts[1:], len(text.data))[: len(text.starts)])
-        full = np.flatnonzero(np.diff(text.sentences))
-        ends[text.sentences[1:][full] - 1] = edges[1:][full]  # a document's last sentence has all its tokens
-        return ends
-
-    def _ends(self, ids: npt.NDArray[Any], text: _Text, number: int) -> Ints:
-        """Return where the sentences of one document end in its ids."""
-        parts = text.parts(number)
-        if self._written and parts:
-            written = self._written.bytes_of(ids)
-            for normalize in (str, _breaks_as_spaces, self._normalize):
-                expected = [self._written.known(normalize(part)) for part in parts]
-                if written == self._lead + b"".join(expected):
-                    bounds = np.cumsum([len(part) for part in expected]) + len(self._lead)
-                    return np.append(self._written.ends(ids, bounds[:-1]), len(ids))
-        return self._with_offsets(["".join(parts)], [parts])[0][1]
+    def _with_ends(self, ids: npt.NDArray[Any], sentences: list[str]) -> Encoded:
+        """Return the ids of one document, and where its sentences end in them."""
+        written = self._written
+        for normalize in (str, _breaks_as_spaces, self._normalize) if sentences else ():
+            expected = [written.known(normalize(part)) for part in sentences] if written else []
+            if written and written.is_text(ids, b"".join([written.lead, *expected])):
+                ends = written.ends(ids, len(written.lead) + np.cumsum([len(part) for part in expected]))
+                ends[-1] = len(ids)
+                return ids, ends
+        return self._with_offsets(sentences)
 
     def _normalize(self, text: str) -> str:
         normalizer = self._tokenizer.normalizer
         return str(normalizer.normalize_str(text)).replace("▁", " ") if normalizer else text
 
-    def _with_offsets(self, documents: list[str], parts: list[list[str]]) -> list[tuple[npt.NDArray[Any], Ints]]:
-        """Ask `tokenizers` for ids and offsets: a token belongs to the part of a document that its last character is in."""
-        encoded = []
-        for start, end in batches_of(documents):
-            answers = self._tokenizer.encode_batch(documents[start:end], add_special_tokens=False)
-            for answer, own in zip(answers, parts[start:end], strict=True):
-                offsets = np.fromiter((end for _, end in answer.offsets), np.int64, len(answer.offsets))
-                last = np.maximum.accumulate(np.maximum(offsets - 1, 0)) if len(offsets) else offsets
-                bounds = np.cumsum([len(part) for part in own], dtype=np.int64)
-                ends = np.append(np.searchsorted(last, bounds[:-1]), len(offsets))[: len(own)].astype(np.int64)
-                encoded.append((np.array(answer.ids, np.uint32), ends))
-        return encoded
+    def _with_offsets(self, sentences: list[str]) -> Encoded:
+        """Ask `tokenizers` for ids and offsets: a token belongs to the sentence of a document that its last character is in."""
+        answer = self._tokenizer.encode("".join(sentences), add_special_tokens=False)
+        offsets = np.fromiter((end for _, end in answer.offsets), np.int64, len(answer.offsets))
+        last = np.maximum.accumulate(np.maximum(offsets - 1, 0)) if len(offsets) else offsets
+        ends = np.searchsorted(last, np.cumsum([len(part) for part in sentences], dtype=np.int64))
+        ends[-1:] = len(offsets)
+        return np.array(answer.ids, np.uint32), ends.astype(np.int64)
 
 
 class _Written:
-    """The bytes that tokens stand for in a text."""
+    """The bytes that tokens stand for in a text.
 
-    def __init__(self, parsed: dict[str, Any], pieces: Sequence[str], special: Special) -> None:
+    Attributes:
+        lead: What the tokenizer puts in front of a text: a space, or nothing.
+    """
+
+    def __init__(self, parsed: dict[str, Any], pieces: Sequence[str], special: Special, exact: Engine) -> None:
         model = parsed["model"]
         unknown = model.get("unk_id", -1) if model["type"] == "Unigram" else model.get("unk_token")
         nothing = {i for i, piece in enumerate(pieces) if i in special.never or unknown in (i, piece)}
         table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
-        self._pieces = pa.array(table, pa.large_binary())
         self._sizes = np.array([len(each) for each in table], np.int64)
+        self._starts, self._bytes = np.cumsum(self._sizes) - self._sizes, _eights(b"".join(table))
+        self.lead = b"".join(table[i] for i in exact(["a"])[0].tolist()).removesuffix(b"a")
         characters = "".join(re.escape(piece) for piece in pieces if len(piece) == 1)
         has_bytes = special.mark == "Ġ" or model.get("byte_fallback")
         self._unknown = None if has_bytes else re.compile(f"[^ {characters}]+")
 
-    def bytes_of(self, ids: npt.NDArray[Any]) -> bytes:
-        """Return the bytes of tokens, end to end."""
-        data = self._pieces.take(pa.array(ids)).buffers()[2] if len(ids) else None
-        return bytes(data.to_pybytes()[: int(self._sizes[ids].sum())]) if data is not None else b""
+    def is_text(self, ids: npt.NDArray[Any], data: bytes) -> bool:
+        """Return True if the bytes of tokens, end to end, are these; they are compared eight at a time."""
+        left = self._sizes[ids]
+        if left.sum() != len(data):
+            return False
+        own, other, at, position = self._bytes, _eights(data), self._starts[ids], np.cumsum(left) - left
+        while len(left):
+            if ((own[at] ^ other[position]) & MASKS[np.minimum(left, 8)]).any():
+                return False
+            longer = left > 8
+            left, at, position = left[longer] - 8, at[longer] + 8, position[longer] + 8
+        return True
 
     def ends(self, ids: npt.NDArray[Any], bounds: Ints) -> Ints:
         """Return how many tokens end at or before each byte of their text."""
@@ -195,34 +181,29 @@ class _Written:
         return (self._unknown.sub(UNKNOWN, text) if self._unknown else text).encode()
 
 
+def _eights(data: bytes) -> npt.NDArray[Any]:
+    """Return the eight bytes that begin at each byte, and at the end of the data, as one number."""
+    eights: npt.NDArray[Any] = np.ndarray(len(data) + 1, "<u8", data + bytes(8), strides=(1,))
+    return eights
+
+
 def _breaks_as_spaces(text: str) -> str:
     return text.replace(PARAGRAPH, " ")
 
 
-def _texts(sentences: pa.ListArray, paragraphs: pa.ListArray) -> Iterator[_Text]:
-    """Yield documents as text, in batches of bounded size."""
+def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> _Text:
+    """Return documents as text: put what stands before each sentence there."""
     flat = sentences.flatten().cast(pa.large_string())
-    counts = np.append(0, np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())).astype(np.int64)
-    sizes = np.append(0, np.cumsum(pc.binary_length(flat).to_numpy())).astype(np.int64)[counts]
-    cuts = np.flatnonzero(np.diff(sizes[:-1] // SLICE_BYTES)) + 1
+    first = np.append(0, np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())).astype(np.int64)
     starts, of = paragraphs.flatten().to_numpy().astype(np.int64), paragraphs.value_lengths().fill_null(0).to_numpy()
     before = np.full(len(flat), SPACE, np.uint8)
     for ending in UNSPACED:
         before[1:][pc.ends_with(flat, ending).to_numpy(zero_copy_only=False)[:-1]] = NOTHING
-    before[starts + np.repeat(counts[:-1], of)] = BREAK
-    before[counts[:-1][np.diff(counts) > 0]] = NOTHING
-    for first, last in itertools.pairwise([0, *cuts.tolist(), len(sentences)]):
-        if first < last:
-            span = slice(counts[first], counts[last])
-            yield _text(flat[span.start : span.stop], before[span], counts[first : last + 1] - counts[first])
-
-
-def _text(sentences: pa.LargeStringArray, before: npt.NDArray[np.uint8], counts: Ints) -> _Text:
-    """Put what stands before each sentence there."""
+    before[starts + np.repeat(first[:-1], of)] = BREAK
+    before[first[:-1][np.diff(first) > 0]] = NOTHING
     separators = pa.array(["", " ", PARAGRAPH], pa.large_string()).take(pa.array(before))
-    data = pc.binary_join_element_wise(separators, sentences, pa.scalar("", pa.large_string()))
-    bounds = np.frombuffer(data.buffers()[1], np.int64)[data.offset : data.offset + len(data) + 1]
-    buffer = data.buffers()[2]
-    utf8 = bytes(buffer.to_pybytes()[bounds[0] : bounds[-1]]) if buffer is not None else b""
-    bounds = bounds - bounds[0]
-    return _Text(utf8, bounds[counts], counts, bounds[:-1] + len(PARAGRAPH) * (before == BREAK))
+    data = pc.binary_join_element_wise(separators, flat, pa.scalar("", pa.large_string()))
+    edges = np.append(0, np.cumsum(pc.binary_length(data).to_numpy()))
+    utf8 = b"" if data.buffers()[2] is None else data.buffers()[2].to_pybytes()[: edges[-1]]
+    edges[:-1] += len(PARAGRAPH) * (before == BREAK)
+    return _Text(utf8, edges, first)

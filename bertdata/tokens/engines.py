@@ -18,11 +18,10 @@ import contextlib
 import json
 import os
 import unicodedata
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,36 +29,56 @@ from tokenizers import Tokenizer
 
 from .hard_strings import HARD_STRINGS
 
-__all__ = ["Engine", "Ints", "batches_of", "exact_engine", "fast_engine"]
+__all__ = ["Encoded", "Engine", "Ints", "exact_engine", "fast_engine", "in_batches", "joined"]
 
 Ints = npt.NDArray[np.int64]
-Engine = Callable[[Sequence[str]], tuple[npt.NDArray[Any], Ints]]
+Encoded = tuple[npt.NDArray[Any], Ints]
+Engine = Callable[[Sequence[str]], Encoded]
 
-CALL_CHARACTERS = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a token until the call ends
+CALL_CHARACTERS = 1 << 20  # per call of a library; `tokenizers` takes about 200 bytes a token until the call ends
 NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
-WORDS_OF_TEXT = 50  # encoded in one text, where their ids are compared or remembered
+WORDS_OF_TEXT = 50  # tokens of a vocabulary that are compared in one text
 MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
+MEMO_WORD_CHARACTERS = 32  # longer words are rarely seen twice
 CHARACTER_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled")
 SPACE_RUNS = (" {2,}", r"\s+")
-MEMO_WORD_CHARACTERS = 32  # longer words are rarely seen twice
+
+
+def _end_to_end(parts: Sequence[npt.NDArray[Any]]) -> Encoded:
+    """Put the ids of texts end to end; return them and the end of each text."""
+    ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+    return np.concatenate([np.zeros(0, np.uint32), *parts]), ends
+
+
+def joined(encoded: Sequence[Encoded]) -> Encoded:
+    """Put what an engine has made of several lists of texts end to end."""
+    ids, before = _end_to_end([ids for ids, _ in encoded])
+    moved = [ends + start for (_, ends), start in zip(encoded, [0, *before.tolist()], strict=False)]
+    return ids, np.concatenate([before[:0], *moved])
+
+
+def in_batches(engine: Engine) -> Engine:
+    """Return an engine that gives about `CALL_CHARACTERS` at a time to another."""
+
+    def encode(texts: Sequence[str]) -> Encoded:
+        sizes = np.cumsum([0, *map(len, texts)])
+        cuts = np.flatnonzero(np.diff(sizes[:-1] // CALL_CHARACTERS)) + 1
+        return joined([engine(texts[start:end]) for start, end in pairwise([0, *cuts.tolist(), len(texts)])])
+
+    return encode
 
 
 def exact_engine(tokenizer: Tokenizer) -> Engine:
     """Return an engine that is `tokenizers` itself."""
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
 
-    def encode(texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
-        ids = array("I")
-        ends = np.zeros(len(texts), np.int64)
-        for start, end in batches_of(texts):
-            for at, encoding in enumerate(tokenizer.encode_batch_fast(list(texts[start:end]), add_special_tokens=False), start):
-                ids.extend(encoding.ids)
-                ends[at] = len(ids)
-        return np.frombuffer(ids, np.uint32), ends
+    def encode(texts: Sequence[str]) -> Encoded:
+        answers = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return _end_to_end([np.array(answer.ids, np.uint32) for answer in answers])
 
-    return encode
+    return in_batches(encode)
 
 
 def fast_engine(form: str, pieces: Sequence[str]) -> Engine | None:
@@ -85,15 +104,12 @@ def _candidate(parsed: dict[str, Any]) -> Engine | None:
     """Return the engine to try for a tokenizer.json, without its special tokens, which are ordinary text in a text."""
     plain = {**parsed, "added_tokens": [token for token in parsed.get("added_tokens") or [] if not token["special"]]}
     plain |= {"post_processor": None, "truncation": None, "padding": None}
-    kind = parsed["model"]["type"]
     with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, or not supported
-        if kind == "WordPiece":
+        if parsed["model"]["type"] == "WordPiece":
             return Nanotoken(json.dumps(plain))
         if Gigatoken.fits(plain):
             return Gigatoken(plain)
-    if Memo.fits(plain):
-        return Memo(plain)
-    return None
+    return Memo(plain) if Memo.fits(plain) else None
 
 
 class Nanotoken:
@@ -105,7 +121,7 @@ class Nanotoken:
         set_cache_entries(NANOTOKEN_CACHE_ENTRIES)
         self._tokenizer = WordPieceTokenizer.from_json(form)
 
-    def __call__(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+    def __call__(self, texts: Sequence[str]) -> Encoded:
         with _failures_as_exceptions():
             ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
         return ids, edges[1:]
@@ -139,25 +155,19 @@ class Gigatoken:
         self._tokenizer = self._load()
         self._start_bytes, self._encoded = _process_bytes(), 0
 
-    def __call__(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+    def __call__(self, texts: Sequence[str]) -> Encoded:
         with _failures_as_exceptions():
-            parts: list[npt.NDArray[Any]] = []
-            for start, end in batches_of(texts):
-                parts += map(self._tokenizer.encode, map(self._normal, texts[start:end]))
-                self._bound_cache(sum(map(len, texts[start:end])))
-        ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
-        return np.concatenate([np.zeros(0, np.uint32), *parts]), ends
+            parts = [self._tokenizer.encode(self._normal(text)) for text in texts]
+        self._encoded += sum(map(len, texts))
+        grown = _process_bytes() - self._start_bytes
+        if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
+            self._restart()
+        return _end_to_end(parts)
 
     def _normal(self, text: str) -> str:
         if self._normalizer is None or (self._only_nfc and unicodedata.is_normalized("NFC", text)):
             return text
         return str(self._normalizer.normalize_str(text))
-
-    def _bound_cache(self, characters: int) -> None:
-        self._encoded += characters
-        grown = _process_bytes() - self._start_bytes
-        if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
-            self._restart()
 
 
 class Memo:
@@ -174,8 +184,6 @@ class Memo:
     def __init__(self, plain: dict[str, Any]) -> None:
         tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
-        tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-        self._begins = np.array([token.startswith("▁") for token, _ in tokens])  # of each id, whether it begins a word
         self._ids: dict[str, bytes | None] = {"": None}  # None: not a word that can be encoded by itself
 
     @staticmethod
@@ -190,43 +198,24 @@ class Memo:
         )
         return bool(always and inside and normalizers and not plain["added_tokens"])
 
-    def __call__(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], Ints]:
+    def __call__(self, texts: Sequence[str]) -> Encoded:
         words_of_texts = [text.split(" ") for text in texts]
-        long = self._learn(dict.fromkeys(word for words in words_of_texts for word in words if word not in self._ids))
+        new = dict.fromkeys(word for words in words_of_texts for word in words if word not in self._ids)
+        alone = [word for word in new if self._stands_alone(word)]
+        ids, ends = self._encode(alone)
+        known: dict[str, bytes | None] = self._ids
+        known |= new
+        known.update(zip(alone, map(bytes, np.split(ids, ends[:-1])), strict=True) if alone else ())
         packed = []
         for text, words in zip(texts, words_of_texts, strict=True):
-            ids = [*map(self._ids.__getitem__, words)]
-            packed.append(self._encode([text])[0].tobytes() if None in ids else b"".join(cast(list[bytes], ids)))
-        for word in long:
-            del self._ids[word]
-        if len(self._ids) > MEMO_WORDS:
+            found = [*map(known.__getitem__, words)]
+            packed.append(self._encode([text])[0].tobytes() if None in found else b"".join(found))  # type: ignore[arg-type]
+        for word in new:
+            if len(word) > MEMO_WORD_CHARACTERS:
+                del known[word]
+        if len(known) > MEMO_WORDS:
             self._ids = {"": None}
-        ends = np.cumsum(np.fromiter(map(len, packed), np.int64, len(packed))) // 4
-        return np.frombuffer(b"".join(packed), np.uint32), ends
-
-    def _learn(self, words: dict[str, None]) -> list[str]:
-        """Add words to the memo; return those that are too long to stay in it.
-
-        Words of ASCII are encoded many to a text, as `tokenizers` takes its time over each text: ▁ shows where they begin.
-        """
-        self._ids |= words
-        alone = [word for word in words if self._stands_alone(word)]
-        plain = [word for word in alone if word.isascii()]
-        single = [word for word in alone if not word.isascii()]
-        groups = [plain[start : start + WORDS_OF_TEXT] for start in range(0, len(plain), WORDS_OF_TEXT)]
-        ids, ends = self._encode([" ".join(group) for group in groups])
-        for group, (start, end) in zip(groups, pairwise([0, *ends.tolist()]), strict=True):
-            starts = np.flatnonzero(self._begins[ids[start:end]]) + start
-            if len(starts) == len(group):
-                self._remember(group, ids, [*starts.tolist(), end])
-            else:
-                single += group  # an unknown token stands for a ▁ too
-        ids, ends = self._encode(single)
-        self._remember(single, ids, [0, *ends.tolist()])
-        return [word for word in words if len(word) > MEMO_WORD_CHARACTERS]
-
-    def _remember(self, words: list[str], ids: npt.NDArray[Any], edges: list[int]) -> None:
-        self._ids |= {word: ids[start:end].tobytes() for word, (start, end) in zip(words, pairwise(edges), strict=True)}
+        return _end_to_end([np.frombuffer(own, np.uint32) for own in packed])
 
     def _stands_alone(self, word: str) -> bool:
         """Return True if normalization keeps a word apart from the spaces beside it."""
@@ -234,13 +223,6 @@ class Memo:
             return True
         normal, inside = ((self._normalizer.normalize_str(text) if self._normalizer else text) for text in (word, f"a {word} a"))
         return bool(normal) and inside == f"a {normal} a" and normal == normal.strip() and "▁" not in normal
-
-
-def batches_of(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of consecutive texts of about `CALL_CHARACTERS` characters in all."""
-    sizes = np.cumsum([0, *map(len, texts)])
-    cuts = np.flatnonzero(np.diff(sizes[:-1] // CALL_CHARACTERS)) + 1
-    return ((start, end) for start, end in pairwise([0, *cuts.tolist(), len(texts)]) if start < end)
 
 
 def _steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:

@@ -203,8 +203,8 @@ def check(kind: str, told: list[Document], exact: bool = False) -> DocumentEncod
     assert again.tolist() == expected and other_ends.tolist() == ends.tolist()
     if any(sentence != sentence.strip() for document in told for sentence in document.sentences):
         return encoder  # normalization may join white space at the edge of a sentence with the space beside it
-    texts = [text for d in told for text in documents._texts(pa.array([d.sentences]), pa.array([d.paragraph_starts]))]
-    by_offsets = [encoder._with_offsets([text.document(0)], [text.parts(0)])[0][1] for text in texts]
+    texts = [documents._text(pa.array([d.sentences]), pa.array([d.paragraph_starts])) for d in told]
+    by_offsets = [encoder._with_offsets(text.sentences(0))[1] for text in texts]
     starts = np.cumsum([0, *(own[-1] for own in by_offsets)])
     assert ends.tolist() == [int(end + start) for own, start in zip(by_offsets, starts, strict=False) for end in own]
     return encoder

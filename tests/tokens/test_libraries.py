@@ -54,7 +54,6 @@ def test_a_task_with_a_difference_is_encoded_by_tokenizers(make: Make, monkeypat
     """The library is wrong about one word of the sample, which the check of the vocabulary does not find."""
     right = digests(make("right"))
     monkeypatch.setattr(encoder, "SAMPLE_STRIDE", 1)
-    monkeypatch.setattr("bertdata.tokens.documents.SAMPLE_STRIDE", 1)
     for engine in (engines.Nanotoken, engines.Gigatoken):
         monkeypatch.setattr(engine, "__call__", _wrong_about("barque named the Constance", engine.__call__))
     with pytest.warns(UserWarning, match="gave other ids than `tokenizers`.*barque named the Constance"):
