@@ -39,7 +39,6 @@ __all__ = ["DocumentEncoder"]
 NOTHING, SPACE, BREAK = range(3)  # what stands before a sentence
 WORD_CHARACTERS = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
 UNKNOWN = "\0"  # stands for a run of unknown characters
-MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # of the first bytes of eight
 
 
 class _Text(NamedTuple):
@@ -153,24 +152,17 @@ class _Written:
         nothing = {i for i, piece in enumerate(pieces) if i in special.never or unknown in (i, piece)}
         table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
         self._sizes = np.array([len(each) for each in table], np.int64)
-        self._starts, self._bytes = np.cumsum(self._sizes) - self._sizes, _eights(b"".join(table))
+        self._pieces = pa.array(table, pa.large_binary())
         self.lead = b"".join(table[i] for i in exact(["a"])[0].tolist()).removesuffix(b"a")
         characters = "".join(re.escape(piece) for piece in pieces if len(piece) == 1)
         has_bytes = special.mark == "Ġ" or model.get("byte_fallback")
         self._unknown = None if has_bytes else re.compile(f"[^ {characters}]+")
 
     def is_text(self, ids: npt.NDArray[Any], data: bytes) -> bool:
-        """Return True if the bytes of tokens, end to end, are these; they are compared eight at a time."""
-        left = self._sizes[ids]
-        if left.sum() != len(data):
-            return False
-        own, other, at, position = self._bytes, _eights(data), self._starts[ids], np.cumsum(left) - left
-        while len(left):
-            if ((own[at] ^ other[position]) & MASKS[np.minimum(left, 8)]).any():
-                return False
-            longer = left > 8
-            left, at, position = left[longer] - 8, at[longer] + 8, position[longer] + 8
-        return True
+        """Return True if the bytes of tokens, end to end, are these."""
+        size = int(self._sizes[ids].sum())
+        written = self._pieces.take(pa.array(ids)).buffers()[2] if size else None
+        return size == len(data) and (written is None or written.slice(0, size).equals(pa.py_buffer(data)))
 
     def ends(self, ids: npt.NDArray[Any], bounds: Ints) -> Ints:
         """Return how many tokens end at or before each byte of their text."""
@@ -179,12 +171,6 @@ class _Written:
     def known(self, text: str) -> bytes:
         """Return the bytes that the tokens of a normalized text should stand for."""
         return (self._unknown.sub(UNKNOWN, text) if self._unknown else text).encode()
-
-
-def _eights(data: bytes) -> npt.NDArray[Any]:
-    """Return the eight bytes that begin at each byte, and at the end of the data, as one number."""
-    eights: npt.NDArray[Any] = np.ndarray(len(data) + 1, "<u8", data + bytes(8), strides=(1,))
-    return eights
 
 
 def _breaks_as_spaces(text: str) -> str:
