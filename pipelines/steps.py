@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 from array import array
 from collections.abc import Callable, Iterable
+from inspect import isroutine
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,6 +35,10 @@ class Step:
         labelled = copy.copy(self)
         labelled.label = label
         return labelled
+
+    def display(self) -> dict[str, str | int | float]:
+        """Return the settings that an engine's UI shows."""
+        return {}
 
     def expand(self, steps: Any) -> Any:
         """Put further steps behind those before."""
@@ -71,12 +76,26 @@ class Map(Step):
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
+    def returns(self) -> Any:
+        """Return the annotated type of what comes out, or Any."""
+        function = self.function
+        while callable(inner := getattr(function, "result_of", None)):
+            function = inner
+        try:
+            return get_type_hints(function if isroutine(function) else type(function).__call__).get("return", Any)
+        except (NameError, TypeError):  # of names that only type checkers import, or of a function of C
+            return Any
+
     def here(self, elements: Iterable[Any]) -> Iterable[Any]:
         return (self.function(element, *self.arguments) for element in elements)
 
 
 class FlatMap(Map):
     """A function that makes several elements of each, or none."""
+
+    def returns(self) -> Any:
+        """Return the type of an element that comes out: X of an annotation such as ``Iterator[X]``, or Any."""
+        return next(iter(get_args(super().returns())), Any)
 
     def here(self, elements: Iterable[Any]) -> Iterable[Any]:
         return chain.from_iterable(super().here(elements))

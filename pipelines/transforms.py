@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from bertdata.config.base import Config
 from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import STATE, check_begun, clean_up, perform
@@ -46,6 +47,13 @@ class Chain(Step):
         stored = StoredValue.of(self._root, name, value)
         self._values.append((stored, value))
         return stored
+
+    def display(self) -> dict[str, str | int | float]:
+        """Return the output, the number of tasks and the options."""
+        config: Config | None = getattr(self, "_config", None)
+        options = config.identity() if config else {}
+        shown = {name: value for name, value in options.items() if isinstance(value, str | int | float) and value != ""}
+        return {"output": str(self._root), "tasks": len(self._tasks), **shown}
 
     def write_plan(self) -> None:
         """Write the files that workers read, before the chain runs."""
@@ -112,6 +120,7 @@ class Writing:
 
     def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
         self._function, self._runs = function, Runs(*roots, packages=packages)
+        self.result_of = function
 
     def __call__(self, element: Any) -> Any:
         with self._runs.entered():
@@ -124,6 +133,7 @@ class Perform:
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
         self._root, self._step, self._work, self._emit = str(root), step, work, emit
+        self.result_of = emit or _references
         self._runs = Runs(root, packages=packages)
 
     def __call__(self, task: Task) -> Iterable[Any]:
@@ -131,7 +141,11 @@ class Perform:
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             report = perform(to_path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
-        yield from self._emit(task.number, report) if self._emit else [reports.reference(task.number, self._step, [report])]
+        yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
+
+
+def _references(number: int, step: str, report: dict[str, Any]) -> list[Report]:
+    return [reports.reference(number, step, [report])]
 
 
 @cache

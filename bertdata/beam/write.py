@@ -27,10 +27,10 @@ from ..config import CorpusConfig
 from ..config.inputs import INPUTS
 from ..dataset.plan_files import StoredValue
 from ..dataset.run import building, check_begun, clean_up
-from ..dataset.staging import build_path, builds, commit, discard
+from ..dataset.staging import STATE, build_path, builds, commit, discard, is_complete
 from ..dataset.versions import versions
 from ..errors import UsageError
-from ..io.files import is_local, to_path
+from ..io.files import is_local, read_json, to_path
 from ..io.moves import move
 from ..io.storage import storage_errors
 from ..keys import key
@@ -133,12 +133,18 @@ class _Run:
 
     def begin(self, _: None) -> Iterator[Keyed]:
         """Check and lock the output, remove what a failed run left there, and make the directory that shards are written to."""
-        directory = to_path(self._path)
-        for build, identity in builds(directory).items() if is_local(directory) else ():
-            if isinstance(identity, dict) and identity.get("command") == _COMMAND and identity != self._identity:
-                discard(build)
-        with building(directory, self._identity, overwrite=self._overwrite):
+        directory, overwrite = to_path(self._path), self._overwrite
+        if is_local(directory):
+            for build, identity in builds(directory).items():
+                if self._is_left_over(identity):
+                    discard(build)
+        elif self._is_left_over(read_json(directory / STATE / "run.json")) and not is_complete(directory):
+            overwrite = True
+        with building(directory, self._identity, overwrite=overwrite):
             yield _RUN, ("begin", ())
+
+    def _is_left_over(self, identity: Any) -> bool:
+        return isinstance(identity, dict) and identity.get("command") == _COMMAND and identity != self._identity
 
     def document(self, row: Any) -> Iterator[Keyed]:
         yield self._key(row.source, row.id), ("document", tuple(row))

@@ -52,7 +52,7 @@ def run(
         chain.write_plan()
     pipeline = beam.Pipeline(runner=runner, options=options)
     with _without_cell_names():
-        _ = pipeline | on_beam(chain)
+        _ = pipeline | on_beam(chain)  # in the UI under the name of its class
     try:
         if jobs.is_elsewhere(runner, options):
             jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)

@@ -52,8 +52,8 @@ class _OnWorkerEach(_OnWorker):
 
 _PRIMITIVES: dict[type[Step], Callable[[Any], beam.PTransform]] = {
     Create: lambda step: beam.Create(step.values, reshuffle=False),
-    Map: lambda step: beam.Map(_OnWorker(step.function, *step.arguments)),
-    FlatMap: lambda step: beam.FlatMap(_OnWorkerEach(step.function, *step.arguments)),
+    Map: lambda step: _typed(beam.Map(_OnWorker(step.function, *step.arguments)), step.returns()),
+    FlatMap: lambda step: _typed(beam.FlatMap(_OnWorkerEach(step.function, *step.arguments)), step.returns()),
     GroupByKey: lambda step: beam.GroupByKey(),
     ToList: lambda step: beam.CombineGlobally(ToListCombineFn()).without_defaults(),
 }
@@ -64,10 +64,22 @@ def on_beam(step: Step) -> beam.PTransform:
     return _PRIMITIVES.get(type(step), _Composite)(step)
 
 
+def _typed(transform: beam.PTransform, kind: Any) -> beam.PTransform:
+    return transform if kind is Any else transform.with_output_types(kind)
+
+
 class _Composite(beam.PTransform):
+    """A step that is made of others. The engine's UI shows the name of its class and its settings."""
+
     def __init__(self, step: Step) -> None:
         super().__init__()
         self._step = step
+
+    def default_label(self) -> str:
+        return type(self._step).__name__
+
+    def display_data(self) -> dict[str, Any]:
+        return {"step": self.default_label(), **self._step.display()}
 
     def expand(self, collection: Any) -> Any:
         return self._step.expand(_Collection(collection)).collection

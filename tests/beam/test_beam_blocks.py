@@ -25,7 +25,8 @@ from bertdata.beam import (
     SplitSentences,
     WriteDocuments,
 )
-from bertdata.errors import BertDataError, OutputExistsError, UsageError
+from bertdata.errors import EmptyResultError, OutputExistsError, UsageError
+from bertdata.io.files import to_path
 
 TEA = Document("tea:1", "text", "en", "Tea", "", ["The kettle sings.", "Tea is ready."], [0, 1])
 
@@ -98,20 +99,21 @@ def test_records_are_counted_and_listed_by_reason(tmp_path: Path) -> None:
     assert bertdata.verify(tmp_path / "c").problems == []
 
 
-def test_a_finished_dataset_is_replaced_only_on_request(tmp_path: Path) -> None:
-    write(tmp_path / "c", [TEA])
-    with pytest.raises(OutputExistsError, match="overwrite"):
-        write(tmp_path / "c", [TEA])
-    assert write(tmp_path / "c", [TEA, TEA._replace(id="tea:2")], overwrite=True)["rows"] == 2
-
-
-def test_a_failed_run_leaves_no_dataset_and_does_not_stop_the_next(tmp_path: Path) -> None:
-    with pytest.raises(BertDataError, match="none of 0 records"):
-        write(tmp_path / "c", [])
+@pytest.mark.parametrize("store", [False, True])
+def test_a_failed_run_leaves_no_dataset_and_does_not_stop_the_next(tmp_path: Path, store: bool) -> None:
+    path = to_path(f"memory://{tmp_path.name}/c" if store else str(tmp_path / "c"))
     with pytest.raises(UsageError, match="use one of wikipedia, books, text"):
-        write(tmp_path / "c", [TEA._replace(source="mine")])
-    assert not (tmp_path / "c" / "manifest.json").exists()
-    assert write(tmp_path / "c", [TEA])["rows"] == 1
+        write(path, [TEA._replace(source="mine")])
+    assert not (path / "manifest.json").exists()
+    assert write(path, [TEA])["rows"] == 1
+    with pytest.raises(OutputExistsError, match="overwrite"):
+        write(path, [TEA])
+    assert write(path, [TEA, TEA._replace(id="tea:2")], overwrite=True)["rows"] == 2
+
+
+def test_an_empty_corpus_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EmptyResultError, match="none of 0 records"):
+        write(tmp_path / "c", [])
 
 
 def test_own_wikitext_goes_through_rows_with_a_schema() -> None:

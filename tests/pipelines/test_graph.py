@@ -8,6 +8,7 @@ from typing import Any
 import apache_beam as beam
 import pytest
 from apache_beam.pipeline import PipelineVisitor
+from apache_beam.transforms.display import DisplayData
 from bertdata.pipelines import transforms
 from bertdata.pipelines.build_corpus import BuildCorpus
 from bertdata.pipelines.engines.on_beam import on_beam
@@ -41,6 +42,7 @@ class Lint(PipelineVisitor):
         self.problems: list[str] = []
         self.consumers: dict[Any, list[str]] = {}
         self.labels: list[str] = []
+        self.types: dict[str, Any] = {}  # of what comes out of each step
 
     def enter_composite_transform(self, node: Any) -> None:
         self.look(node)
@@ -61,6 +63,7 @@ class Lint(PipelineVisitor):
                 self.consumers.setdefault(source, []).append(node.full_label)
         for output in node.outputs.values():
             self.consumers.setdefault(output, [])
+            self.types[node.full_label] = output.element_type
         if isinstance(node.transform, beam.ParDo):
             self.look_at_dofn(node)
 
@@ -107,13 +110,18 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, Step]:
 )
 def test_graph(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     pipeline = beam.Pipeline()
-    _ = pipeline | name >> on_beam(chains(sample_corpus, sample_vocab, tmp_path)[name])
+    chain = chains(sample_corpus, sample_vocab, tmp_path)[name]
+    _ = pipeline | on_beam(chain)
     lint = Lint()
     pipeline.visit(lint)
     assert lint.problems == []
     assert len(set(lint.labels)) == len(lint.labels)
     assert [labels for labels in lint.consumers.values() if len(labels) > 1] == [], "one linear chain"
     assert sum(not labels for labels in lint.consumers.values()) == 1, "with one leaf"
+    assert {label.partition("/")[0] for label in lint.labels} == {type(chain).__name__}
+    assert [label for label, kind in lint.types.items() if "Any" in str(kind)] == [], "every step has a type hint"
+    shown = {item.key: item.value for item in DisplayData.create_from(on_beam(chain)).items}
+    assert shown["step"] == type(chain).__name__ and int(shown["tasks"]) > 0 and shown["output"].startswith(str(tmp_path))
 
 
 def test_the_lint_sees_what_it_forbids() -> None:
