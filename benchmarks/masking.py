@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from ratios import ratio
 
-from bertdata.config import PairsConfig
 from bertdata.dataset import manifest, shards
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.labels import IGNORED
 from bertdata.rows.masking import UNITS, MaskVocabulary, mask, mask_vocabulary, predictions_per_row
 from bertdata.tokens import vocab
@@ -80,20 +80,20 @@ def main() -> int:
 
 
 def _load(directory: Path) -> Rows:
-    made = manifest.read(directory, "pairs")
-    batches = [b for s in made["shards"] for b in shards.read_batches(directory / s["name"], made["config"]["format"])]
+    made = manifest.read(directory, PairsManifest)
+    batches = [b for s in made.shards for b in shards.read_batches(directory / s.name, made.settings.format)]
     flat = [[b.column(name).flatten().to_numpy() for b in batches] for name in ("input_ids", "token_type_ids")]
     lengths = np.concatenate([b.column("input_ids").value_lengths().to_numpy() for b in batches])
     labels = np.concatenate([b.column("next_sentence_label").to_numpy() for b in batches])
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     stored = None
-    if made["config"].get("masking") == "static":
+    if made.settings.masking == "static":
         columns = [[b.column(f"masked_lm_{name}") for b in batches] for name in ("positions", "labels")]
         positions, answers = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns)
         counts = np.concatenate([c.value_lengths().to_numpy() for c in columns[0]])
-        config = PairsConfig(**made["config"])
-        stored = Stored(positions, answers, np.append(0, np.cumsum(counts)), config.unit, made["config"]["masked_lm_prob"])
-    return Rows(np.concatenate(flat[0]), np.concatenate(flat[1]), ends, labels, made["config"]["max_seq_length"], stored)
+        unit, share = made.settings.unit, made.settings.masked_lm_prob or 0.15
+        stored = Stored(positions, answers, np.append(0, np.cumsum(counts)), unit, share)
+    return Rows(np.concatenate(flat[0]), np.concatenate(flat[1]), ends, labels, made.settings.max_seq_length, stored)
 
 
 def _unmask(rows: Rows, numbers: Array) -> tuple[Array, Array, Array, Array]:

@@ -15,6 +15,7 @@ import numpy as np
 from ratios import ratio
 
 from bertdata.dataset import manifest
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.dataset.shards import read_batches
 from bertdata.rows.pack import best_fit
 
@@ -43,11 +44,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, metavar="DIR", help="rows, as make-pairs writes them")
     directory = parser.parse_args().directory
-    made = manifest.read(directory, "pairs")
-    most, format = made["config"]["max_seq_length"], made["config"]["format"]
+    made = manifest.read(directory, PairsManifest)
+    most, format = made.settings.max_seq_length, made.settings.format
     rows, tokens = {"no packing": 0, "first fit": 0, "best fit": 0}, 0
-    for shard in made["shards"]:
-        sizes = np.random.default_rng(0).permutation(lengths(directory / shard["name"], format)).tolist()
+    for shard in made.shards:
+        sizes = np.random.default_rng(0).permutation(lengths(directory / shard.name, format)).tolist()
         tokens += sum(sizes)
         rows["no packing"] += len(sizes)
         rows["first fit"] += first_fit(sizes, most)

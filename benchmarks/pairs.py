@@ -30,6 +30,7 @@ from ratios import ratio
 from bertdata.build import documents as corpora
 from bertdata.build.rows import partners
 from bertdata.dataset import manifest, shards
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder
 
@@ -115,20 +116,20 @@ def read(path: Path, length: int = 0, split: str = "") -> Rows:
         ends = np.append(0, np.cumsum([len(line["input_ids"]) for line in lines]))
         answers = np.array([line["next_sentence_label"] for line in lines])
         return Rows(flat, kinds, ends, answers, length or int(np.diff(ends).max()), 0, 1)
-    made = manifest.read(path, "pairs")
-    if made["config"]["objective"] != "nsp":
+    made = manifest.read(path, PairsManifest)
+    if made.settings.objective != "nsp":
         sys.exit(f"{path} holds no pairs for next sentence prediction")
-    files = [shard["name"] for shard in made["shards"] if shard["name"].startswith(f"data/{split}")]
-    batches = [batch for name in files for batch in shards.read_batches(path / name, made["config"]["format"])]
+    files_of_split = [shard.name for shard in made.shards if shard.name.startswith(f"data/{split}")]
+    batches = [batch for name in files_of_split for batch in shards.read_batches(path / name, made.settings.format)]
     columns = [[b.column(name) for b in batches] for name in ("input_ids", "token_type_ids", "next_sentence_label")]
     ids, types = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns[:2])
     ends = np.append(0, np.cumsum(np.concatenate([c.value_lengths().to_numpy() for c in columns[0]])))
     labels = np.concatenate([c.to_numpy() for c in columns[2]]).astype(np.int64)
-    if made["config"].get("masking") == "static":
+    if made.settings.masking == "static":
         ids = unmasked(ids, ends, batches)
     plain = batches[0].num_columns == len(columns)  # for more columns no size is promised
-    size, copies = plain * sum(s["bytes"] for s in made["shards"]), made["config"]["dupe_factor"]
-    return Rows(ids, types, ends, labels, length or made["config"]["max_seq_length"], size, copies)
+    size, copies = plain * sum(s.bytes for s in made.shards), made.settings.dupe_factor
+    return Rows(ids, types, ends, labels, length or made.settings.max_seq_length, size, copies)
 
 
 def unmasked(ids: Ints, ends: Ints, batches: Sequence[Any]) -> Ints:

@@ -34,10 +34,12 @@ from torch.nn import functional
 
 from bertdata import Shards
 from bertdata.build.rows.commit import describe
+from bertdata.codec import decode
 from bertdata.config import PairsConfig
 from bertdata.config.train import ModelConfig, OptimizerConfig
 from bertdata.dataset import manifest, shards
-from bertdata.io.files import file_entry
+from bertdata.dataset.manifest_records import ShardEntry
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.labels import IGNORED
 from bertdata.report import card
 from bertdata.tally import Tally
@@ -218,16 +220,21 @@ def _data(root: Path, length: int, packed: bool) -> Path:
     columns["input_ids"] = ids.astype(np.uint16).ravel()
     config = PairsConfig(objective="documents" if packed else "nsp", pack=packed, max_seq_length=length, shards=1)
     schema = shards.pair_schema(len(pieces), columns)
-    entry = shards.write(
-        root, shards.name("train", 0, 1, config.format), schema, [shards.pair_batch(schema, columns)], config.format
-    )
+    batch = shards.pair_batch(schema, columns)
+    entry = decode(shards.write(root, shards.name("train", 0, 1, config.format), schema, [batch], config.format), ShardEntry)
     names = vocab.write(root, vocab.Vocabulary(pieces, True, True))
-    about: dict[str, Any] = {"files": [file_entry(root, name) for name in names], "vocab_size": len(pieces)}
     tally = Tally("rows", entered=ROWS, left=ROWS)
     parts = len(columns["part_ends"]) if packed else 0
     counts = Counter(rows=ROWS, parts=parts, documents=ROWS, tokens=ROWS * length, ones=ROWS // 2, text_tokens=ROWS * length)
-    about |= {"statistics": describe(counts, config), "splits": {"train": {"shards": 1, **describe(counts, config)}}}
-    made = manifest.make("pairs", config=config.identity(), inputs=[], shards=[entry], tallies=[tally], **about)
+    made = PairsManifest(
+        **manifest.head("pairs", config, [entry], [tally]),
+        inputs=[],
+        shards=[entry],
+        files=[manifest.entry(root, name) for name in names],
+        vocab_size=len(pieces),
+        statistics=describe(counts, config),
+        splits={"train": describe(counts, config, shards=1)},
+    )
     manifest.write(root, made, card.write(made))
     return root
 

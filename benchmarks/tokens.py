@@ -34,6 +34,7 @@ from tokenizers.trainers import WordPieceTrainer
 
 from bertdata.config import VocabConfig
 from bertdata.dataset import manifest, shards
+from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.exports.text import text_of
 from bertdata.records import Document
 from bertdata.tokens import encoder as tokens
@@ -123,10 +124,10 @@ def _yes(value: bool) -> str:
 
 def _read(corpus: Path) -> dict[str, list[str]]:
     """Read a corpus' sentences by language."""
-    found = manifest.read(corpus, "documents")
+    found = manifest.read(corpus, CorpusManifest)
     texts: dict[str, list[str]] = {}
-    for shard in found["shards"]:
-        for batch in shards.read_batches(corpus / shard["name"], found["config"]["format"]):
+    for shard in found.shards:
+        for batch in shards.read_batches(corpus / shard.name, found.settings.format):
             columns = (batch.column(name).to_pylist() for name in ("language", "sentences"))
             for language, sentences in zip(*columns, strict=True):
                 texts.setdefault(language, []).extend(sentences)

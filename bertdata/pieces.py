@@ -29,7 +29,6 @@ __all__ = [
     "of_tokenizer",
     "piece_bytes",
     "shown",
-    "tokens_by_role",
 ]
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
@@ -72,16 +71,6 @@ def of_bert(pieces: Sequence[str]) -> Special:
     bracketed = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
     named = {role: bracketed.pop(token, -1) for role, token in OF_BERT.items()}
     return Special(**named, others=tuple(bracketed.values()), mark="##")
-
-
-def tokens_by_role(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return the special tokens of rows by role, as their manifest names them; those of a BERT where it names none.
-
-    >>> tokens_by_role({})["cls"], tokens_by_role({"special_tokens": {"cls": "<s>"}})
-    ('[CLS]', {'cls': '<s>'})
-    """
-    named: dict[str, str] = manifest.get("special_tokens", OF_BERT)
-    return named
 
 
 def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list[str], Special]:

@@ -6,9 +6,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from .codec import Count, Record, decode, encode
 from .errors import VerificationError
 
-__all__ = ["Tally"]
+__all__ = ["StageCounts", "Tally"]
+
+
+class StageCounts(Record, frozen=True, kw_only=True, rename={"entered": "in", "left": "out"}):
+    """The counts of a finished stage, with reasons in order of name."""
+
+    stage: str
+    entered: Count
+    left: Count
+    dropped: dict[str, Count]
+    rejected: dict[str, Count]
 
 
 @dataclass
@@ -43,12 +54,21 @@ class Tally:
                 "rejected: this is a fault in bertdata, please report it"
             )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts with reasons in order of name."""
+    def counts(self) -> StageCounts:
+        """Return the counts as a record."""
         dropped, rejected = ({k: n for k, n in sorted(counter.items()) if n} for counter in (self.dropped, self.rejected))
-        return {"stage": self.stage, "in": self.entered, "out": self.left, "dropped": dropped, "rejected": rejected}
+        return StageCounts(stage=self.stage, entered=self.entered, left=self.left, dropped=dropped, rejected=rejected)
+
+    @classmethod
+    def of(cls, counts: StageCounts) -> Tally:
+        """Return the tally of a record."""
+        return cls(counts.stage, counts.entered, counts.left, Counter(counts.dropped), Counter(counts.rejected))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        return dict(encode(self.counts()))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Tally:
         """Read what `to_json` returned."""
-        return cls(value["stage"], value["in"], value["out"], Counter(value["dropped"]), Counter(value["rejected"]))
+        return cls.of(decode(value, StageCounts))

@@ -50,9 +50,7 @@ class MakePairs(Chain):
     def expand(self, begin: Steps) -> Steps:
         roots = (to_path(output.root) for output in self._outputs)
         build = BuildBucket(self._vocabulary, self._outputs, self._layout, self._levels.are_two, str(self._spill))
-        commit = PairsCommit(
-            self._vocabulary, self._outputs, self._source.reader, self._source.manifest["rows"], str(self._spill)
-        )
+        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, self._source.manifest.rows, str(self._spill))
         return (
             self._by_bucket(begin | "Tasks" >> Tasks(self._root, self._tasks))
             | "Bucket" >> GroupByKey()

@@ -60,7 +60,7 @@ def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pyt
     assert seen[-1][:3] == ("Extract", seen[-1].total, seen[-1].total)
     assert isinstance(seen[-1], Progress) and seen[-1].bytes == seen[-1].total_bytes > 0 and seen[-1].share == 1.0
     for stage in corpus.counts:
-        assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) + sum(stage["rejected"].values())
+        assert stage.entered == stage.left + sum(stage.dropped.values()) + sum(stage.rejected.values())
     assert not bertdata.verify(corpus.path, workers=1).problems
     assert capfd.readouterr() == ("", "")
 

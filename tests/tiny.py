@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bertdata.codec import decode, encode
 from bertdata.config import LABEL_1, CorpusConfig, PairsConfig
 from bertdata.dataset import manifest, shards
+from bertdata.dataset.manifest_records import CorpusShard, ShardEntry
 from bertdata.io.files import file_entry
 from bertdata.tally import Tally
 from bertdata.tokens import vocab
@@ -63,8 +65,8 @@ def write_pairs(
     }
     rows = told["statistics"]["rows"]
     tallies = [Tally("chunks", entered=rows, left=rows)]
-    found = manifest.make("pairs", config=made.identity(), inputs=[], shards=entries, tallies=tallies, **told)
-    manifest.write(root, found, "# Pairs\n")
+    head = manifest.head("pairs", made, decode(entries, list[ShardEntry]), tallies)
+    manifest.store(root, {**encode(head), **told, "inputs": [], "shards": entries}, "# Pairs\n")
     return root
 
 
@@ -84,5 +86,5 @@ def corpus_manifest(shards: list[dict[str, Any]], *, tallies: Sequence[Tally] = 
     """The manifest of a corpus with these shards."""
     more: dict[str, Any] = {"sources": {}, "rejects": [], "drops": [], "dropped_templates": {"calls": 0, "most_frequent": []}}
     more["formulas"] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}, "dropped_sentences": 0}
-    identity = CorpusConfig(**config).identity()
-    return manifest.make("documents", config=identity, inputs=[], shards=shards, tallies=list(tallies), **more)
+    head = manifest.head("documents", CorpusConfig(**config), decode(shards, list[CorpusShard]), list(tallies))
+    return {**encode(head), **more, "inputs": [], "shards": shards}

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import manifest, shards
+from ..dataset.manifest_records import CorpusInfo, InputName, ShardInput
+from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError
 from ..io.files import digest, is_local, to_path
 from ..io.progress import current
@@ -59,20 +61,25 @@ class DocumentReader(NamedTuple):
         path = to_path(self.directory) / manifest.NAME
         return is_local(path) and changed > stamp(path)
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> CorpusManifest:
         """Read the manifest; raise VerificationError where it is another one by now."""
-        return manifest.read_again(to_path(self.directory), self.sha256, "documents")
+        return manifest.read_again(to_path(self.directory), self.sha256, CorpusManifest)
 
-    def inputs(self) -> list[dict[str, Any]]:
+    def inputs(self) -> list[ShardInput]:
         """Describe the shards as the inputs of what is made from them."""
         return manifest.as_inputs(self.manifest(), "corpus")
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> CorpusInfo:
         """Return what a manifest tells of the corpus that its rows were made from: counts, sources, and what licences ask for."""
         contents = self.manifest()
-        inputs = [{key: entry[key] for key in ("name", "source", "licence")} for entry in contents["inputs"][:_NAMED]]
-        copied = {key: contents[key] for key in ("rows", "counts", "sources")}
-        return {**copied, "inputs": inputs, "further_inputs": len(contents["inputs"]) - len(inputs)}
+        named = contents.inputs[:_NAMED]
+        return CorpusInfo(
+            rows=contents.rows,
+            counts=contents.counts,
+            sources=contents.sources,
+            inputs=[InputName(name=entry.name, source=entry.source, licence=entry.licence) for entry in named],
+            further_inputs=len(contents.inputs) - len(named),
+        )
 
 
 def text_bytes(batch: pa.RecordBatch) -> int:
@@ -115,34 +122,34 @@ def _cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
 def _known(reader: DocumentReader) -> tuple[str, dict[str, str]]:
     """Return the format of a corpus' shards, and their digests by name."""
     contents = reader.manifest()
-    return contents["config"]["format"], {shard["name"]: shard["sha256"] for shard in contents["shards"]}
+    return contents.settings.format, {shard.name: shard.sha256 for shard in contents.shards}
 
 
 class Corpus(NamedTuple):
     """A finished corpus: its manifest, its tasks, and what reads them."""
 
-    manifest: dict[str, Any]
+    manifest: CorpusManifest
     tasks: list[Task]
     text_bytes: int
     reader: DocumentReader
 
     def identity(self) -> list[dict[str, str]]:
         """Return what distinguishes it from other corpora, for a run that is resumed: its shards and their digests."""
-        return [{key: shard[key] for key in ("name", "sha256")} for shard in self.manifest["shards"]]
+        return [{"name": shard.name, "sha256": shard.sha256} for shard in self.manifest.shards]
 
 
 def read(directory: Path) -> Corpus:
     """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
-    contents = manifest.read(directory, "documents")
+    contents = manifest.read(directory, CorpusManifest)
     reader = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
     tasks: list[Task] = []
-    manifest.check_files(directory, contents)
-    for shard in contents["shards"]:
-        path = directory / shard["name"]
-        count = math.ceil(shard["batches"] / BATCHES)
-        for start, end in pairwise(shard["batches"] * number // max(1, count) for number in range(count + 1)):
-            tasks.append(Task(len(tasks), "documents", pack([FileRange(shard["name"], str(path.resolve()), start, end)])))
-    return Corpus(contents, tasks, sum(shard["text_bytes"] for shard in contents["shards"]), reader)
+    manifest.check_files(directory, manifest.listed(contents))
+    for shard in contents.shards:
+        path = directory / shard.name
+        count = math.ceil(shard.batches / BATCHES)
+        for start, end in pairwise(shard.batches * number // max(1, count) for number in range(count + 1)):
+            tasks.append(Task(len(tasks), "documents", pack([FileRange(shard.name, str(path.resolve()), start, end)])))
+    return Corpus(contents, tasks, sum(shard.text_bytes for shard in contents.shards), reader)
 
 
 def refuse_to_replace(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

@@ -33,7 +33,7 @@ class Sample(NamedTuple):
     def of(cls, source: Corpus, config: VocabConfig) -> Sample:
         """Draw the record batches to read: all, up to `_READ` times the sample's text or `_FEWEST` batches."""
         share = min(1.0, config.sample_bytes / max(1, source.text_bytes))
-        batches = sum(shard["batches"] for shard in source.manifest["shards"])
+        batches = sum(shard.batches for shard in source.manifest.shards)
         read = max(_READ * share, _FEWEST / max(1, batches))
         if read >= 1:
             return cls(share, share, source.tasks)
@@ -43,8 +43,8 @@ class Sample(NamedTuple):
 def _some(source: Corpus, seed: int, share: float) -> list[Task]:
     """Return tasks that read this share of a corpus' record batches, drawn by shard and number; all tasks where none is drawn."""
     drawn: list[FileRange] = []
-    for shard in source.manifest["shards"]:
-        name, numbers = shard["name"], np.arange(shard["batches"])
+    for shard in source.manifest.shards:
+        name, numbers = shard.name, np.arange(shard.batches)
         chosen = numbers[keys.share(keys.at(keys.key(seed, "batches", name), numbers)) < share]
         path = str(to_path(source.reader.directory) / name)
         drawn += [FileRange(name, path, batch, batch + 1) for batch in chosen.tolist()]

@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from ..config import CorpusConfig
 from ..dataset import manifest, shards
+from ..dataset.manifest_records import InputEntry
+from ..dataset.manifest_types import CorpusManifest, PairsManifest
 from ..dataset.staging import steady
 from ..errors import UsageError
 from ..io import files
@@ -70,8 +72,8 @@ def trace(
     """
     directory = files.to_path(str(corpus))
     with steady(directory):
-        contents = manifest.read(directory, "documents")
-        config = CorpusConfig.of(contents["config"])
+        contents = manifest.read(directory, CorpusManifest)
+        config = contents.settings
         document, shard = _document(directory, contents, name)
         origin = _origin(contents, shard)
         id, title = (document["id"], "") if document else (name, name)
@@ -84,7 +86,7 @@ def trace(
             if copy is None:
                 raise
     if copy:
-        fate.append(copy.describe(origin.get("name", "")))
+        fate.append(copy.describe(origin.name if origin else ""))
     steps, lost = _steps(copy.page, copy.site, config) if copy else ([], [])
     known = document or {"id": copy.page.id if copy else name, "title": copy.page.title if copy else "", "language": ""}
     paragraphs = Document(**document).paragraphs() if document else []
@@ -93,13 +95,13 @@ def trace(
     return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark, dump)
 
 
-def _document(directory: Path, contents: dict[str, Any], name: str) -> tuple[dict[str, Any] | None, str]:
+def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[dict[str, Any] | None, str]:
     """Return the first document of this id or title, and the name of its shard."""
-    for shard in contents["shards"]:
-        for batch in shards.read_batches(directory / shard["name"], contents["config"]["format"]):
+    for shard in contents.shards:
+        for batch in shards.read_batches(directory / shard.name, contents.settings.format):
             for at in named_rows(batch, name):
                 document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
-                return document, str(shard["name"])
+                return document, shard.name
     return None, ""
 
 
@@ -118,22 +120,22 @@ class _Copy(NamedTuple):
         return source if self.is_kept or not origin else source + other
 
 
-def _origin(contents: dict[str, Any], shard: str) -> dict[str, Any]:
-    """Return the input that a shard of a wiki's pages was made from; an empty one if that is unknown.
+def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
+    """Return the input that a shard of a wiki's pages was made from, or None if that is unknown.
 
     Each part of a dump is a task, and each task writes the shard of its number, so the parts are counted.  A trial leaves out
     some of the tasks.
     """
     number = int(shard.rpartition("-of-")[0].rpartition("-")[2] or -1)
-    for entry in contents["inputs"] if number >= 0 and not contents["config"]["max_documents"] else ():
-        number -= entry["pieces"]
+    for entry in contents.inputs if number >= 0 and not contents.settings.max_documents else ():
+        number -= entry.pieces
         if number < 0:
-            return dict(entry) if entry["source"] == "wikipedia" else {}
-    return {}
+            return entry if entry.source == "wikipedia" else None
+    return None
 
 
 def _page(
-    wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: dict[str, Any], largest: int
+    wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: InputEntry | None, largest: int
 ) -> _Copy | None:
     """Find the copy of a page that the corpus has, which is in the dump `origin`; in other dumps, or if unknown, the newest copy.
 
@@ -143,8 +145,8 @@ def _page(
     if not patterns:
         return None
     found = inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`")
-    name = origin.get("name", "")
-    read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == origin["bytes"]]
+    name, size = (origin.name, origin.bytes) if origin else ("", -1)
+    read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == size]
     read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of one name
     copies = (
         _Copy(page, site, path.rpartition("/")[2], bool(read))
@@ -245,10 +247,10 @@ def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, li
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     """Yield the rows that hold a sentence's pieces one behind the other, in masked rows what stood there."""
     probes = {ids.tobytes() for ids in sentences[:_SENTENCES] if len(ids) >= _PROBE}
-    contents = manifest.read(directory, "pairs")
+    contents = manifest.read(directory, PairsManifest)
     before, shown = 0, 0
-    for shard in contents["shards"]:
-        for batch in shards.read_batches(directory / shard["name"], contents["config"]["format"]):
+    for shard in contents.shards:
+        for batch in shards.read_batches(directory / shard.name, contents.settings.format):
             check_rows(directory, pa.Table.from_batches([batch]), np.arange(before, before + batch.num_rows), contents)
             for row in rows_with(batch, probes):
                 yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])

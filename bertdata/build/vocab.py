@@ -7,7 +7,7 @@ occurs, are those of a text whose accents were taken off first.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -20,9 +20,11 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from ..config import VocabConfig
-from ..dataset import manifest, shards
+from ..dataset import manifest, manifest_records, shards
+from ..dataset.manifest_records import Sample
+from ..dataset.manifest_types import CorpusManifest, VocabManifest
 from ..dataset.run import STATE
-from ..io.files import file_entry, to_path
+from ..io.files import to_path
 from ..records import Task
 from ..report.coverage import Coverage
 from ..report.page import write_beside
@@ -115,7 +117,7 @@ class Train:
         root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
         files = [root / name for name in entries]
         corpus, tally = self.source.manifest(), Tally.from_json(total["tally"])
-        unread = corpus["rows"] - tally.entered
+        unread = corpus.rows - tally.entered
         tally.entered += unread
         tally.dropped["not in the sample"] += unread
         strip, accents = _accents(self.config, _characters(corpus))
@@ -125,33 +127,26 @@ class Train:
         wordpiece = config.model == "wordpiece"
         vocabulary = vocab.train(words, config) if wordpiece else train.train(words, config)
         names = vocab.write(root, vocabulary)
-        contents = manifest.make(
-            "vocabulary",
-            config=config.identity(),
+        sampled = total["sampled_bytes"]
+        contents = VocabManifest(
+            **manifest.head("vocabulary", config, [], [tally], config.packages),
             accents=accents,
             inputs=self.source.inputs(),
             shards=[],
-            tallies=[tally],
-            files=[file_entry(root, name) for name in names],
+            files=[manifest.entry(root, name) for name in names],
             size=len(vocabulary.pieces),
-            sample={
-                "share": self.share,
-                "bytes": total["sampled_bytes"],
-                "words": sum(words.values()),
-                "distinct_words": len(words),
-            },
+            sample=Sample(share=self.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),
             coverage=_coverage(files, config, vocabulary),
-            packages=config.packages,
         )
         write_beside(root, contents)
         manifest.write(root, contents)
 
 
-def _characters(corpus: Mapping[str, Any]) -> Counter[str]:
+def _characters(corpus: CorpusManifest) -> Counter[str]:
     """Return the number of characters in each language of a corpus, from its manifest."""
     characters = Counter[str]()
-    for source in corpus["sources"].values():
-        characters.update({language: counts["characters"] for language, counts in source.get("languages", {}).items()})
+    for source in corpus.sources.values():
+        characters.update({language: counts.characters for language, counts in (source.languages or {}).items()})
     return characters
 
 
@@ -203,7 +198,7 @@ def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, C
                 yield batch.column("language")[0].as_py(), parts_to_words(words, bare) if config.strip_accents else words
 
 
-def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocabulary) -> dict[str, Any]:
+def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocabulary) -> dict[str, manifest_records.Coverage]:
     """Cut all counted words with the vocabulary; a language's counts are sums over files, so they are added file by file."""
     encode = _word_encoder(vocabulary)
     unknown = vocabulary.special.unk

@@ -20,6 +20,7 @@ from .run import build, common_options, conclude, echo, foretell, say_kept, take
 
 if TYPE_CHECKING:
     from ..dataset.data_set import DataSet
+    from ..dataset.manifest_types import CorpusManifest
 
 __all__ = ["command"]
 
@@ -138,13 +139,13 @@ def command(
             _report_excluded_ids(corpus, config)
 
 
-def _report_excluded_ids(corpus: DataSet, config: CorpusConfig) -> None:
+def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) -> None:
     """Print how many documents were dropped by their ids, as a mistyped id drops nothing."""
     if config.exclude_ids:
         from ..build.corpus.filtering import load_ids
 
         ids = len(load_ids(config.exclude_ids))
-        dropped = sum(stage["dropped"].get("excluded id", 0) for stage in corpus.counts)
+        dropped = sum(stage.dropped.get("excluded id", 0) for stage in corpus.counts)
         echo(f"  exclude-ids: {count(ids, 'id')} listed, {count(dropped, 'document')} dropped")
         if dropped < ids:
             echo(f"  {count(ids - dropped, 'id')} matched no document. Look one up: bertdata inspect {corpus.path} --explain ID")

@@ -13,6 +13,7 @@ import click
 import bertdata
 
 from ..dataset.data_set import DataSet
+from ..dataset.manifest_types import PairsManifest
 from ..extras import install
 from ..io.files import write_text
 from ..report.words import describe
@@ -88,7 +89,7 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     echo(f"\n{took}  Look at {pairs / 'report.html'}, and closer with: bertdata inspect {corpus}")
 
 
-def _describe(*data_sets: DataSet) -> None:
+def _describe(*data_sets: DataSet[Any]) -> None:
     for each in data_sets:
         echo(describe(each.manifest, each.path))
         echo()
@@ -123,8 +124,8 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     echo(f"The curve: {run / 'curve.svg'}")
 
 
-def _by_source(pairs: DataSet) -> float:
+def _by_source(pairs: DataSet[PairsManifest]) -> float:
     """Return the accuracy of a model that only sees the sources of A and B: two mean NotNext, and one most often IsNext."""
-    sources = pairs.manifest["pairings"]["source"].values()
-    right = sum(each["other"] + each["pairs"] - each["not_next"] for each in sources)
-    return float(right / sum(each["pairs"] for each in sources))
+    sources = (pairs.manifest.pairings or {})["source"].values()
+    right = sum(each.other + each.pairs - each.not_next for each in sources)
+    return right / sum(each.pairs for each in sources)

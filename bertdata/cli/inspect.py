@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..config import PairsConfig
 from ..config.languages import problem_of
-from ..dataset.manifest import check_files, read
+from ..dataset.manifest import check_files, listed, read
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
 from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
 from ..io.terminal import clean
@@ -64,9 +64,9 @@ def command(directory: Path, count: int, row: int | None, epoch: int, explain: s
 
 def _explain(directory: Path, id: str) -> None:
     manifest = read(directory)
-    if manifest["kind"] != "documents":
-        raise UsageError(f"--explain {id}: {directory} holds {manifest['kind']}: give the corpus that they were made from")
-    check_files(directory, manifest)
+    if not isinstance(manifest, CorpusManifest):
+        raise UsageError(f"--explain {id}: {directory} holds {manifest.kind}: give the corpus that they were made from")
+    check_files(directory, listed(manifest))
     from ..report.trace import explain
 
     for line in explain(directory, manifest, id):
@@ -78,7 +78,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
     from ..report.select import select
 
     contents = read(directory)
-    check_files(directory, contents)
+    check_files(directory, listed(contents))
     numbers = list(islice(select(directory, contents, wanted), count))
     for number in numbers:
         show_row(directory, number, epoch, search=wanted["search"])
@@ -88,13 +88,13 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         raise UsageError(f"{directory} holds nothing with {asked}{_meant(directory, contents, wanted)}")
 
 
-def _meant(directory: Path, contents: dict[str, Any], wanted: dict[str, str]) -> str:
+def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     """Say what a language, a title or an id that there is not was meant for."""
     from ..report.trace import alike, example
 
-    if contents["kind"] != "documents":
+    if not isinstance(contents, CorpusManifest):
         return ""
-    known = sorted({code for source in contents.get("sources", {}).values() for code in source.get("languages", {})})
+    known = sorted({code for source in contents.sources.values() for code in source.languages or {}})
     language = wanted["language"]
     if language and language not in known:
         many = f"{', '.join(known[:_CODES])}{', …' if len(known) > _CODES else ''}"
@@ -111,11 +111,12 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
     from ..tokens.read import read_any
 
     contents = read(directory)
+    assert isinstance(contents, RowManifest)  # the callers have refused any other kind
     row = examples.row(directory, contents, number)
-    if contents["kind"] == "documents":
+    if isinstance(contents, CorpusManifest):
         _print(examples.document_lines(row, search=search), search=search)
         return
-    config, vocabulary = PairsConfig.of(contents["config"]), read_any(directory)
+    config, vocabulary = contents.settings, read_any(directory)
     rule = rule or masking.of_epoch(vocabulary, config, epoch)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
     _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask, search)
@@ -124,34 +125,33 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
     """Print a data set's manifest in words, and examples; of a row that is named, that row alone."""
     manifest = read(directory)
-    if epoch and manifest["config"].get("masking") == "static":
+    if epoch and isinstance(manifest, PairsManifest) and manifest.settings.masking == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {directory} have one mask, which they were stored with")
-    check_files(directory, manifest)
-    if number is None or manifest["kind"] == "export":
+    check_files(directory, listed(manifest))
+    if number is None or isinstance(manifest, ExportManifest):
         echo(describe(manifest, directory))
-        echo(f"  made by bertdata {manifest['versions']['bertdata']}; config: {_config(manifest['config'])}")
-    if manifest["kind"] == "export":
+        echo(f"  made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")
+    if isinstance(manifest, ExportManifest):
         return  # rows are shown from what they were made of
     from ..report import examples
     from ..tokens.read import read_any
 
-    kind = manifest["kind"]
-    vocabulary = None if kind == "documents" else read_any(directory)
-    pieces, mark = (vocabulary.pieces, vocabulary.special.mark) if vocabulary else ([], "")
-    if kind == "vocabulary":
+    if isinstance(manifest, VocabManifest):
+        vocabulary = read_any(directory)
+        pieces, mark = vocabulary.pieces, vocabulary.special.mark
         if number is not None and not 0 <= number < len(pieces):
             raise UsageError(f"--row {number}: {directory} has pieces 0 to {len(pieces) - 1}")
         chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
         _print([(2, "  ".join(f"{i} {shown(pieces[i], mark)}" for i in chosen))])
-        if number is None and "coverage" in manifest:
+        if number is None:
             from ..report.coverage import table
 
-            echo(table(manifest["coverage"], mark))
+            echo(table(manifest.coverage, mark))
         return
     if number is not None:
         show_row(directory, number, epoch)
         return
-    for each in examples.pick(manifest["rows"], count):
+    for each in examples.pick(manifest.rows, count):
         echo()
         show_row(directory, each, epoch)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from ..dataset import manifest
+from ..dataset.manifest_types import Manifest, VocabManifest
 from ..dataset.run import STATE, is_complete, is_done, leftovers, unfinished
 from ..dataset.versions import made_elsewhere
 from ..io.files import is_local
@@ -139,7 +140,7 @@ def _stray(words: Sequence[str]) -> str:
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 
-def build(planned: PlannedRun, options: Options) -> list[DataSet]:
+def build(planned: PlannedRun, options: Options) -> list[DataSet[Any]]:
     """Carry out a run and return its data sets; a job that is not waited for, or a dry run of one, ends the command here."""
     from ..commands.run import RunOptions, run
 
@@ -227,20 +228,22 @@ def _whereabouts(directory: Path) -> str:
     return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
-def _describe_complete(contents: dict[str, Any], directory: Path) -> str:
+def _describe_complete(contents: Manifest, directory: Path) -> str:
     """Describe a dataset that needs no work, and name the version that made it if it is another one."""
-    made_by = made_elsewhere(contents["versions"])
+    made_by = made_elsewhere(contents.versions)
     rebuild = f"\n  It was made by {made_by}. Use --overwrite to build it again with this version." if made_by else ""
     return f"{directory} is complete already: nothing to do{rebuild}"
 
 
-def conclude(data_set: DataSet, reading: str) -> None:
+def conclude(data_set: DataSet[Any], reading: str) -> None:
     """Print what a dataset holds, or that it was already complete, and the line of Python that reads it."""
-    counts: dict[str, Any] = {key: data_set.manifest[key] for key in ("rows", "size") if key in data_set.manifest}
+    counts: dict[str, Any] = {"rows": data_set.rows}
+    if isinstance(data_set.manifest, VocabManifest):
+        counts["size"] = data_set.manifest.size
     for fate in ("dropped", "rejected"):
         reasons = Counter[str]()
-        for stage in data_set.manifest["counts"]:
-            reasons.update(stage[fate])
+        for stage in data_set.counts:
+            reasons.update(getattr(stage, fate))
         counts[fate] = dict(sorted(reasons.items()))
     output.event("done" if data_set.new else "nothing to do", counts=counts, path=str(data_set.path))
     echo((describe if data_set.new else _describe_complete)(data_set.manifest, data_set.path))

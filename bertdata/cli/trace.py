@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from ..config import PairsConfig
 from ..config.base import options_of
 from ..config.train import read_training
 from ..dataset import manifest
+from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
 from ..io.terminal import clean
 from ..pieces import shown
@@ -107,10 +107,10 @@ def _rule(
 
 
 def _of_epoch(pairs: Path, epoch: int) -> MaskRule | None:
-    contents = manifest.read(pairs, "pairs")
-    if epoch and contents["config"]["masking"] == "static":
+    contents = manifest.read(pairs, PairsManifest)
+    if epoch and contents.settings.masking == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {pairs} have one mask, which they were stored with")
-    return of_epoch(read_any(pairs), PairsConfig.of(contents["config"]), epoch)
+    return of_epoch(read_any(pairs), contents.settings, epoch)
 
 
 def flag_of(name: str) -> str:

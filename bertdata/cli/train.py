@@ -18,6 +18,7 @@ import numpy as np
 from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
 from ..dataset import manifest
+from ..dataset.manifest_types import PairsManifest
 from ..errors import BertDataError
 from ..io.files import read_json, to_path
 from ..io.signals import Answer, signals
@@ -146,9 +147,9 @@ def _plan(recipe: Recipe) -> Iterator[str]:
 
 def _tokens(part: PhaseRows) -> float:
     """Return the mean number of tokens in a row of a phase, by the manifests, so that no row of a store is read."""
-    splits = [manifest.read(to_path(path), "pairs")["splits"]["train"] for path in part.phase.shards]
-    rows = [split["rows"] * weight for split, weight in zip(splits, part.shards.weights, strict=True)]
-    return float(np.average([split["mean_length"] for split in splits], weights=rows))
+    splits = [manifest.read(to_path(path), PairsManifest).splits["train"] for path in part.phase.shards]
+    rows = [split.rows * weight for split, weight in zip(splits, part.shards.weights, strict=True)]
+    return float(np.average([split.mean_length for split in splits], weights=rows))
 
 
 @contextlib.contextmanager

@@ -48,9 +48,9 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     else:
         for vocab in build(planned, options):
             if vocab.new:
-                echo(table(vocab.manifest["coverage"], read_any(vocab.path).special.mark))
-            kind = "BertTokenizerFast" if vocab.manifest["config"].get("model", "wordpiece") == "wordpiece" else "AutoTokenizer"
+                echo(table(vocab.manifest.coverage, read_any(vocab.path).special.mark))
+            kind = "BertTokenizerFast" if vocab.manifest.settings.model == "wordpiece" else "AutoTokenizer"
             conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
-            config = vocab.manifest["config"]
-            for said in filter(None, (fewer(vocab.manifest["size"], config), unknown(vocab.manifest["coverage"], config))):
+            config = vocab.manifest.settings
+            for said in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
                 echo(in_options(said), err=True, level="warning")

@@ -15,6 +15,7 @@ from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..dataset.data_set import DataSet
+from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished, unfinished
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
@@ -52,7 +53,7 @@ def build_corpus(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
-) -> DataSet:
+) -> DataSet[CorpusManifest]:
     """Extract documents from dumps, books and other text into shards, and return the finished data set.
 
     An unfinished run of the same input and configuration is finished; a finished one is returned as it is.
@@ -84,7 +85,7 @@ def build_corpus(
     Examples:
         >>> from bertdata.sample import sample
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
-        >>> corpus.kind, corpus.rows, [stage["stage"] for stage in corpus.counts]
+        >>> corpus.kind, corpus.rows, [stage.stage for stage in corpus.counts]
         ('documents', 3, ['books'])
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..build.documents import refuse_to_replace
 from ..config import ExportConfig
 from ..dataset.data_set import DataSet
+from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
@@ -51,7 +52,7 @@ def export(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
-) -> DataSet:
+) -> DataSet[ExportManifest]:
     """Write a corpus or rows in the format that another trainer reads, a shard for each shard, and return what was written.
 
     `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
@@ -103,7 +104,7 @@ def plan_export(
     identity = {
         "command": "export",
         "config": settings.identity(),
-        "inputs": [{key: shard[key] for key in ("name", "sha256")} for shard in contents["shards"]],
+        "inputs": [{"name": shard.name, "sha256": shard.sha256} for shard in contents.shards],
         "vocabulary": hashlib.sha256(json.dumps(vocabulary).encode()).hexdigest(),
         "versions": versions(FORMATS[settings.to].packages),
     }
@@ -125,8 +126,8 @@ def plan_export(
         given=given,
         chain=chain,
         estimate=partial(_estimate, source, vocabulary, settings, tasks, target),
-        summary=f"export: {count(len(tasks), 'shard')} of {contents['kind']} to {settings.to} -> {target}",
-        notes=(_PACKED,) if contents["config"].get("pack") else (),
+        summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
+        notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),
     )
 
 
@@ -156,10 +157,10 @@ def _bytes(tasks: list[Task]) -> int:
 def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> AnyVocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, contents = FORMATS[to], source.manifest()
-    if contents["kind"] != format.of:
+    if contents.kind != format.of:
         wanted = "a corpus" if format.of == "documents" else "rows of make-pairs"
-        raise UsageError(f"{directory} holds {contents['kind']}, and {to} is made from {wanted}: give another directory")
-    if why := format.refusal(contents):
+        raise UsageError(f"{directory} holds {contents.kind}, and {to} is made from {wanted}: give another directory")
+    if isinstance(contents, PairsManifest) and (why := format.refusal(contents)):
         raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
         reason = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
@@ -169,4 +170,4 @@ def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Pat
             raise UsageError(f"`to` {to} needs the package {package}: {install(to)}")
     if vocab is not None:
         return read_any(to_path(str(vocab)))
-    return read_any(directory) if contents["kind"] == "pairs" else None
+    return read_any(directory) if contents.kind == "pairs" else None

@@ -14,6 +14,7 @@ from ..build.documents import Corpus, read, refuse_to_replace
 from ..config import PairsConfig
 from ..config.engines import runner_of
 from ..dataset.data_set import DataSet
+from ..dataset.manifest_types import PairsManifest
 from ..dataset.run import recorded
 from ..dataset.spilled import spill_path
 from ..dataset.versions import versions
@@ -54,7 +55,7 @@ def make_pairs(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
-) -> list[DataSet]:
+) -> list[DataSet[PairsManifest]]:
     """Build rows from a corpus' documents, and return a data set for each length.
 
     `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
@@ -86,7 +87,7 @@ def make_pairs(
         >>> corpus = build_corpus(wikipedia=sample(), books=sample() / "books", output=here / "corpus", workers=1)
         >>> vocab = train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=2000), workers=1)
         >>> (pairs,) = make_pairs(corpus.path, vocab=vocab.path, output=here / "pairs", workers=1)
-        >>> pairs.kind, round(pairs.manifest["statistics"]["not_next_share"], 1)
+        >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)
     """
     planned = plan_pairs(
@@ -108,23 +109,23 @@ def make_pairs(
     return data_sets
 
 
-def warnings_of(pairs: DataSet) -> list[str]:
+def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
     """Return warnings about finished rows: lost text, and tasks for which a fast tokenizer library gave other ids."""
-    different = pairs.manifest.get("different_ids")
+    different = pairs.manifest.different_ids
     text = (
-        f"{pairs.path}: in {different['tasks']:,} tasks the fast tokenizer library gave other ids than `tokenizers`, which "
-        f"encoded those tasks instead, so the rows are right. The text: {different['text']!r}. Please report it to the library"
+        f"{pairs.path}: in {different.tasks:,} tasks the fast tokenizer library gave other ids than `tokenizers`, which "
+        f"encoded those tasks instead, so the rows are right. The text: {different.text!r}. Please report it to the library"
         if different
         else ""
     )
     return [warning for warning in (lost_text(pairs), text) if warning]
 
 
-def lost_text(pairs: DataSet) -> str:
+def lost_text(pairs: DataSet[PairsManifest]) -> str:
     """Say that over a tenth of the text's tokens are in no row, and why; nothing where it is less."""
-    stages = [stage for stage in pairs.counts if stage["stage"].split()[-1] == "tokens"]
-    reasons: Counter[str] = sum((Counter(stage["dropped"]) for stage in stages), Counter())
-    share = reasons.total() / max(1, sum(stage["in"] for stage in stages))
+    stages = [stage for stage in pairs.counts if stage.stage.split()[-1] == "tokens"]
+    reasons: Counter[str] = sum((Counter(stage.dropped) for stage in stages), Counter())
+    share = reasons.total() / max(1, sum(stage.entered for stage in stages))
     if share <= _LOST:
         return ""
     dropped = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
@@ -162,7 +163,7 @@ def plan_pairs(
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
-    buckets = shard_count(settings, source.text_bytes, source.manifest["rows"], fill(source.manifest, settings))
+    buckets = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
@@ -185,7 +186,7 @@ def plan_pairs(
 
 
 def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
-    read_in = f"{count(source.manifest['rows'], 'document')}, {size(source.text_bytes)} of text"
+    read_in = f"{count(source.manifest.rows, 'document')}, {size(source.text_bytes)} of text"
     cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
     return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
@@ -203,7 +204,7 @@ def _estimate(
         tasks + buckets,
         reads=[corpus],
         writes=outputs,
-        references=min(tasks * buckets, source.manifest["rows"]),
+        references=min(tasks * buckets, source.manifest.rows),
         held=source.text_bytes * configs[0].dupe_factor // max(1, buckets),
         workers=workers,
     )

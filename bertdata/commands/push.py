@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..codec import decode
 from ..config import PushConfig
 from ..credentials import cause, mask_secret
 from ..dataset import manifest, shards
+from ..dataset.manifest_records import File, FileEntry
+from ..dataset.manifest_types import Manifest, RowManifest
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..extras import missing_package
-from ..io.files import digest, file_entry, is_local, open_file, read_json, to_path
+from ..io.files import digest, is_local, open_file, read_json, to_path
 from ..io.storage import storage_errors
 from ..report import card
 
@@ -82,13 +85,13 @@ def push(
         raise UsageError(f"{name} is no name on the Hub: write OWNER/NAME")
     source, settings = to_path(str(directory)), config or PushConfig()
     contents = manifest.read(source)
-    manifest.check_files(source, contents)
-    if settings.format == "parquet" and contents["kind"] not in ("documents", "pairs"):
-        raise UsageError(f"{source} holds {contents['kind']}, which has no shards to make Parquet of: leave out `format` parquet")
+    manifest.check_files(source, manifest.listed(contents))
+    if settings.format == "parquet" and not isinstance(contents, RowManifest):
+        raise UsageError(f"{source} holds {contents.kind}, which has no shards to make Parquet of: leave out `format` parquet")
     api = _api()
     with storage_errors(f"cannot push to {name}"), _silent():
         api.create_repo(name, repo_type="dataset", private=settings.private or None, exist_ok=True)
-        convert = settings.format == "parquet" and contents["config"]["format"] != "parquet"
+        convert = settings.format == "parquet" and contents.config["format"] != "parquet"
         return _Push(api, name, source, contents, convert, overwrite, progress).run()
 
 
@@ -141,7 +144,7 @@ class _Push:
     api: HfApi
     name: str
     source: Path
-    contents: dict[str, Any]
+    contents: Manifest
     convert: bool
     overwrite: bool
     progress: Callable[[int, int], None] | None
@@ -154,14 +157,14 @@ class _Push:
         """Send the missing files, the manifest last, and check the Hub's files."""
         entries = list(manifest.listed(self.contents))
         self.there = self._list()
-        self._refuse({self._name_there(entry["name"]) for entry in entries})
-        done, total, converted = 0, sum(entry["bytes"] for entry in entries), []
+        self._refuse({self._name_there(entry.name) for entry in entries})
+        done, total, converted = 0, sum(entry.bytes for entry in entries), list[dict[str, Any]]()
         for group in _groups(entries):
             with _stage() as stage:
                 for entry in group:
-                    if (there := self._add(entry, stage)) is not entry:
+                    if there := self._add(entry, stage):
                         converted.append(there)
-                    done += entry["bytes"]
+                    done += entry.bytes
                     if self.progress:
                         self.progress(done, total)
                 self._upload(stage, "Add files")
@@ -185,7 +188,7 @@ class _Push:
         if manifest.NAME in self.there and not self.overwrite:
             with _stage() as stage:
                 path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=stage)
-                if _content(read_json(Path(path))) != _content(self.contents):
+                if _content(read_json(Path(path))) != _content(manifest.read_json(self.source)):
                     raise OutputExistsError(
                         f"{self.name} holds another data set: give another name, or `overwrite` to replace it"
                     )
@@ -193,29 +196,31 @@ class _Push:
     def _name_there(self, name: str) -> str:
         return f"{name.removesuffix('.arrow')}.parquet" if self.convert and name.startswith("data/") else name
 
-    def _add(self, entry: dict[str, Any], stage: Path) -> dict[str, Any]:
-        """Check a file and put it into `stage` unless the Hub has it; return its entry in the manifest there."""
-        source, path = self.source / entry["name"], stage / entry["name"]
+    def _add(self, entry: File, stage: Path) -> dict[str, Any] | None:
+        """Check a file and put it into `stage` unless the Hub has it; return the entry of a converted shard, otherwise None."""
+        source, path = self.source / entry.name, stage / entry.name
         path.parent.mkdir(exist_ok=True)
         if is_local(source):
             path.symlink_to(source.resolve())
         else:
             _copy(source, path)
-        if digest(path) != entry["sha256"]:
+        if digest(path) != entry.sha256:
             raise VerificationError(f"{source} is not what its manifest says: build it again with `overwrite`")
-        if self.convert and entry in self.contents["shards"]:
-            batches = shards.read_batches(path, self.contents["config"]["format"])
-            schema = next(shards.read_batches(path, self.contents["config"]["format"])).schema
-            entry = shards.write(stage, self._name_there(entry["name"]), schema, batches, "parquet")
-            path.unlink()
-        self._expect(entry, stage)
-        return entry
+        if not self.convert or entry not in self.contents.shards:
+            self._expect(entry, stage)
+            return None
+        format = self.contents.config["format"]
+        batches, schema = shards.read_batches(path, format), next(shards.read_batches(path, format)).schema
+        converted = shards.write(stage, self._name_there(entry.name), schema, batches, "parquet")
+        path.unlink()
+        self._expect(decode(converted, FileEntry), stage)
+        return converted
 
-    def _expect(self, entry: dict[str, Any], stage: Path) -> None:
+    def _expect(self, entry: File, stage: Path) -> None:
         """Note what the Hub must have in the end; remove a file from `stage` that it has already."""
-        path = stage / entry["name"]
-        self.expected[entry["name"]] = sent = _Sent(entry["bytes"], entry["sha256"], digest(path, algorithm="git"))
-        if sent.matches(self.there.get(entry["name"])):
+        path = stage / entry.name
+        self.expected[entry.name] = sent = _Sent(entry.bytes, entry.sha256, digest(path, algorithm="git"))
+        if sent.matches(self.there.get(entry.name)):
             path.unlink()
         else:
             self.sent += 1
@@ -236,18 +241,23 @@ class _Push:
 
     def _finish(self, converted: list[dict[str, Any]]) -> None:
         """Commit the card and the manifest, and remove files of another dataset."""
-        names = [manifest.NAME, *([manifest.CARD] if "card" in self.contents else [])]
+        names = [manifest.NAME, *([manifest.CARD] if self.contents.card else [])]
         with _stage() as stage:
             if converted:
-                contents = {key: value for key, value in self.contents.items() if key not in ("card", "sha256")}
+                contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in ("card", "sha256")}
                 contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": converted}
-                manifest.write(stage, contents, card.write(contents))
+                manifest.store(stage, contents, self._card(contents))
             for name in names:
                 if not converted:
                     _copy(self.source / name, stage / name)
-                self._expect(file_entry(stage, name), stage)
+                self._expect(manifest.entry(stage, name), stage)
             kept = {*self.expected, *_THEIRS, manifest.CARD}
-            self._upload(stage, f"Complete {self.contents['kind']} of bertdata", [n for n in self.there if n not in kept])
+            self._upload(stage, f"Complete {self.contents.kind} of bertdata", [n for n in self.there if n not in kept])
+
+    def _card(self, contents: dict[str, Any]) -> str:
+        converted = decode(contents, type(self.contents))
+        assert isinstance(converted, RowManifest)  # `push` has refused any other kind
+        return card.write(converted)
 
     def _check(self) -> None:
         """Raise TransferError for a file whose size or digest on the Hub is wrong."""
@@ -264,12 +274,12 @@ def _stage() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _groups(entries: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _groups(entries: list[File]) -> Iterator[list[File]]:
     """Yield entries of files in groups of about a gigabyte."""
-    group: list[dict[str, Any]] = []
+    group: list[File] = []
     for entry in entries:
         group.append(entry)
-        if sum(each["bytes"] for each in group) >= _GROUP_BYTES:
+        if sum(each.bytes for each in group) >= _GROUP_BYTES:
             yield group
             group = []
     if group:

@@ -121,7 +121,7 @@ def paths_of(paths: Paths) -> tuple[str, ...]:
     return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
 
 
-def run(planned: PlannedRun, options: RunOptions) -> list[DataSet]:
+def run(planned: PlannedRun, options: RunOptions) -> list[DataSet[Any]]:
     """Build the outputs that are not complete yet, and return all of them; none where the run is not waited for.
 
     Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
@@ -190,7 +190,7 @@ def _unfinished(root: Path) -> Path | None:
     """Return a root that is not complete; of one that is, check that it has the files which its manifest names."""
     if not is_complete(root):
         return root
-    manifest.check_files(root, manifest.read(root))
+    manifest.check_files(root, manifest.listed(manifest.read(root)))
     return None
 
 

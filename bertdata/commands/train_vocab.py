@@ -11,6 +11,7 @@ from ..build.sampling import Sample
 from ..build.vocab import STAGE
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
+from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError
 from ..io.files import to_path
@@ -36,7 +37,7 @@ def train_vocab(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
-) -> DataSet:
+) -> DataSet[VocabManifest]:
     """Train a vocabulary on a sample of a corpus' documents, and return its data set.
 
     `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
@@ -47,7 +48,7 @@ def train_vocab(
         config: Model, size, case and the rest.
 
     Returns:
-        The vocabulary; ``manifest["coverage"]`` tells, for each language, how many words are unknown or split.
+        The vocabulary; ``manifest.coverage`` tells, for each language, how many words are unknown or split.
 
     Raises:
         UsageError: `corpus` is no corpus, or is `output` as well.
@@ -58,7 +59,7 @@ def train_vocab(
         >>> from bertdata.sample import sample
         >>> from bertdata import VocabConfig, build_corpus
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
-        >>> train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1).manifest["size"]
+        >>> train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1).manifest.size
         500
     """
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)

@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import VerificationError
 from ..io.files import open_file, write_text
 from ..io.storage import storage_errors
-from .manifest_schema import LISTS
+from .manifest_rules import LISTS
 
 __all__ = ["FOLDER", "FORMAT", "MOST", "bytes_entry", "join", "names", "split", "write"]
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypedDict, TypeVar, overload
 
+from ..codec import WrongValue, decode, encode
+from ..config.base import Config
 from ..errors import NoInputError, UsageError, VerificationError
 from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
 from ..io.lock import holder
 from ..io.storage import storage_errors
-from ..tally import Tally
+from ..tally import StageCounts, Tally
 from . import lists, timings
-from .manifest_schema import CARD, FORMAT, LISTS, schema_problem
+from .manifest_records import File, FileEntry, RowFile, ShardInput
+from .manifest_rules import CARD, FORMAT, LISTS, checked
+from .manifest_types import KINDS, Manifest
 from .staging import MANIFEST as NAME
 from .staging import STATE, recover
 from .versions import versions
@@ -33,37 +37,51 @@ __all__ = [
     "check_files",
     "check_inside",
     "check_rows",
+    "entry",
+    "head",
     "listed",
-    "make",
+    "parse",
     "read",
     "read_again",
+    "read_json",
+    "store",
+    "stored",
+    "to_json",
     "write",
     "write_list",
 ]
 
+M = TypeVar("M", bound=Manifest)
 _OWN = "sha256"  # the key of the manifest's digest of itself
-_MOST = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
+_MAX_BYTES = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
 _OF_RUNS = ("metrics.jsonl", "state.json")  # what a training run and a checkpoint have, and no data set
 _RESTORE = "restore it from a copy, or build the data set again with `overwrite`"
+
+
+def entry(root: Path, name: str) -> FileEntry:
+    """Return the entry of a file below `root`."""
+    return decode(file_entry(root, name), FileEntry)
 
 
 def write_list(root: Path, name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """Write rejects or drops as lines of JSON; return the file's entry."""
     write_text(root / name, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
-    return {"name": name, "rows": len(entries), **file_entry(root, name)}
+    return {"rows": len(entries), **file_entry(root, name)}
 
 
-def make(
-    kind: str,
-    *,
-    config: dict[str, Any],
-    inputs: list[dict[str, Any]],
-    shards: list[dict[str, Any]],
-    tallies: list[Tally],
-    packages: Sequence[str] = (),
-    **more: Any,
-) -> dict[str, Any]:
-    """Put a manifest together; raise VerificationError if a stage's counts do not add up.
+class Head(TypedDict):
+    """The fields that every manifest begins and ends with."""
+
+    bertdata: int
+    kind: str
+    versions: dict[str, str]
+    config: dict[str, Any]
+    rows: int
+    counts: list[StageCounts]
+
+
+def head(kind: str, config: Config, shards: Sequence[RowFile], tallies: list[Tally], packages: Sequence[str] = ()) -> Head:
+    """Return what all manifests have; raise VerificationError if a stage's counts do not add up.
 
     `packages` are those whose versions decided the bytes.
     """
@@ -73,34 +91,45 @@ def make(
         "bertdata": FORMAT,
         "kind": kind,
         "versions": versions(packages),
-        "config": config,
-        **more,
-        "inputs": inputs,
-        "shards": shards,
-        "rows": sum(shard["rows"] for shard in shards),
-        "counts": [tally.to_json() for tally in tallies],
+        "config": config.identity(),
+        "rows": sum(shard.rows for shard in shards),
+        "counts": [tally.counts() for tally in tallies],
     }
 
 
-def as_inputs(manifest: dict[str, Any], source: str) -> list[dict[str, Any]]:
+def to_json(manifest: Manifest) -> dict[str, Any]:
+    """Return a manifest as JSON, with its keys in the order in which they are written."""
+    contents = encode(manifest)
+    last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card") if key in contents}
+    return {**contents, **last}
+
+
+def as_inputs(manifest: Manifest, source: str) -> list[ShardInput]:
     """Describe the shards of a data set as the inputs of what is made from it; `source` says what they are."""
-    licences = ", ".join(sorted({entry["licence"] for entry in manifest["inputs"]}))
-    keys = ("name", "bytes", "sha256")
-    return [{**{key: shard[key] for key in keys}, "source": source, "licence": licences} for shard in manifest["shards"]]
+    licences = ", ".join(sorted({entry.licence for entry in manifest.inputs}))
+    return [
+        ShardInput(name=shard.name, bytes=shard.bytes, sha256=shard.sha256, source=source, licence=licences)
+        for shard in manifest.shards
+    ]
 
 
-def check_rows(manifest: dict[str, Any], counted: int) -> None:
+def check_rows(manifest: Manifest, counted: int) -> None:
     """Raise unless the shards hold as many rows as the stages counted."""
-    if manifest["rows"] != counted:
-        raise VerificationError(f"the shards hold {manifest['rows']} rows, but {counted} were counted: please report this")
+    if manifest.rows != counted:
+        raise VerificationError(f"the shards hold {manifest.rows} rows, but {counted} were counted: please report this")
 
 
-def write(directory: Path, contents: dict[str, Any], card: str = "") -> None:
+def write(directory: Path, manifest: Manifest, card: str = "") -> None:
     """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both.
 
     What the run took goes to its state before that: timings.py.
     """
     timings.write(directory)
+    store(directory, to_json(manifest), card)
+
+
+def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
+    """Write a data card, and a manifest that is JSON already."""
     if card:
         write_text(directory / CARD, card)
         contents = {**contents, "card": lists.bytes_entry(CARD, card.encode("utf-8"))}
@@ -121,42 +150,73 @@ def _is_as_written(manifest: dict[str, Any]) -> bool:
         return False
 
 
-def read(directory: Path, kind: str = "") -> dict[str, Any]:
-    """Read and check a data set's manifest; `kind` is ``documents``, ``vocabulary`` or ``pairs``.
+@overload
+def read(directory: Path) -> Manifest: ...
+@overload
+def read(directory: Path, kind: type[M]) -> M: ...
+def read(directory: Path, kind: type[Manifest] = Manifest) -> Manifest:
+    """Read and check a data set's manifest, of any kind or of one.
 
     Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
     that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it.
     """
+    return parse(directory, read_json(directory), kind)
+
+
+def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
+    """Return what `read_json` has read as a manifest of a kind."""
+    try:
+        manifest = checked(contents)
+    except WrongValue as error:
+        raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE}") from error
+    if not isinstance(manifest, kind):
+        name = next(name for name, each in KINDS.items() if each is kind)
+        raise UsageError(f"{directory} holds {manifest.kind}, not {name}: give another directory")
+    return manifest
+
+
+def read_json(directory: Path) -> dict[str, Any]:
+    """Read a manifest that is as it was written, with its lists whole; the values of its fields are not checked."""
+    manifest = stored(directory)
+    if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
+        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
+    for name in lists.names(manifest):
+        check_inside(directory, name)
+    return lists.join(directory, manifest, FORMAT)
+
+
+def stored(directory: Path) -> dict[str, Any]:
+    """Read a manifest's file, which may name the files of long lists; raise an error where it is not as it was written."""
     if not directory.is_dir():
         raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
     recover(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
-        if job := holder(directory / STATE):
-            raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
-        if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
-            raise NoInputError(f"{directory} is of a training run, no data set: bertdata report shows a run")
-        unfinished = (directory / STATE).is_dir()
-        if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
-            raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
-        if unfinished:
-            raise NoInputError(f"{directory} holds an unfinished run: finish it with the same command")
-        raise NoInputError(f"{directory} holds no data set of bertdata (no manifest.json): give the `output` of a command")
+        _refuse(directory, manifest)
     if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
-    if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
-        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
-    for name in lists.names(manifest):
-        check_inside(directory, name)
-    manifest = lists.join(directory, manifest, FORMAT)
-    if problem := schema_problem(manifest):
-        raise VerificationError(f"{directory / NAME}: {problem}: {_RESTORE}")
-    if kind and manifest["kind"] != kind:
-        raise UsageError(f"{directory} holds {manifest['kind']}, not {kind}: give another directory")
     return manifest
 
 
-def read_again(directory: Path, sha256: str, kind: str = "") -> dict[str, Any]:
+def _refuse(directory: Path, manifest: Any) -> NoReturn:
+    """Raise the error for a directory without a manifest; `manifest` is what is in its place."""
+    if job := holder(directory / STATE):
+        raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
+    if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
+        raise NoInputError(f"{directory} is of a training run, no data set: bertdata report shows a run")
+    unfinished = (directory / STATE).is_dir()
+    if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
+        raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
+    if unfinished:
+        raise NoInputError(f"{directory} holds an unfinished run: finish it with the same command")
+    raise NoInputError(f"{directory} holds no data set of bertdata (no manifest.json): give the `output` of a command")
+
+
+@overload
+def read_again(directory: Path, sha256: str) -> Manifest: ...
+@overload
+def read_again(directory: Path, sha256: str, kind: type[M]) -> M: ...
+def read_again(directory: Path, sha256: str, kind: type[Manifest] = Manifest) -> Manifest:
     """Read the manifest that had this digest when the run was begun; raise VerificationError where it is another one by now."""
     if digest(directory / NAME) != sha256:
         raise VerificationError(f"{directory / NAME} has changed since this run was begun: start again with `overwrite`")
@@ -168,7 +228,7 @@ def _parse(path: Path) -> Any:
     with storage_errors(f"cannot read {path}"):
         if not path.is_file():
             return None
-        if size(path) > _MOST:
+        if size(path) > _MAX_BYTES:
             raise VerificationError(f"{path} is larger than any manifest: {_RESTORE}")
         written = path.read_bytes()
     try:
@@ -177,13 +237,13 @@ def _parse(path: Path) -> Any:
         raise VerificationError(f"{path} is damaged ({' '.join(str(error).split())}): {_RESTORE}") from error
 
 
-def listed(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def listed(manifest: Manifest) -> Iterator[File]:
     """Yield the entries of all files but the manifest and the card."""
     for key in LISTS:
-        yield from manifest.get(key, [])
+        yield from getattr(manifest, key, ())
 
 
-def check_files(directory: Path, manifest: dict[str, Any]) -> None:
+def check_files(directory: Path, files: Iterable[File]) -> None:
     """Raise VerificationError for a file of a data set that is missing, leads out of it, or has another size than it should.
 
     An object store is asked for a list of its files, as a question for each would take long.
@@ -192,11 +252,11 @@ def check_files(directory: Path, manifest: dict[str, Any]) -> None:
     known = objects is not None and objects.protocol in OBJECT_STORES
     with storage_errors(f"cannot read {directory}"):
         sizes = {name: about["size"] for name, about in objects.fs.find(objects.path, detail=True).items()} if known else {}
-    for file in listed(manifest):
-        path: Any = directory / file["name"]
-        if (sizes.get(path.path) if known else path.stat().st_size if path.is_file() else None) != file["bytes"]:
+    for file in files:
+        path: Any = directory / file.name
+        if (sizes.get(path.path) if known else path.stat().st_size if path.is_file() else None) != file.bytes:
             raise VerificationError(f"{path} is missing or cut: build it again with `overwrite`")
-        check_inside(directory, file["name"])
+        check_inside(directory, file.name)
 
 
 def check_inside(directory: Path, name: str) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..dataset import manifest, shards
+from ..dataset.manifest_types import PairsManifest, RowManifest
 from ..errors import UsageError, VerificationError
 from ..io.files import digest, file_entry, replacing, size, to_path
 from ..io.progress import current
@@ -32,43 +33,43 @@ class ExportSource(NamedTuple):
     directory: str
     sha256: str
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> RowManifest:
         """Read the manifest; raise VerificationError where it is another one by now."""
         return _manifest(self)
 
     def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield a shard's record batches; raise VerificationError where it is not what the manifest says."""
         contents = self.manifest()
-        digests = {shard["name"]: shard["sha256"] for shard in contents["shards"]}
+        digests = {shard.name: shard.sha256 for shard in contents.shards}
         for part in unpack(task.parts):
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
             each = size(path) // max(1, part.end - part.start)  # bytes of a batch, about
-            for batch in shards.read_batches(path, contents["config"]["format"], part.start, part.end):
+            for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
                 yield batch
                 current().add(bytes=each, documents=batch.num_rows)
 
 
 @functools.lru_cache(maxsize=2)
-def _manifest(source: ExportSource) -> dict[str, Any]:
-    return manifest.read_again(to_path(source.directory), source.sha256)
+def _manifest(source: ExportSource) -> RowManifest:
+    contents = manifest.read_again(to_path(source.directory), source.sha256)
+    assert isinstance(contents, RowManifest)  # `read` has refused any other kind
+    return contents
 
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     """Return a data set and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
     contents = manifest.read(directory)
-    if contents["kind"] not in ("documents", "pairs"):
-        raise UsageError(f"{directory} holds {contents['kind']}: give a corpus or rows")
-    if split not in contents.get("splits", {"train": {}}):
+    if not isinstance(contents, RowManifest):
+        raise UsageError(f"{directory} holds {contents.kind}: give a corpus or rows")
+    if split not in (contents.splits if isinstance(contents, PairsManifest) else ("train",)):
         raise UsageError(f"`split`: {directory} has no split {split}")
-    of_split = [
-        shard for shard in contents["shards"] if contents["kind"] == "documents" or shard["name"].startswith(f"data/{split}-")
-    ]
-    manifest.check_files(directory, {**contents, "shards": of_split})
-    paths = [str((directory / shard["name"]).resolve()) for shard in of_split]
-    parts = [FileRange(shard["name"], path, 0, shard["batches"]) for shard, path in zip(of_split, paths, strict=True)]
-    tasks = [Task(number, contents["kind"], pack([part])) for number, part in enumerate(parts)]
+    of_split = [shard for shard in contents.shards if shard.name.startswith(f"data/{split}-")]
+    manifest.check_files(directory, [*(file for file in manifest.listed(contents) if file not in contents.shards), *of_split])
+    paths = [str((directory / shard.name).resolve()) for shard in of_split]
+    parts = [FileRange(shard.name, path, 0, shard.batches) for shard, path in zip(of_split, paths, strict=True)]
+    tasks = [Task(number, contents.kind, pack([part])) for number, part in enumerate(parts)]
     return ExportSource(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
 
 
@@ -83,10 +84,16 @@ class Shard:
     root: Path
     number: int
     stem: str
-    manifest: dict[str, Any]
+    manifest: RowManifest
     vocabulary: AnyVocabulary | None
     batches: Iterator[pa.RecordBatch]
     tally: Tally
+
+    @property
+    def rows_manifest(self) -> PairsManifest:
+        """The manifest of rows, for the formats that are made from them."""
+        assert isinstance(self.manifest, PairsManifest)
+        return self.manifest
 
     @property
     def pieces(self) -> list[str]:
@@ -117,7 +124,7 @@ class Format(NamedTuple):
     of: str
     write: Callable[[Shard], list[dict[str, Any]]]
     finish: Callable[[Path, list[dict[str, Any]]], list[str]] = nothing_more
-    refusal: Callable[[dict[str, Any]], str] = lambda contents: ""
+    refusal: Callable[[PairsManifest], str] = lambda contents: ""
     needs_vocabulary: bool = False
     packages: tuple[str, ...] = ()
 

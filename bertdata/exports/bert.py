@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dataset.manifest_types import PairsManifest
 from ..dataset.shards import padded
 from .base import Shard, column
 
@@ -16,23 +17,23 @@ __all__ = ["examples", "not_static", "only_nsp"]
 _ROWS = 2048  # made at a time
 
 
-def only_nsp(contents: dict[str, Any]) -> str:
+def only_nsp(contents: PairsManifest) -> str:
     """Say why rows are not unpacked pairs of next sentence prediction."""
-    config = contents["config"]
-    if config["objective"] != "nsp":
-        return f"it has pairs with a label of next sentence prediction, and these are of objective {config['objective']}"
-    return "it has one pair a row, and these are packed: make them without `pack`" if config.get("pack") else ""
+    config = contents.settings
+    if config.objective != "nsp":
+        return f"it has pairs with a label of next sentence prediction, and these are of objective {config.objective}"
+    return "it has one pair a row, and these are packed: make them without `pack`" if config.pack else ""
 
 
-def not_static(contents: dict[str, Any]) -> str:
+def not_static(contents: PairsManifest) -> str:
     """Say why rows are no examples of BERT's."""
-    masked = contents["config"]["masking"] == "static"
+    masked = contents.settings.masking == "static"
     return only_nsp(contents) or ("" if masked else "it has masks, and these are without: make them with `masking` static")
 
 
 def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Yield arrays of some rows: of length L ``input_ids``, ``input_mask``, ``segment_ids``; of P the masked ones; labels [N]."""
-    length, predictions = shard.manifest["config"]["max_seq_length"], shard.manifest["statistics"]["max_predictions"]
+    length, predictions = shard.rows_manifest.settings.max_seq_length, shard.rows_manifest.statistics.max_predictions or 0
     pad = shard.special.pad
     for batch in shard.batches:
         names = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")

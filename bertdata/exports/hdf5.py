@@ -26,7 +26,7 @@ _TYPES = {
 def _write(shard: Shard) -> list[dict[str, Any]]:
     import h5py
 
-    rows = next(entry["rows"] for entry in shard.manifest["shards"] if entry["name"].startswith(f"{shard.stem}."))
+    rows = next(entry.rows for entry in shard.manifest.shards if entry.name.startswith(f"{shard.stem}."))
 
     def write(file: IO[bytes]) -> None:
         with h5py.File(file.name, "w", libver=("earliest", "v108")) as arrays:

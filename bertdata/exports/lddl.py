@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..dataset import shards
+from ..dataset.manifest_types import PairsManifest
 from ..io.files import json_text, write_text
 from .base import Format, Shard, column
 from .bert import only_nsp
@@ -30,9 +31,10 @@ _MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string()
 _ROWS = 4096  # in a row group
 
 
-def _refusal(contents: dict[str, Any]) -> str:
+def _refusal(contents: PairsManifest) -> str:
     """Say why rows cannot be held: pieces have spaces between them, and LDDL's loader looks them up in a vocab.txt."""
-    other = "it has pieces of a BERT's vocab.txt, and these rows are of another tokenizer" if "special_tokens" in contents else ""
+    is_bert = contents.special_tokens is None
+    other = "" if is_bert else "it has pieces of a BERT's vocab.txt, and these rows are of another tokenizer"
     return only_nsp(contents) or other
 
 
@@ -66,7 +68,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _write(shard: Shard) -> list[dict[str, Any]]:
-    schema = pa.schema(_COLUMNS + (_MASKS if shard.manifest["config"]["masking"] == "static" else []))
+    schema = pa.schema(_COLUMNS + (_MASKS if shard.rows_manifest.settings.masking == "static" else []))
     return [shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet")]
 
 

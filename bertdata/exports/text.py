@@ -12,13 +12,14 @@ have an empty line: ``One. Two.\\n\\nThree.``
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import pyarrow as pa
 
 from ..config.inputs import ONE_OF
 from ..dataset import shards
+from ..dataset.manifest_records import Input
 from ..records import PARAGRAPH, UNSPACED, Document
 from .base import Format, Shard, write_file
 
@@ -42,15 +43,16 @@ def _join(sentences: list[str]) -> str:
     return "".join([*spaced, *sentences[-1:]])
 
 
-def licences_of(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return for each source of a corpus the licence of its documents, as far as its manifest tells them apart.
+def licences_of(inputs: Iterable[Input]) -> dict[str, str]:
+    """Return for each source of these inputs the licence of its documents, as far as the inputs tell them apart.
 
-    >>> licences_of({"inputs": [{"source": "text", "licence": licence} for licence in ("CC0", "CC BY", "CC0")]})
+    >>> from bertdata.dataset.manifest_records import InputName
+    >>> licences_of(InputName(name="", source="text", licence=licence) for licence in ("CC0", "CC BY", "CC0"))
     {'text': 'one of: CC BY; CC0'}
     """
     told: dict[str, set[str]] = {}
-    for entry in manifest["inputs"]:
-        told.setdefault(entry["source"], set()).add(entry["licence"])
+    for entry in inputs:
+        told.setdefault(entry.source, set()).add(entry.licence)
     return {source: _one_of(licences) for source, licences in told.items()}
 
 
@@ -63,7 +65,7 @@ def _one_of(licences: set[str]) -> str:
 
 def _rows(shard: Shard) -> Iterator[list[dict[str, str]]]:
     """Yield the rows of each record batch."""
-    licences = licences_of(shard.manifest)
+    licences = licences_of(shard.manifest.inputs)
     for batch in shard.batches:
         documents = (Document(**row) for row in batch.to_pylist())
         rows = [_row(document, licences) for document in documents]

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..codec import decode
 from ..config import ExportConfig
 from ..dataset import manifest
+from ..dataset.manifest_records import ExportedShard, FileEntry
+from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
-from ..io.files import file_entry, to_path
+from ..io.files import to_path
 from ..records import Task, unpack
 from ..tally import Tally
 from ..tokens import vocab
@@ -19,8 +22,6 @@ from .base import ExportSource, Shard
 from .formats import FORMATS
 
 __all__ = ["ExportCommit", "ExportShard"]
-
-_ENTRY = ("name", "bytes", "sha256")
 
 
 def _given(vocabulary: StoredValue | None) -> vocab.AnyVocabulary | None:
@@ -86,18 +87,16 @@ class ExportCommit:
             raise EmptyResultError(f"{self.source.directory} gives no row{f' (dropped: {reasons})' if reasons else ''}")
         vocabulary = _given(self.vocabulary)
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
-        others = [{key: file[key] for key in _ENTRY} for report in written for file in report["files"][1:]]
-        contents = manifest.make(
-            "export",
-            config=self.config.identity(),
-            of=source["kind"],
-            **({"of_config": source["config"]} if source["kind"] == "pairs" else {}),  # for `verify`, with the next line
+        shards = [decode({**entry["files"][0], "rows": entry["rows"]}, ExportedShard) for entry in written]
+        others = decode([file for entry in written for file in entry["files"][1:]], list[FileEntry])
+        contents = ExportManifest(
+            **manifest.head("export", self.config, shards, [tally], format.packages),
+            of=source.kind,
+            of_config=source.config if isinstance(source, PairsManifest) else None,  # for `verify`, with the next line
             **(vocabulary.in_manifest() if vocabulary else {}),
-            inputs=manifest.as_inputs(source, "corpus" if source["kind"] == "documents" else "pairs"),
-            shards=[{**{key: r["files"][0][key] for key in _ENTRY}, "rows": r["rows"]} for r in written],
-            tallies=[tally],
-            packages=format.packages,
-            files=[*others, *(file_entry(root, name) for name in names)],
+            inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
+            shards=shards,
+            files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
         manifest.write(root, contents)

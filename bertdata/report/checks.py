@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import LABEL_1
+from ..dataset.manifest_types import PairsManifest
 from ..dataset.shards import DOCUMENT, pair_schema
 from ..dataset.shards.views import columns_of
 from ..errors import VerificationError
@@ -34,25 +35,25 @@ def check_documents(directory: Path, table: pa.Table) -> None:
     checked.each(starts < np.repeat(counts, np.diff(starts_end)), starts_end, "has a paragraph after its last sentence")
 
 
-def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: dict[str, Any]) -> None:
+def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: PairsManifest) -> None:
     """Raise VerificationError unless a table of rows can be what a manifest describes; `numbers` [N] name its rows."""
-    config, size = manifest["config"], manifest["vocab_size"]
+    config, size = manifest.settings, manifest.vocab_size
     checked = _Checked(directory, table, numbers)
-    provenance = _PROVENANCE if config["objective"] in LABEL_1 else ("documents",)
-    names = {*columns_of(config), *(provenance if config.get("provenance") else ())}
+    provenance = _PROVENANCE if config.objective in LABEL_1 else ("documents",)
+    names = {*columns_of(config), *(provenance if config.provenance else ())}
     checked.columns(pair_schema(size, names))
     ids, ends = checked.flat("input_ids")
     lengths = np.diff(ends)
-    checked.rows((lengths >= 1) & (lengths <= config["max_seq_length"]), f"does not have 1 to {config['max_seq_length']} tokens")
+    checked.rows((lengths >= 1) & (lengths <= config.max_seq_length), f"does not have 1 to {config.max_seq_length} tokens")
     checked.each(ids < size, ends, f"has an id that is not in its vocabulary of {size:,} pieces")
     for name in {"token_type_ids", "continues_word"} & names:
         checked.rows(np.diff(checked.flat(name)[1]) == lengths, f"does not have one {name} for each token")
     types, ends = checked.flat("token_type_ids")
     checked.each(types <= 1, ends, "has a token type other than 0 and 1")
-    parts = _check_parts(checked, lengths) if config.get("pack") else None
-    if config["objective"] in LABEL_1:
+    parts = _check_parts(checked, lengths) if config.pack else None
+    if config.objective in LABEL_1:
         _check_labels(checked, parts)
-    if config["masking"] == "static":
+    if config.masking == "static":
         _check_masks(checked, lengths, size)
 
 

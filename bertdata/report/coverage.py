@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataset import manifest_records
 from ..pieces import shown
 
 __all__ = ["Coverage", "split_words", "table"]
@@ -25,7 +25,7 @@ class Coverage:
     >>> coverage = Coverage()
     >>> coverage.add(["tea", "teas", "☃"], np.array([7, 2, 1]), np.array([1, 2, 1]), np.array([False, False, True]))
     >>> result = coverage.result(lambda word: "tea ##s")
-    >>> result["words"], result["unknown_share"], result["split_share"], result["pieces_per_word"], result["longest_split"]
+    >>> result.words, result.unknown_share, result.split_share, result.pieces_per_word, result.longest_split
     (10, 0.1, 0.2, 1.2, {'teas': 'tea ##s'})
     """
 
@@ -45,16 +45,16 @@ class Coverage:
         longest = self._longest.union(itertools.compress(words, split.tolist()))
         self._longest = set(sorted(longest, key=lambda word: (-len(word), word))[:_LONGEST])
 
-    def result(self, cut: Callable[[str], str]) -> dict[str, Any]:
+    def result(self, cut: Callable[[str], str]) -> manifest_records.Coverage:
         """Return what the manifest keeps; `cut` writes a word as its pieces."""
         total = max(1, self._words)
-        return {
-            "words": self._words,
-            "unknown_share": round(self._unknown / total, 6),
-            "split_share": round(self._split / total, 6),
-            "pieces_per_word": round(self._pieces / total, 4),
-            "longest_split": {word: cut(word) for word in sorted(self._longest, key=lambda word: (-len(word), word))},
-        }
+        return manifest_records.Coverage(
+            words=self._words,
+            unknown_share=round(self._unknown / total, 6),
+            split_share=round(self._split / total, 6),
+            pieces_per_word=round(self._pieces / total, 4),
+            longest_split={word: cut(word) for word in sorted(self._longest, key=lambda word: (-len(word), word))},
+        )
 
 
 def split_words(longest: Mapping[str, str], mark: str) -> list[tuple[str, str]]:
@@ -76,22 +76,22 @@ def _shortened(text: str) -> str:
     return f"{text[: _WIDTH // 2 - 1]} …" if cut == "…" else cut
 
 
-def table(coverage: Mapping[str, Mapping[str, Any]], mark: str = "##") -> str:
+def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> str:
     """Return a line for each language, the one with most words first; `mark` is that of the vocabulary.
 
-    >>> print(table({"en": {"words": 10, "unknown_share": 0.1, "split_share": 0.2, "pieces_per_word": 1.2,
-    ...                     "longest_split": {"teas": "tea ##s"}}}))
+    >>> print(table({"en": manifest_records.Coverage(words=10, unknown_share=0.1, split_share=0.2, pieces_per_word=1.2,
+    ...                                            longest_split={"teas": "tea ##s"})}))
       language           words   [UNK]   split  pieces/word  longest word that is split
       en                    10  10.00%   20.0%         1.20  teas = tea ##s
     """
     lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'pieces/word':>13}  longest word that is split"]
-    order = sorted(coverage, key=lambda language: (-coverage[language]["words"], language))
+    order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
     for language in order[:_SHOWN]:
         figures = coverage[language]
-        longest = next((f"{word} = {pieces}" for word, pieces in split_words(figures["longest_split"], mark)), "–")
+        longest = next((f"{word} = {pieces}" for word, pieces in split_words(figures.longest_split, mark)), "–")
         lines.append(
-            f"  {language or 'unknown':10}{figures['words']:14,}{figures['unknown_share']:8.2%}{figures['split_share']:8.1%}"
-            f"{figures['pieces_per_word']:13.2f}  {_shortened(longest)}"
+            f"  {language or 'unknown':10}{figures.words:14,}{figures.unknown_share:8.2%}{figures.split_share:8.1%}"
+            f"{figures.pieces_per_word:13.2f}  {_shortened(longest)}"
         )
     if len(order) > _SHOWN:
         lines.append(f"  and {len(order) - _SHOWN} more languages, in manifest.json")

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ..config import OBJECTIVES
 from ..dataset import shards
+from ..dataset.manifest_types import CorpusManifest, RowManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
@@ -42,27 +43,27 @@ def pick(rows: int, count: int) -> list[int]:
     return [i * rows // count for i in range(count)]
 
 
-def row(directory: Path, manifest: dict[str, Any], number: int) -> dict[str, Any]:
+def row(directory: Path, manifest: RowManifest, number: int) -> dict[str, Any]:
     """Read one row as a dict; raise UsageError for a number that is none."""
-    if not 0 <= number < manifest["rows"]:
-        raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest['rows'] - 1}")
+    if not 0 <= number < manifest.rows:
+        raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}")
     left = number
-    for shard in manifest["shards"]:
-        if left < shard["rows"]:
-            for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+    for shard in manifest.shards:
+        if left < shard.rows:
+            for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
                 if left < batch.num_rows:
                     return _checked(directory, manifest, pa.Table.from_batches([batch.slice(left, 1)]), number)
                 left -= batch.num_rows
-            raise VerificationError(f"{directory / shard['name']} has fewer rows than its manifest says: build it again")
-        left -= shard["rows"]
+            raise VerificationError(f"{directory / shard.name} has fewer rows than its manifest says: build it again")
+        left -= shard.rows
     raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the data set again")
 
 
-def _checked(directory: Path, manifest: dict[str, Any], table: pa.Table, number: int) -> dict[str, Any]:
+def _checked(directory: Path, manifest: RowManifest, table: pa.Table, number: int) -> dict[str, Any]:
     """Return the one row of a table as a dict; raise VerificationError where it cannot be what the manifest describes."""
-    if manifest["kind"] == "documents":
+    if isinstance(manifest, CorpusManifest):
         check_documents(directory, table)
-    elif manifest["kind"] == "pairs":
+    else:
         check_rows(directory, table, np.array([number]), manifest)
     values: dict[str, Any] = table.to_pylist()[0]
     return values

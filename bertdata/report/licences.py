@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ..config.inputs import WIKI_LICENCE
+from ..dataset.manifest_records import Input
+from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, RowManifest
 from ..errors import few
 from .words import cell, count
 
@@ -25,21 +26,21 @@ _WIKI = (
 _AFTER = "  Text that came by way of a table may have been changed before as well: who changed it knows how, and is to say so."
 
 
-def licence_lines(manifest: dict[str, Any]) -> Iterator[str]:
+def licence_lines(manifest: RowManifest) -> Iterator[str]:
     """Yield the lines on the licence of each source, with what it asks for."""
-    inputs = manifest.get("corpus", manifest)["inputs"]
-    licences = Counter((entry["source"], entry["licence"]) for entry in inputs)
+    inputs = _inputs(manifest)
+    licences = Counter((entry.source, entry.licence) for entry in inputs)
     if not licences:
         return
     yield from ("", "## Licences", "", "| source | licence | inputs |", "|---|---|---|")
     yield from (f"| {cell(source)} | {cell(licence)} | {number:,} |" for (source, licence), number in licences.items())
-    if further := manifest.get("corpus", {}).get("further_inputs", 0):
+    if further := manifest.corpus.further_inputs if isinstance(manifest, PairsManifest) and manifest.corpus else 0:
         yield from ("", f"These are of {len(inputs):,} inputs; {further:,} more are in the manifest of the corpus.")
     if any(WIKI_LICENCE in licence for _, licence in licences):
         dumps = _dumps(inputs)
         named = f"Dumps: {few(dumps, _NAMED)}.  " if dumps else ""
         where = "Each document's `url` leads to its page, whose history names its authors."
-        if manifest["kind"] == "pairs":
+        if manifest.kind == "pairs":
             where = "The corpus has the address of each page, whose history names its authors."
         others = any(WIKI_LICENCE in licence and source != "wikipedia" for source, licence in licences)
         yield from ("", _WIKI.format(named=named, where=where) + (_AFTER if others else ""))
@@ -50,37 +51,40 @@ def licence_lines(manifest: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def citation(manifest: dict[str, Any], digest: str) -> Iterator[str]:
+def _inputs(manifest: Manifest) -> Sequence[Input]:
+    """Return the inputs of a corpus, or of that of rows."""
+    return manifest.corpus.inputs if isinstance(manifest, PairsManifest) and manifest.corpus else manifest.inputs
+
+
+def citation(manifest: RowManifest, digest: str) -> Iterator[str]:
     """Yield how to cite a data set, which the digest of its shards identifies."""
-    inputs = manifest.get("corpus", manifest)["inputs"]
-    sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry["source"] for entry in inputs if entry["source"] != "wikipedia")]
-    kind = {"documents": "Documents", "pairs": "Rows"}[manifest["kind"]]
+    inputs = _inputs(manifest)
+    sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry.source for entry in inputs if entry.source != "wikipedia")]
+    kind = {"documents": "Documents", "pairs": "Rows"}[manifest.kind]
     title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
-    origin = f"made with bertdata {manifest['versions']['bertdata']}, {count(manifest['rows'], 'row')}"
+    origin = f"made with bertdata {manifest.versions['bertdata']}, {count(manifest.rows, 'row')}"
     yield from (f"  note = {{{origin}; SHA-256 of the shards: {digest}}}", "}", "```")
 
 
-def origins(manifest: dict[str, Any]) -> list[str]:
-    """Name what a corpus, or that of rows, was made of: dumps with their days, and sources that are none; empty where unknown.
-
-    >>> inputs = [{"name": "zhwiki-20261101-pages.xml.bz2", "source": "wikipedia"}, {"name": "a.txt", "source": "books"}]
-    >>> origins({"inputs": inputs, "sources": {"wikipedia": {}, "books": {}}})
-    ['zhwiki 2026-11-01', 'books']
-    """
-    corpus = manifest.get("corpus", manifest)
-    dumps = _dumps(corpus["inputs"])
-    return dumps + [source for source in corpus.get("sources", {}) if source != "wikipedia" or not dumps]
+def origins(manifest: Manifest) -> list[str]:
+    """Name what a corpus, or that of rows, was made of: dumps with their days, and sources that are none; empty where unknown."""
+    sources = manifest.sources if isinstance(manifest, CorpusManifest) else {}
+    if isinstance(manifest, PairsManifest) and manifest.corpus:
+        sources = manifest.corpus.sources
+    dumps = _dumps(_inputs(manifest))
+    return dumps + [source for source in sources if source != "wikipedia" or not dumps]
 
 
-def _dumps(inputs: list[dict[str, Any]]) -> list[str]:
+def _dumps(inputs: Sequence[Input]) -> list[str]:
     """Name the wikis of dumps, with their days; beside these, say whether there are dumps whose name has none.
 
-    >>> _dumps([{"name": "enwiki-20261101-pages-articles.xml.bz2", "source": "wikipedia"}])
+    >>> from bertdata.dataset.manifest_records import InputName
+    >>> _dumps([InputName(name="enwiki-20261101-pages-articles.xml.bz2", source="wikipedia", licence="")])
     ['enwiki 2026-11-01']
-    >>> _dumps([{"name": name, "source": "wikipedia"} for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
+    >>> _dumps([InputName(name=name, source="wikipedia", licence="") for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
     ['enwiki 2026-11-01', 'other dumps']
     """
-    matches = [_DUMP.match(entry["name"].split("/")[-1]) for entry in inputs if entry["source"] == "wikipedia"]
+    matches = [_DUMP.match(entry.name.split("/")[-1]) for entry in inputs if entry.source == "wikipedia"]
     dated = dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches if match)
     return [*dated, *(["other dumps"] if dated and None in matches else [])]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import shards
+from ..dataset.manifest_types import Manifest, PairsManifest, RowManifest
 from ..errors import UsageError
 from ..tokens.read import read_any
 from .trace import rows_with
@@ -21,7 +21,7 @@ _DOCUMENTS = ("language", "title")
 _BEFORE = "a"  # a word that stands before the one that is looked for
 
 
-def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str]) -> Iterator[int]:
+def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> Iterator[int]:
     """Yield the numbers of documents or rows that have all that is `wanted`.
 
     That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``document`` (an id); an
@@ -30,14 +30,14 @@ def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str])
     Raise UsageError for what the data set cannot tell: rows have no language, and ids of documents only with `provenance`.
     """
     asked = {name: text for name, text in wanted.items() if text}
-    pairs = manifest["kind"] == "pairs"
-    if manifest["kind"] not in ("documents", "pairs"):
-        raise UsageError(f"{directory} holds {manifest['kind']}, of which nothing is looked for: give a corpus or rows")
+    if not isinstance(manifest, RowManifest):
+        raise UsageError(f"{directory} holds {manifest.kind}, of which nothing is looked for: give a corpus or rows")
+    pairs = isinstance(manifest, PairsManifest)
     if pairs and (strange := next((name for name in _DOCUMENTS if name in asked), "")):
         raise UsageError(
             f"--{strange}: {directory} holds rows, which do not tell it: look in the corpus that they were made from"
         )
-    if pairs and "document" in asked and not manifest["config"].get("provenance"):
+    if isinstance(manifest, PairsManifest) and "document" in asked and not manifest.settings.provenance:
         raise UsageError(f"--id: the rows in {directory} do not tell their documents: make-pairs does with `provenance`")
     probes: set[bytes] | None = None
     if pairs and "search" in asked:
@@ -48,8 +48,8 @@ def select(directory: Path, manifest: dict[str, Any], wanted: Mapping[str, str])
         if b"" in probes:
             return
     before = 0
-    for shard in manifest["shards"]:
-        for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+    for shard in manifest.shards:
+        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
             yield from (before + row for row in (_rows(batch, asked, probes) if pairs else _documents(batch, asked)))
             before += batch.num_rows
             del batch

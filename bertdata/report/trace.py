@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import shards
+from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError, did_you_mean
 from ..io.files import open_file
 
@@ -79,28 +80,28 @@ class Trace(NamedTuple):
     dump: str = ""
 
 
-def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[str]:
+def explain(directory: Path, manifest: CorpusManifest, name: str) -> Iterator[str]:
     """Yield a line for each document, drop and reject with this id, title or file name.
 
     If there is none, yield lines with possible reasons, then raise UsageError.
     """
     total = 0
     listed: Counter[str] = Counter()
-    sources = {entry["source"] for entry in manifest["inputs"]} - {_PAGES}
+    sources = {entry.source for entry in manifest.inputs} - {_PAGES}
     for line in _locations(directory, manifest, name):
         total += 1
         if total <= _MAX_SHOWN:
             yield line
-    for kind, verb in (("drops", "dropped"), ("rejects", "rejected")):
-        for file in manifest.get(kind, []):
-            for record in _records(directory / file["name"]):
+    for verb, files in (("dropped", manifest.drops), ("rejected", manifest.rejects)):
+        for file in files:
+            for record in _records(directory / file.name):
                 listed[record["reason"]] += 1
                 if _is_named(record["id"], name, sources):
                     total += 1
                     detail = record.get("detail") or record.get("where", "")
                     if total <= _MAX_SHOWN:
                         reason = f"{record['reason']}{f' ({detail})' if detail else ''}"
-                        yield f"{record['id']} was {verb}: {reason}; listed in {file['name']}"
+                        yield f"{record['id']} was {verb}: {reason}; listed in {file.name}"
     if total > _MAX_SHOWN:
         yield f"and {total - _MAX_SHOWN:,} more of {name}"
     if not total:
@@ -109,16 +110,16 @@ def explain(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[st
         raise UsageError(f"{name}: nothing of this id, title or file name is known in {directory}{meant}")
 
 
-def _why_not(directory: Path, manifest: dict[str, Any], name: str, listed: Counter[str]) -> Iterator[str]:
+def _why_not(directory: Path, manifest: CorpusManifest, name: str, listed: Counter[str]) -> Iterator[str]:
     """Yield lines with possible reasons why a name is unknown."""
-    if name in [entry["name"] for entry in manifest["inputs"]]:
+    if name in [entry.name for entry in manifest.inputs]:
         yield f"{name} was read, but its documents are known by their ids and titles only."
     if listed:
         yield "What was dropped or rejected is listed by its id, not by its title."
     yield f"{name} is no document of {directory}, and neither its drops nor its rejects name it."
     counted: Counter[str] = Counter()
-    for stage in manifest["counts"]:
-        counted.update(stage["dropped"])
+    for stage in manifest.counts:
+        counted.update(stage.dropped)
     if unlisted := ", ".join(f"{reason} {count:,}" for reason, count in counted.items() if reason not in listed):
         yield f"It may be among those that are counted, and not listed: {unlisted}."
     yield f"Else it was in no input; ids here look like {example(directory, manifest)}."
@@ -141,28 +142,28 @@ def _beginnings(name: str) -> tuple[str, ...]:
     return (f"{name}:", f"{name}/", f"{name.removesuffix('.txt')}:")
 
 
-def _locations(directory: Path, manifest: dict[str, Any], name: str) -> Iterator[str]:
+def _locations(directory: Path, manifest: CorpusManifest, name: str) -> Iterator[str]:
     before = 0
-    for shard in manifest["shards"]:
+    for shard in manifest.shards:
         row = 0
-        for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
             for at in named_rows(batch, name):
-                location = f"{batch.column('id')[at]} is in {shard['name']}, row {row + at}"
+                location = f"{batch.column('id')[at]} is in {shard.name}, row {row + at}"
                 yield f"{location}; see it with: bertdata inspect {directory} --row {before + row + at}"
             row += batch.num_rows
             del batch  # frees it before the next one is read
-        before += shard["rows"]
+        before += shard.rows
 
 
-def alike(directory: Path, manifest: dict[str, Any], name: str, columns: Sequence[str] = ("title", "id")) -> Iterator[str]:
+def alike(directory: Path, manifest: CorpusManifest, name: str, columns: Sequence[str] = ("title", "id")) -> Iterator[str]:
     """Yield titles and ids that begin like a name or have about its length, as candidates for `did_you_mean`.
 
     Only the first documents of a large corpus are read.  Ids are skipped if the name ends in a digit, because all resemble it.
     """
     length, spare = len(name), max(2, len(name) // 4)
     read = 0
-    for shard in manifest["shards"]:
-        for batch in shards.read_batches(directory / shard["name"], manifest["config"]["format"]):
+    for shard in manifest.shards:
+        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
             for column in columns if not name[-1:].isdigit() else [each for each in columns if each != "id"]:
                 names = batch.column(column)
                 long = pc.utf8_length(names)
@@ -200,11 +201,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def example(directory: Path, manifest: dict[str, Any]) -> str:
+def example(directory: Path, manifest: CorpusManifest) -> str:
     """Return the id of a corpus' first document."""
-    for shard in manifest["shards"]:
-        if shard["rows"]:
-            batch = next(shards.read_batches(directory / shard["name"], manifest["config"]["format"], 0, 1))
+    for shard in manifest.shards:
+        if shard.rows:
+            batch = next(shards.read_batches(directory / shard.name, manifest.settings.format, 0, 1))
             return str(batch.column("id")[0])
     return "enwiki:12"
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from ..codec import encode
+from ..config import VocabConfig
+from ..dataset.manifest_records import Coverage, SourceEntry
+from ..dataset.manifest_types import PairsManifest
 from ..tokens.segment import is_chinese
 
-__all__ = ["fewer", "has_spaces", "poor_fit", "unknown", "unsaid"]
+__all__ = ["fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "unsaid"]
 
 _MUCH = 0.02  # share of [UNK] that is warned of; 30,522 pieces leave less than 0.1 % of English, and as little of Chinese
 _NAMED = 3  # languages that are named
@@ -20,36 +23,37 @@ _MIN_SHARE = 0.02  # of the characters: languages with less text are not warned 
 _MIN_PIECES = 1000  # smaller vocabularies have 2.5 tokens per word of their own language too
 
 
-def fewer(pieces: int, config: Mapping[str, Any]) -> str:
+def fewer(pieces: int, config: VocabConfig) -> str:
     """Say that a vocabulary has fewer pieces than were asked for, and why; nothing where it has them.
 
-    >>> fewer(3480, {"size": 21128, "min_frequency": 2})
+    >>> fewer(3480, VocabConfig(size=21128))
     'note: 3,480 pieces, not 21,128: the sample has no more that occur often enough: give a larger corpus, or a smaller `size`'
     """
-    if pieces >= config["size"]:
+    if pieces >= config.size:
         return ""
     return (
-        f"note: {pieces:,} pieces, not {config['size']:,}: the sample has no more that occur often enough: give a larger corpus, "
+        f"note: {pieces:,} pieces, not {config.size:,}: the sample has no more that occur often enough: give a larger corpus, "
         "or a smaller `size`"
     )
 
 
-def unknown(coverage: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]) -> str:
+def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
     """Return a warning where a vocabulary does not know many of the words of a language that it was trained on, else nothing.
 
-    >>> unknown({"en": {"words": 90, "unknown_share": 0.66}, "de": {"words": 10, "unknown_share": 0.01}}, {"size": 200})
+    >>> of_en = Coverage(words=90, unknown_share=0.66, split_share=0.2, pieces_per_word=1.2, longest_split={})
+    >>> unknown({"en": of_en}, VocabConfig(size=200, alphabet=150))
     'warning: of the words in en 66.0 % are [UNK] and teach nothing: give a larger `size` than 200'
     """
-    order = sorted(coverage, key=lambda language: (-coverage[language]["words"], language))
-    bad = [language for language in order if coverage[language]["unknown_share"] > _MUCH]
+    order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
+    bad = [language for language in order if coverage[language].unknown_share > _MUCH]
     if not bad:
         return ""
-    named = [f"{language or 'no known language'} {100 * coverage[language]['unknown_share']:.1f} %" for language in bad[:_NAMED]]
+    named = [f"{language or 'no known language'} {100 * coverage[language].unknown_share:.1f} %" for language in bad[:_NAMED]]
     more = f" and {len(bad) - _NAMED} more languages" if len(bad) > _NAMED else ""
-    few = "alphabet" in config and config["alphabet"] < config["size"] // 2
-    field = "alphabet" if few else "size"
+    few = config.alphabet < config.size // 2
+    field, value = ("alphabet", config.alphabet) if few else ("size", config.size)
     warning = f"warning: of the words in {', in '.join(named)}{more} are [UNK] and teach nothing"
-    return f"{warning}: give a larger `{field}` than {config[field]}"
+    return f"{warning}: give a larger `{field}` than {value}"
 
 
 def has_spaces(language: str) -> bool:
@@ -61,16 +65,11 @@ def has_spaces(language: str) -> bool:
     return not is_chinese(language) and language.lower().replace("_", "-").partition("-")[0] not in _UNSPACED
 
 
-def poor_fit(rows: Mapping[str, Any]) -> str:
+def poor_fit(rows: PairsManifest) -> str:
     """Return a warning if the manifest of rows shows that the vocabulary does not fit the text, else nothing.
 
     Checks each language with at least 2 % of the text: at most 5 % of its tokens are [UNK], and a vocabulary of 1,000 pieces or
     more gives at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
-
-    >>> english = {"en": {"documents": 1, "words": 900, "characters": 5000}}
-    >>> rows = {"vocab_size": 21128, "corpus": {"sources": {"text": {"languages": english}}}, "tokens": {"text": {"en": 2900}}}
-    >>> poor_fit({**rows, "unknown_tokens": {"text": {"en": 203}}, "statistics": {"unknown_share": 0.07}}).partition(". ")[0]
-    'warning: the vocabulary does not fit the text: en 3.2 tokens per word, en 7.0 % [UNK]'
     """
     text, tokens, unknown = _by_language(rows)
     total = sum(counts["characters"] for counts in text.values())
@@ -81,9 +80,9 @@ def poor_fit(rows: Mapping[str, Any]) -> str:
         unit, most = ("word", _MAX_PER_WORD) if has_spaces(language) else ("character", _MAX_PER_CHARACTER)
         density = tokens[language] / max(1, text[language][f"{unit}s"])
         share = unknown[language] / max(1, tokens[language])
-        found += [f"{language} {density:.1f} tokens per {unit}"] if density > most and rows["vocab_size"] >= _MIN_PIECES else []
+        found += [f"{language} {density:.1f} tokens per {unit}"] if density > most and rows.vocab_size >= _MIN_PIECES else []
         found += [f"{language} {100 * share:.1f} % [UNK]"] if share > _MAX_UNKNOWN else []
-    overall = rows["statistics"]["unknown_share"]
+    overall = rows.statistics.unknown_share
     if not found and overall > _MUCH:
         found = [f"{100 * overall:.1f} % [UNK]"]
     if not found:
@@ -95,17 +94,22 @@ def poor_fit(rows: Mapping[str, Any]) -> str:
     )
 
 
-def _by_language(rows: Mapping[str, Any]) -> tuple[dict[str, Counter[str]], Counter[str], Counter[str]]:
+def _by_language(rows: PairsManifest) -> tuple[dict[str, Counter[str]], Counter[str], Counter[str]]:
     """Return by language: the corpus' counts of text, the tokens and the unknown tokens of its documents."""
-    text: dict[str, Counter[str]] = {}
-    for source in rows.get("corpus", {"sources": {}})["sources"].values():
-        for language, counts in source.get("languages", {}).items():
-            text.setdefault(language, Counter()).update(counts)
     tokens, unknown = Counter[str](), Counter[str]()
-    for key, counter in (("tokens", tokens), ("unknown_tokens", unknown)):
-        for of_source in rows.get(key, {}).values():
+    for sources, counter in ((rows.tokens, tokens), (rows.unknown_tokens, unknown)):
+        for of_source in (sources or {}).values():
             counter.update(of_source)
-    return text, tokens, unknown
+    return text_by_language(rows.corpus.sources if rows.corpus else {}), tokens, unknown
+
+
+def text_by_language(sources: Mapping[str, SourceEntry]) -> dict[str, Counter[str]]:
+    """Add up the documents, words and characters that sources have counted of each language."""
+    languages: dict[str, Counter[str]] = {}
+    for source in sources.values():
+        for code, counts in (source.languages or {}).items():
+            languages.setdefault(code, Counter()).update(encode(counts))
+    return languages
 
 
 def unsaid(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from ..config import LABEL_1, OBJECTIVES
+from ..config import LABEL_1, OBJECTIVES, PairsConfig
+from ..dataset.manifest_records import SourceEntry, Statistics
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
+from ..tally import StageCounts
 
 __all__ = ["apparatus", "cell", "count", "describe", "percent", "size"]
 
@@ -55,92 +57,99 @@ def cell(text: str) -> str:
     return "".join(f"&#{ord(c)};" if c in "|<>&`[]*_\\" else c for c in text if c.isprintable())
 
 
-def describe(manifest: dict[str, Any], directory: Path) -> str:
+def describe(manifest: Manifest, directory: Path) -> str:
     """Return a few lines: what the data set holds, and what became of everything that went in."""
     lines = [f"{directory}: {_content(manifest)}"]
-    for stage in manifest["counts"]:
-        lines.append(f"  {stage['stage']}: {stage['in']:,} in, {stage['out']:,} out{_gone(stage)}")
-    if accents := manifest.get("accents"):
-        lines.append(f"  accents {accents}")
-    sources = manifest.get("sources", {})
+    for stage in manifest.counts:
+        lines.append(f"  {stage.stage}: {stage.entered:,} in, {stage.left:,} out{_gone(stage)}")
+    if isinstance(manifest, VocabManifest) and manifest.accents:
+        lines.append(f"  accents {manifest.accents}")
+    if isinstance(manifest, PairsManifest):
+        lines += _statistics(manifest)
+    if isinstance(manifest, CorpusManifest):
+        lines += _of_corpus(manifest, directory)
+    return "\n".join(lines)
+
+
+def _statistics(manifest: PairsManifest) -> list[str]:
+    splits = manifest.splits if len(manifest.splits) > 1 else {"": manifest.statistics}
+    lines = [f"  {split}{': ' if split else ''}{_rows(values, manifest.settings)}" for split, values in splits.items()]
+    if repeated := manifest.statistics.repeated_ids:
+        lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
+    return lines
+
+
+def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
+    """Say what sources have given, and what templates, formulas and lists tell of what was left out."""
+    lines, sources = [], manifest.sources
     if len(sources) > 1:
         shares = (
-            f"{name} {percent(s['share'])} ({count(s['documents'], 'document')}, {size(s['text_bytes'])})"
-            for name, s in sources.items()
+            f"{name} {percent(s.share)} ({count(s.documents, 'document')}, {size(s.text_bytes)})" for name, s in sources.items()
         )
         lines.append(f"  shares of the text: {', '.join(shares)}")
     if books := apparatus(sources):
         lines.append(f"  {books}")
-    if removed := sum(source.get("removed_paragraphs", 0) for source in sources.values()):
+    if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         lines.append(f"  paragraphs that had occurred before: {removed:,} taken out")
-    if statistics := manifest.get("statistics"):
-        splits = manifest["splits"] if len(manifest["splits"]) > 1 else {"": statistics}
-        lines += [f"  {split}{': ' if split else ''}{_rows(values, manifest['config'])}" for split, values in splits.items()]
-        if repeated := statistics["repeated_ids"]:
-            lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
-    if (templates := manifest.get("dropped_templates", {})).get("calls"):
-        names = ", ".join(f"{name} {count:,}" for name, count in templates["most_frequent"][:5])
-        lines.append(f"  templates that no table knows, which gave no text: {count(templates['calls'], 'call')} ({names}, …)")
-    formulas = manifest.get("formulas", {})
-    if total := sum(formulas.get("found", {}).values()):
-        written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
-        sentences = count(formulas["dropped_sentences"], "sentence")
+    templates, formulas = manifest.dropped_templates, manifest.formulas
+    if templates.calls:
+        names = ", ".join(f"{name} {count:,}" for name, count in templates.most_frequent[:5])
+        lines.append(f"  templates that no table knows, which gave no text: {count(templates.calls, 'call')} ({names}, …)")
+    if total := sum(formulas.found.values()):
+        written, left_out = sum(formulas.written.values()), sum(formulas.left_out.values())
+        sentences = count(formulas.dropped_sentences, "sentence")
         lines.append(
             f"  formulas: {total:,} found, {written:,} written, {left_out:,} left out with what is not prose; {sentences} dropped"
         )
-    for kind, folder in (("rejects", "rejects"), ("drops", "dropped")):
-        if files := manifest.get(kind):
+    for kind, folder, files in (("rejects", "rejects", manifest.rejects), ("drops", "dropped", manifest.drops)):
+        if files:
             more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""
-            lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file['rows'] for file in files):,}){more}")
-    return "\n".join(lines)
+            lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file.rows for file in files):,}){more}")
+    return lines
 
 
-def apparatus(sources: dict[str, Any]) -> str:
-    """Say how much of the text of books was kept, and what the rest was, the most first; ``""`` where there are none.
-
-    >>> apparatus({"books": {"apparatus": {"characters": 90, "kept": 80, "dropped": {"index": 3, "contents": 7}}}})
-    'characters of books, without white space: 90 read, 80 kept; contents 7, index 3'
-    """
-    accounts = [source["apparatus"] for source in sources.values() if "apparatus" in source]
+def apparatus(sources: dict[str, SourceEntry]) -> str:
+    """Say how much of the text of books was kept, and what the rest was, the most first; ``""`` where there are none."""
+    accounts = [source.apparatus for source in sources.values() if source.apparatus]
     if not accounts:
         return ""
     (account,) = accounts
-    dropped = sorted(account["dropped"].items(), key=lambda item: (-item[1], item[0]))
+    dropped = sorted(account.dropped.items(), key=lambda item: (-item[1], item[0]))
     names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
-    return f"characters of books, without white space: {account['characters']:,} read, {account['kept']:,} kept{names}"
+    return f"characters of books, without white space: {account.characters:,} read, {account.kept:,} kept{names}"
 
 
-def _content(manifest: dict[str, Any]) -> str:
-    if manifest["kind"] == "vocabulary":
-        sample = manifest["sample"]
-        return f"{manifest['size']:,} pieces from {sample['words']:,} words ({sample['distinct_words']:,} distinct)"
-    if manifest["kind"] == "export":
-        what, total = "row" if manifest["of"] == "pairs" else "document", sum(shard["bytes"] for shard in manifest["shards"])
-        shards = count(len(manifest["shards"]), "shard")
-        return f"{count(manifest['rows'], what)} as {manifest['config']['to']} in {shards}, {size(total)}"
-    kind = "rows" if manifest["config"].get("objective", "nsp") not in LABEL_1 else manifest["kind"]
-    total = size(sum(shard["bytes"] for shard in manifest["shards"]))
-    return f"{count(manifest['rows'], kind.removesuffix('s'))} in {count(len(manifest['shards']), 'shard')}, {total}"
+def _content(manifest: Manifest) -> str:
+    if isinstance(manifest, VocabManifest):
+        sample = manifest.sample
+        return f"{manifest.size:,} pieces from {sample.words:,} words ({sample.distinct_words:,} distinct)"
+    if isinstance(manifest, ExportManifest):
+        what, total = "row" if manifest.of == "pairs" else "document", size(sum(shard.bytes for shard in manifest.shards))
+        shards = count(len(manifest.shards), "shard")
+        return f"{count(manifest.rows, what)} as {manifest.settings.to} in {shards}, {total}"
+    is_pairs = isinstance(manifest, PairsManifest) and manifest.settings.objective in LABEL_1
+    kind = "rows" if isinstance(manifest, PairsManifest) and not is_pairs else manifest.kind
+    total = size(sum(shard.bytes for shard in manifest.shards))
+    return f"{count(manifest.rows, kind.removesuffix('s'))} in {count(len(manifest.shards), 'shard')}, {total}"
 
 
-def _rows(values: dict[str, Any], config: dict[str, Any]) -> str:
+def _rows(values: Statistics, config: PairsConfig) -> str:
     """Say how many rows have label 1, how full rows are, and how much of them is masked."""
-    text = f"mean length {values['mean_length']:.1f}, padding {percent(values['padding_share'])}"
-    text += f", [UNK] {percent(values['unknown_share'])}"
-    if "masked" in values:
-        text += f", masked {percent(values['masked_share'])}"
-    parts = values.get("parts", values["rows"])
-    if "parts" in values:
-        text = f"{parts:,} in {values['rows']:,} packed rows, {text}"
-    if not (names := OBJECTIVES[config["objective"]].labels):
-        return text if "parts" in values else f"{parts:,} rows, {text}"
-    key = LABEL_1[config["objective"]]
-    return f"{names[1]} {values[key]:,} of {parts:,} ({values[f'{key}_share']:.4f}), {text}"
+    text = f"mean length {values.mean_length:.1f}, padding {percent(values.padding_share)}"
+    text += f", [UNK] {percent(values.unknown_share)}"
+    if values.masked_share is not None:
+        text += f", masked {percent(values.masked_share)}"
+    parts = values.rows if values.parts is None else values.parts
+    if values.parts is not None:
+        text = f"{parts:,} in {values.rows:,} packed rows, {text}"
+    if not (names := OBJECTIVES[config.objective].labels):
+        return text if values.parts is not None else f"{parts:,} rows, {text}"
+    return f"{names[1]} {values.ones:,} of {parts:,} ({values.ones_share:.4f}), {text}"
 
 
-def _gone(stage: dict[str, Any]) -> str:
-    parts = []
-    for key in ("dropped", "rejected"):
-        if stage[key]:
-            parts.append(f"; {key}: " + ", ".join(f"{reason} {count:,}" for reason, count in stage[key].items()))
-    return "".join(parts)
+def _gone(stage: StageCounts) -> str:
+    return "".join(
+        f"; {what}: " + ", ".join(f"{reason} {count:,}" for reason, count in lost.items())
+        for what, lost in (("dropped", stage.dropped), ("rejected", stage.rejected))
+        if lost
+    )

@@ -96,7 +96,7 @@ def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
 
 def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
     manifests = [manifest.read(to_path(path)) for path in phase.shards]
-    all_have = all(any(shard["name"].startswith("data/validation-") for shard in each["shards"]) for each in manifests)
+    all_have = all(any(shard.name.startswith("data/validation-") for shard in each.shards) for each in manifests)
     return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..dataset import manifest
+from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
 from ..io.files import to_path
 
@@ -62,10 +62,10 @@ def rate(parts: Iterable[dict[str, float]]) -> float:
 
 def _words_and_tokens(directory: Path) -> dict[str, float]:
     """Return the words that the rows of a directory hold, and their tokens."""
-    contents: dict[str, Any] = manifest.read(directory, "pairs")
-    words = sum(source.get("words", 0) for source in contents.get("corpus", {}).get("sources", {}).values())
-    stages = [stage for stage in contents["counts"] if stage["stage"].endswith("tokens")]
-    entered, left = (sum(stage[key] for stage in stages) for key in ("in", "out"))
+    contents = manifest.read(directory, PairsManifest)
+    words = sum(source.words or 0 for source in (contents.corpus.sources if contents.corpus else {}).values())
+    stages = [stage for stage in contents.counts if stage.stage.endswith("tokens")]
+    entered, left = sum(stage.entered for stage in stages), sum(stage.left for stage in stages)
     if not words or not entered:
         raise UsageError(f"{directory} does not tell its corpus' words: make the pairs again, or omit checkpoint_words")
-    return {"words": words * contents["config"]["dupe_factor"] * left / entered, "tokens": contents["statistics"]["tokens"]}
+    return {"words": words * contents.settings.dupe_factor * left / entered, "tokens": contents.statistics.tokens}

@@ -8,11 +8,11 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..dataset.manifest_records import ShardEntry
 from ..dataset.shards.write import check_end
 from .files import CheckFailed
 
@@ -21,7 +21,7 @@ __all__ = ["read"]
 _ROWS = 1 << 14  # of a Parquet file at a time
 
 
-def read(path: Path, format: str, schema: pa.Schema, entry: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Iterator[pa.RecordBatch]:
     """Yield a shard's record batches; of a Parquet file, parts of them.
 
     Raise CheckFailed where it can't be read, has another schema, or holds other rows or batches than its manifest's entry says.
@@ -39,10 +39,10 @@ def read(path: Path, format: str, schema: pa.Schema, entry: dict[str, Any]) -> I
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the disk fails; a file that is too short to be mapped is an invalid argument
         raise CheckFailed(f"can't be read as {format}: {' '.join(str(error).split())}") from error
-    if rows != entry["rows"]:
-        raise CheckFailed(f"holds {rows:,} rows, but {entry['rows']:,} by the manifest")
-    if count != entry.get("batches", count) and format != "parquet":  # a great batch is two row groups
-        raise CheckFailed(f"holds {count:,} record batches, but {entry['batches']:,} by the manifest")
+    if rows != entry.rows:
+        raise CheckFailed(f"holds {rows:,} rows, but {entry.rows:,} by the manifest")
+    if count != entry.batches and format != "parquet":  # a great batch is two row groups
+        raise CheckFailed(f"holds {count:,} record batches, but {entry.batches:,} by the manifest")
 
 
 def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:

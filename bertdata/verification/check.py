@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..config import CONFIGS, PairsConfig
+from ..config import CONFIGS, CorpusConfig, PairsConfig
 from ..dataset import manifest
-from ..dataset.lists import split
+from ..dataset.lists import names as lists_of
+from ..dataset.manifest_records import CorpusShard, File, FileEntry, ListEntry, RowFile, ShardEntry
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
 from ..dataset.staging import steady
 from ..errors import VerificationError
 from ..io.files import is_private, json_text, to_path
@@ -45,7 +47,7 @@ class Result(NamedTuple):
 
 class _Task(NamedTuple):
     group: str  # shards, rejects, drops
-    entry: dict[str, Any]
+    entry: RowFile
 
 
 class _Checked(NamedTuple):
@@ -59,9 +61,9 @@ class _Job:
     """What a process needs to check files; without a vocabulary the ids of pairs can't be checked."""
 
     directory: str
-    kind: str
-    manifest: dict[str, Any]
+    config: CorpusConfig | PairsConfig | None
     special: rows.SpecialPieces | None
+    groups: int
 
     def __call__(self, task: _Task) -> _Checked:
         try:
@@ -71,14 +73,14 @@ class _Job:
             return _Checked(task, str(broken), Counter())
 
     def _laws(self, task: _Task, path: Path) -> Counter[str]:
-        if task.group != "shards":
-            return lists.check(path, task.entry, task.group)
-        if self.kind == "documents":
-            return documents.check(path, task.entry, self.manifest["config"])
-        if self.special is None:  # of an export, a broken vocabulary or an unknown option only the digest can be checked
-            return Counter()
-        config = PairsConfig.of(self.manifest["config"])
-        return pairs.check(path, task.entry, config, self.special, leaks.groups(self.manifest))
+        entry = task.entry
+        if isinstance(entry, ListEntry):
+            return lists.check(path, entry, task.group)
+        if isinstance(entry, CorpusShard) and isinstance(self.config, CorpusConfig):
+            return documents.check(path, entry, self.config)
+        if isinstance(entry, ShardEntry) and isinstance(self.config, PairsConfig) and self.special is not None:
+            return pairs.check(path, entry, self.config, self.special, self.groups)
+        return Counter()  # of an export, a broken vocabulary or an unknown option only the digest can be checked
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -94,16 +96,18 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
         except VerificationError as error:
             problem = str(error).removeprefix(str(directory / manifest.NAME)).lstrip(": ")
             return Result("", 1, 0, 0, [Problem(manifest.NAME, problem)], [])
-        problems, notes = compare(directory, contents)
-        return _Whole(directory, contents, problems, notes).check(workers, progress or (lambda done, of: None))
+        stored = manifest.stored(directory)
+        problems, notes = compare(directory, contents, lists_of(stored))
+        return _Whole(directory, stored, contents, problems, notes).check(workers, progress or (lambda done, of: None))
 
 
 @dataclass
 class _Whole:
-    """A data set under check: `problems` by file, the first that is found of each."""
+    """A data set under check: `problems` by file, the first that is found of each; `stored` is the manifest's file."""
 
     directory: Path
-    manifest: dict[str, Any]
+    stored: dict[str, Any]
+    manifest: Manifest
     problems: dict[str, str]
     notes: list[str]
 
@@ -111,57 +115,61 @@ class _Whole:
         contents = self.manifest
         self._check_text()
         known = self._check_options()
-        whole = {entry["name"] for entry in contents.get("files", ()) if self._digest(entry)}
-        special = self._vocabulary(whole) if known and contents["kind"] in ("vocabulary", "pairs") else None
-        job = _Job(str(self.directory), contents["kind"] if known else "", _needed(contents), special)
-        tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in contents.get(group, [])]
-        tasks = [task for task in tasks if task.entry["name"] not in self.problems]
-        total, done = sum(task.entry["bytes"] for task in tasks), 0
+        files: Sequence[FileEntry] = getattr(contents, "files", ())
+        whole = {entry.name for entry in files if self._digest(entry)}
+        special = None
+        if known and isinstance(contents, VocabManifest | PairsManifest):
+            special = self._vocabulary(contents, whole)
+        config = contents.settings if known and isinstance(contents, RowManifest) else None
+        job = _Job(str(self.directory), config, special, leaks.groups(contents) if isinstance(contents, PairsManifest) else 1)
+        tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in getattr(contents, group, ())]
+        tasks = [task for task in tasks if task.entry.name not in self.problems]
+        total, done = sum(task.entry.bytes for task in tasks), 0
         checked_files = []
         count = _processes(self.directory, workers, len(tasks), total)
         for checked in _over_processes(job, tasks, count, self.notes.append):
             checked_files.append(checked)
-            done += checked.task.entry["bytes"]
+            done += checked.task.entry.bytes
             progress(done, total)
             if checked.problem:
-                self.problems[checked.task.entry["name"]] = checked.problem
+                self.problems[checked.task.entry.name] = checked.problem
         if not self.problems:
             self._check_sums(checked_files)
-        order = {entry["name"]: number for number, entry in enumerate(manifest.listed(contents), 1)}
+        order = {entry.name: number for number, entry in enumerate(manifest.listed(contents), 1)}
         problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
-        others = [*contents.get("files", []), *([contents["card"]] if "card" in contents else [])]
-        size = done + sum(entry["bytes"] for entry in others)
-        return Result(contents["kind"], 1 + len(checked_files) + len(others), contents["rows"], size, problems, self.notes)
+        others = [*files, *([contents.card] if contents.card else [])]
+        size = done + sum(entry.bytes for entry in others)
+        return Result(contents.kind, 1 + len(checked_files) + len(others), contents.rows, size, problems, self.notes)
 
     def _check_text(self) -> None:
         """Check the bytes of the manifest and of the card."""
-        if (self.directory / manifest.NAME).read_bytes() != json_text(split(self.manifest)[0]).encode("utf-8"):
+        if (self.directory / manifest.NAME).read_bytes() != json_text(self.stored).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "says what it said when it was written, but in other bytes")
-        if "card" in self.manifest:
-            self._digest(self.manifest["card"])
+        if self.manifest.card:
+            self._digest(self.manifest.card)
 
-    def _digest(self, entry: dict[str, Any]) -> bool:
+    def _digest(self, entry: File) -> bool:
         """Check the digest of a file that has the right size; tell whether it is right."""
-        if entry["name"] not in self.problems:
+        if entry.name not in self.problems:
             try:
                 with fetched(str(self.directory), entry):
                     return True
             except CheckFailed as broken:
-                self.problems[entry["name"]] = str(broken)
+                self.problems[entry.name] = str(broken)
         return False
 
     def _check_options(self) -> bool:
         """Tell whether all options are known: those that are not may ask for other rows than are known here."""
-        known = {field.name for field in dataclasses.fields(CONFIGS[self.manifest["kind"]])}
-        if strange := sorted(self.manifest["config"].keys() - known):
+        known = {field.name for field in dataclasses.fields(CONFIGS[self.manifest.kind])}
+        if strange := sorted(self.manifest.config.keys() - known):
             self.problems[manifest.NAME] = (
                 f"has an option that this bertdata does not know: config.{ascii(strange[0])[1:-1][:100]}"
             )
         return not strange
 
-    def _vocabulary(self, whole: set[str]) -> rows.SpecialPieces | None:
+    def _vocabulary(self, contents: VocabManifest | PairsManifest, whole: set[str]) -> rows.SpecialPieces | None:
         """Check the vocabulary in the files whose digests are right; return what rows need of it, if it can be read."""
-        special, problems = vocabulary.check(self.directory, whole, self.manifest)
+        special, problems = vocabulary.check(self.directory, whole, contents)
         self.problems |= problems
         return special
 
@@ -172,24 +180,19 @@ class _Whole:
 
     def _sums(self, checked_files: list[_Checked]) -> Iterator[str]:
         by_group: dict[str, Counter[str]] = {group: Counter() for group in ("shards", "rejects", "drops")}
-        splits: dict[str, Counter[str]] = {split: Counter() for split in self.manifest.get("splits", ())}
+        splits: dict[str, Counter[str]] = {split: Counter() for split in getattr(self.manifest, "splits", ())}
         for checked in checked_files:
             by_group[checked.task.group].update(checked.counts)
             if splits and checked.task.group == "shards":
-                split = splits[checked.task.entry["name"].removeprefix("data/").partition("-")[0]]
+                split = splits[checked.task.entry.name.removeprefix("data/").partition("-")[0]]
                 split.update(checked.counts, shards=1)
         yield from sums.stages(self.manifest)
-        if self.manifest["kind"] == "documents":
+        if isinstance(self.manifest, CorpusManifest):
             yield from sums.documents(self.manifest, *by_group.values())
-        elif self.manifest["kind"] == "export":
+        elif isinstance(self.manifest, ExportManifest):
             yield from sums.export(self.manifest)
-        elif self.manifest["kind"] == "pairs":
-            yield from sums.pairs(self.manifest, splits, PairsConfig.of(self.manifest["config"]))
-
-
-def _needed(contents: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a manifest that processes need: everything except the entries of files."""
-    return {key: value for key, value in contents.items() if key not in ("shards", "inputs", "rejects", "drops", "files")}
+        elif isinstance(self.manifest, PairsManifest):
+            yield from sums.pairs(self.manifest, splits)
 
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:
@@ -205,4 +208,4 @@ def _over_processes(job: _Job, tasks: list[_Task], workers: int, warn: Callable[
         yield from map(job, tasks)
         return
     with Pool(workers, warn=warn) as pool:
-        yield from pool.each(job, sorted(tasks, key=lambda task: -task.entry["bytes"]))
+        yield from pool.each(job, sorted(tasks, key=lambda task: -task.entry.bytes))

@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..config import CorpusConfig
 from ..config.inputs import INPUTS
+from ..dataset.manifest_records import CorpusShard
 from ..dataset.shards import DOCUMENT
 from . import batches
 from .files import CheckFailed, require
@@ -23,15 +25,15 @@ _CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # of a language, with s
 Array = npt.NDArray[Any]
 
 
-def check(path: Path, entry: dict[str, Any], config: dict[str, Any]) -> Counter[str]:
+def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
     """Check a shard of documents; return its documents and text, in all and by source."""
     counts: Counter[str] = Counter()
-    for batch in batches.read(path, config["format"], DOCUMENT, entry):
+    for batch in batches.read(path, config.format, DOCUMENT, entry):
         if batch.num_rows:
-            counts.update(_batch(batch, counts["documents"], config.get("language", "")))
+            counts.update(_batch(batch, counts["documents"], config.language))
         del batch
-    if counts["text_bytes"] != entry.get("text_bytes"):
-        raise CheckFailed(f"holds {counts['text_bytes']:,} bytes of text, but {entry.get('text_bytes')} by the manifest")
+    if counts["text_bytes"] != entry.text_bytes:
+        raise CheckFailed(f"holds {counts['text_bytes']:,} bytes of text, but {entry.text_bytes} by the manifest")
     return counts
 
 

@@ -8,15 +8,16 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..dataset.lists import names, split
 from ..dataset.manifest import CARD, NAME, check_inside, listed
+from ..dataset.manifest_records import File
+from ..dataset.manifest_types import Manifest
 from ..dataset.run import STATE
 from ..dataset.staging import REPORT
 from ..errors import VerificationError
@@ -42,16 +43,16 @@ def require(holds: npt.NDArray[Any], first: int, what: str) -> None:
         raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")
 
 
-def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Compare names and sizes: what is wrong, by file, and notes on what does no harm."""
+def compare(directory: Path, manifest: Manifest, lists: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Compare names and sizes: what is wrong, by file, and notes on what does no harm. `lists` are files beside the manifest."""
     with storage_errors(f"cannot read {directory}"):
         sizes = dict(_walk(directory)) if is_local(directory) else _list(directory)
-    entries = [*listed(manifest), *([manifest["card"]] if "card" in manifest else [])]
+    entries = [*listed(manifest), *([manifest.card] if manifest.card else [])]
     problems = {}
     for entry in entries:
         if problem := _misplaced(directory, entry, sizes):
-            problems[entry["name"]] = problem
-    known = {entry["name"] for entry in entries} | {NAME, CARD, REPORT, *names(split(manifest)[0])}
+            problems[entry.name] = problem
+    known = {entry.name for entry in entries} | {NAME, CARD, REPORT, *lists}
     notes: dict[str, None] = {}
     for name in sorted(sizes.keys() - known):
         if sizes[name] == _FOLDER:
@@ -68,17 +69,17 @@ def compare(directory: Path, manifest: dict[str, Any]) -> tuple[dict[str, str], 
     return problems, list(notes)
 
 
-def _misplaced(directory: Path, entry: dict[str, Any], sizes: dict[str, int]) -> str:
-    size = sizes.get(entry["name"])
+def _misplaced(directory: Path, entry: File, sizes: dict[str, int]) -> str:
+    size = sizes.get(entry.name)
     try:
-        check_inside(directory, entry["name"])
+        check_inside(directory, entry.name)
     except VerificationError:
         return "is a link that leads out of the data set"
     if size is None:
         return "is missing"
     if size < 0:
         return "is no file"
-    return "" if size == entry["bytes"] else f"has {size:,} bytes, but {entry['bytes']:,} were written"
+    return "" if size == entry.bytes else f"has {size:,} bytes, but {entry.bytes:,} were written"
 
 
 def _walk(directory: Path) -> Iterator[tuple[str, int]]:
@@ -109,12 +110,12 @@ def _list(directory: Any) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def fetched(directory: str, entry: dict[str, Any]) -> Iterator[Path]:
+def fetched(directory: str, entry: File) -> Iterator[Path]:
     """Yield a file of a data set, whose bytes are those that were written; one in a store is copied to this machine first.
 
     Raise CheckFailed where they are not, StorageError where the disk or the store fails.
     """
-    path = to_path(directory) / entry["name"]
+    path = to_path(directory) / entry.name
     with contextlib.ExitStack() as stack:
         hashed = hashlib.sha256(usedforsecurity=False)
         copy, here = None, path
@@ -128,6 +129,6 @@ def fetched(directory: str, entry: dict[str, Any]) -> Iterator[Path]:
                     copy.write(block)
         if copy is not None:
             copy.flush()
-        if hashed.hexdigest() != entry["sha256"]:
+        if hashed.hexdigest() != entry.sha256:
             raise CheckFailed("holds other bytes than were written (SHA-256)")
         yield here

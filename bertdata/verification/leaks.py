@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dataset.manifest_records import Pairing
+from ..dataset.manifest_types import PairsManifest
 from .piece_scripts import HAN, KANA
 from .rows import Rows
 
@@ -48,47 +50,48 @@ def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
     return np.asarray(((a != b) & (a > 0) & (b > 0)) | (sign_a * sign_b < 0))
 
 
-def groups(manifest: dict[str, Any]) -> int:
+def groups(manifest: PairsManifest) -> int:
     """Return how many groups of documents may exchange text, at the most."""
-    config, found = manifest["config"], manifest.get("pairings", {})
+    config, found = manifest.config, manifest.pairings or {}
     by_source = len(found.get("source", {})) if config.get("pair_within") == "source" else 1
-    across = config.get("pair_across_languages", True)
+    across = config.get("pair_across_languages", True)  # the first versions did not match languages
     by_language = 1 if across else len(found.get("language", {})) * len(found.get("script", {}))
     return max(1, by_source * by_language)
 
 
-def partners(manifest: dict[str, Any], counted: Counter[str], shards: int) -> Iterator[str]:
+def partners(manifest: PairsManifest, counted: Counter[str], shards: int) -> Iterator[str]:
     """Check what a manifest counts of pairs by language, script and source, `counted` being what the shards hold."""
-    config = manifest["config"]
-    if config["objective"] != "nsp" or "pair_across_languages" not in config:  # of a time that did not match languages
+    config = manifest.settings
+    if config.objective != "nsp" or "pair_across_languages" not in manifest.config:  # of a time that did not match languages
         return
-    found = manifest.get("pairings", {})
+    found = manifest.pairings or {}
     if sorted(found) != ["language", "script", "source"]:
         yield "pairings has not language, script and source"
         return
     for fact, values in found.items():
-        for what, number in (("pairs", counted["labels"]), ("not_next", counted["ones"])):
-            if (stated := sum(entry[what] for entry in values.values())) != number:
+        stated_pairs, stated_ones = (sum(each.pairs for each in values.values()), sum(each.not_next for each in values.values()))
+        for what, stated, number in (("pairs", stated_pairs, counted["labels"]), ("not_next", stated_ones, counted["ones"])):
+            if stated != number:
                 yield f"pairings.{fact}.*.{what}: {stated:,} by the manifest, {number:,} were found"
                 return
-        if any(not entry["other"] <= entry["not_next"] <= entry["pairs"] for entry in values.values()):
+        if any(not entry.other <= entry.not_next <= entry.pairs for entry in values.values()):
             yield f"pairings.{fact} counts more NotNext pairs than pairs, or more of another {fact} than NotNext pairs"
             return
-        if not config["pair_across_languages"] and fact != "source":
+        if not config.pair_across_languages and fact != "source":
             yield from _tells(fact, values, counted, shards)
     is_next, not_next = (counted[name] for name in DIFFERS)
     problem = _problem(not_next, is_next, counted["ones"], counted["labels"] - counted["ones"], _PASSAGES)
-    if problem and not config["pair_across_languages"]:
+    if problem and not config.pair_across_languages:
         yield f"{problem}: A and B are of two scripts, as their tokens are"
 
 
-def _tells(fact: str, values: dict[str, dict[str, int]], counted: Counter[str], shards: int) -> Iterator[str]:
+def _tells(fact: str, values: dict[str, Pairing], counted: Counter[str], shards: int) -> Iterator[str]:
     """Check that a fact of A's and B's documents does not tell the label: B is of A's language, and half of each is NotNext."""
     ones, zeros = counted["ones"], counted["labels"] - counted["ones"]
-    if problem := _problem(sum(entry["other"] for entry in values.values()), 0, ones, zeros):
+    if problem := _problem(sum(entry.other for entry in values.values()), 0, ones, zeros):
         yield f"{problem}: B is of another {fact} than A"
     for name, entry in values.items():
-        of_it, rest = entry["not_next"], entry["pairs"] - entry["not_next"]
+        of_it, rest = entry.not_next, entry.pairs - entry.not_next
         if abs(of_it - rest) > _OFF * shards and (problem := _problem(of_it, rest, ones, zeros)):
             yield f"{problem}: the {fact} of A is {ascii(name)[:100]}"
 

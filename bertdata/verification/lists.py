@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ..dataset.manifest_records import ListEntry
 from .files import CheckFailed
 
 __all__ = ["check"]
@@ -14,7 +15,7 @@ __all__ = ["check"]
 _LONGEST = 64 << 20  # bytes of a line: an id and a name of a file are far shorter
 
 
-def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
+def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
     """Check a list, `kind` being ``rejects`` or ``drops``; return how many records it counts, by reason."""
     counts: Counter[str] = Counter()
     rows = 0
@@ -29,8 +30,8 @@ def check(path: Path, entry: dict[str, Any], kind: str) -> Counter[str]:
                 raise CheckFailed(f"line {rows + 1} tells of {ascii(count)} pages")
             counts[record["reason"]] += count
             rows += 1
-    if rows != entry["rows"]:
-        raise CheckFailed(f"has {rows:,} lines, but {entry['rows']:,} by the manifest")
+    if rows != entry.rows:
+        raise CheckFailed(f"has {rows:,} lines, but {entry.rows:,} by the manifest")
     return counts
 
 

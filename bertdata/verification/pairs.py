@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import LABEL_1, PairsConfig
+from ..dataset.manifest_records import ShardEntry
 from ..dataset.shards import pair_schema
 from . import batches, leaks, masks
 from .files import CheckFailed
@@ -35,7 +36,7 @@ _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
-def check(path: Path, entry: dict[str, Any], config: PairsConfig, vocabulary: SpecialPieces, groups: int) -> Counter[str]:
+def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, groups: int) -> Counter[str]:
     """Check a shard of rows; return how many rows, tokens, labels 1, maskable and masked tokens it has.
 
     `groups`: of documents that may exchange text, at the most.

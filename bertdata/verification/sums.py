@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..config import LABEL_1, PairsConfig
+from ..dataset.manifest_records import SourceEntry, Statistics
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest
 from ..errors import VerificationError
 from ..rows.masking import max_predictions_of
 from ..tally import Tally
@@ -21,53 +23,37 @@ __all__ = ["documents", "export", "pairs", "stages"]
 _SHARD = re.compile(r"data/train-(\d{5})-of-(\d{5})\.(arrow|parquet)")
 
 
-def stages(manifest: dict[str, Any]) -> Iterator[str]:
+def stages(manifest: Manifest) -> Iterator[str]:
     """Check what all data sets count: each stage by itself."""
-    for stage in manifest["counts"]:
-        tally = Tally.from_json(stage)
+    for tally in map(Tally.of, manifest.counts):
         try:
             tally.check()
         except VerificationError:
             gone = sum(tally.dropped.values()) + sum(tally.rejected.values())
             yield f"{tally.stage}: {tally.entered:,} in, {tally.left:,} out, {gone:,} dropped or rejected do not add up"
-    if strange := sorted(name for name, version in manifest["versions"].items() if not version):
+    if strange := sorted(name for name, version in manifest.versions.items() if not version):
         yield f"versions has none of {strange[0]}"
 
 
-def documents(manifest: dict[str, Any], counted: Counter[str], rejects: Counter[str], drops: Counter[str]) -> Iterator[str]:
+def documents(manifest: CorpusManifest, counted: Counter[str], rejects: Counter[str], drops: Counter[str]) -> Iterator[str]:
     """Check a corpus: documents and text by source, and the lists of rejects and drops against their counts."""
-    names = [_SHARD.fullmatch(shard["name"]) for shard in manifest["shards"]]
+    names = [_SHARD.fullmatch(shard.name) for shard in manifest.shards]
     numbers = [(int(name[1]), int(name[2])) for name in names if name]
     rising = all(one < other for one, other in zip(numbers, numbers[1:], strict=False))
     if len(numbers) < len(names) or len({count for _, count in numbers}) > 1 or not rising or any(i >= n for i, n in numbers):
         yield "shards are not data/train-00000-of-00001 and so on, in order"
-    tallies = [Tally.from_json(stage) for stage in manifest["counts"]]
-    yield from _same("counts, documents that came out", sum(tally.left for tally in tallies), manifest["rows"])
-    sources = manifest["sources"]
+    tallies = list(map(Tally.of, manifest.counts))
+    yield from _same("counts, documents that came out", sum(tally.left for tally in tallies), manifest.rows)
+    sources = manifest.sources
     yield from _same("sources", sorted(sources), sorted(set(sources) | {s for s in SOURCES if counted[f"documents of {s}"]}))
     for source, entry in sources.items():
-        for what in ("documents", "text_bytes"):
-            yield from _same(f"sources.{source}.{what}", entry[what], counted[f"{what} of {source}"])
-        for what, languages in (
-            (what, entry["languages"]) for what in ("words", "characters", "documents") if "languages" in entry
-        ):
-            yield from _same(f"sources.{source}.{what}", entry.get(what), counted[f"{what} of {source}"])
-            yield from _same(
-                f"sources.{source}.languages, {what}", sum(each[what] for each in languages.values()), entry.get(what)
-            )
-        if apparatus := entry.get("apparatus"):
-            gone = sum(apparatus["dropped"].values())
-            yield from _same(f"sources.{source}.apparatus.characters", apparatus["characters"], apparatus["kept"] + gone)
-        yield from _near(
-            f"sources.{source}.share", entry["share"], counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
-        )
-    formulas = manifest["formulas"]
-    parts = ("written", "dropped", "left_out")
-    for name in sorted({name for what in ("found", *parts) for name in formulas[what]}):
-        in_all = sum(formulas[what].get(name, 0) for what in parts)
-        yield from _same(f"formulas.found.{name}", formulas["found"].get(name, 0), in_all)
+        yield from _source(source, entry, counted)
+    formulas = manifest.formulas
+    parts = (formulas.written, formulas.dropped, formulas.left_out)
+    for name in sorted({name for what in (formulas.found, *parts) for name in what}):
+        yield from _same(f"formulas.found.{name}", formulas.found.get(name, 0), sum(what.get(name, 0) for what in parts))
     came = sorted(tally.left for tally in tallies if tally.left)
-    yield from _same("counts, documents of each source", came, sorted(s["documents"] for s in sources.values() if s["documents"]))
+    yield from _same("counts, documents of each source", came, sorted(s.documents for s in sources.values() if s.documents))
     rejected: Counter[str] = sum((tally.rejected for tally in tallies), Counter())
     for reason in sorted(rejected | rejects):
         yield from _same(f"counts, rejected as {reason}", rejected[reason], rejects[reason])
@@ -76,48 +62,63 @@ def documents(manifest: dict[str, Any], counted: Counter[str], rejects: Counter[
         yield from _same(f"counts, dropped as {reason}", dropped[reason], drops[reason])
 
 
-def pairs(manifest: dict[str, Any], counted: dict[str, Counter[str]], config: PairsConfig) -> Iterator[str]:
+def _source(source: str, entry: SourceEntry, counted: Counter[str]) -> Iterator[str]:
+    for what in ("documents", "text_bytes", *(("words", "characters") if entry.languages is not None else ())):
+        yield from _same(f"sources.{source}.{what}", getattr(entry, what), counted[f"{what} of {source}"])
+    if entry.languages is not None:
+        for what in ("words", "characters", "documents"):
+            of_languages = sum(getattr(each, what) for each in entry.languages.values())
+            yield from _same(f"sources.{source}.languages, {what}", of_languages, getattr(entry, what))
+    if apparatus := entry.apparatus:
+        gone = sum(apparatus.dropped.values())
+        yield from _same(f"sources.{source}.apparatus.characters", apparatus.characters, apparatus.kept + gone)
+    share = counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
+    yield from _near(f"sources.{source}.share", entry.share, share)
+
+
+def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator[str]:
     """Check pairs, `counted` being what the shards of each split hold, and how many `shards` they are.
 
     Statistics, splits, what came out of each stage, and that half of the labels of a split of one shard are 1.
     """
-    tallies = {stage["stage"]: Tally.from_json(stage) for stage in manifest["counts"]}
-    wanted = [f"{_stage(split)}{what}" for split in manifest["splits"] for what in ("documents", "chunks", "tokens")]
-    if stages := list(_same("counts, stages", sorted(stage["stage"] for stage in manifest["counts"]), sorted(wanted))):
+    config, tallies = manifest.settings, {stage.stage: Tally.of(stage) for stage in manifest.counts}
+    wanted = [f"{_stage(split)}{what}" for split in manifest.splits for what in ("documents", "chunks", "tokens")]
+    if stages := list(_same("counts, stages", sorted(stage.stage for stage in manifest.counts), sorted(wanted))):
         yield from stages
         return
-    for split, entry in manifest["splits"].items():
+    for split, entry in manifest.splits.items():
         stage = _stage(split)
         yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, counted[split][_chunks(config)])
         yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, counted[split]["text"])
-        yield from _same(f"splits.{split}.documents", entry["documents"], tallies[f"{stage}documents"].entered)
+        yield from _same(f"splits.{split}.documents", entry.documents, tallies[f"{stage}documents"].entered)
         yield from _statistics(f"splits.{split}", entry, counted[split], config)
-        distinct = tallies[f"{stage}documents"].left - entry["repeated_ids"]
+        distinct = tallies[f"{stage}documents"].left - entry.repeated_ids
         of_one_shard = config.objective in LABEL_1 and counted[split]["shards"] == 1
         if of_one_shard and not is_half(counted[split], distinct, config, leaks.groups(manifest)):
             yield f"splits.{split} has {not_half(counted[split])}"
-    if sources := manifest.get("tokens"):
+    if sources := manifest.tokens:
         in_all = sum(sum(of_source.values()) for of_source in sources.values())
-        entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest["splits"])
+        entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest.splits)
         yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
-        known = manifest.get("corpus", {"sources": {}})["sources"]
-        given = {(source, code) for source, of_source in known.items() for code in of_source.get("languages", {})}
+        known = manifest.corpus.sources if manifest.corpus else {}
+        given = {(source, code) for source, of_source in known.items() for code in of_source.languages or {}}
         if strange := sorted({(source, code) for source, of_source in sources.items() for code in of_source} - given):
             yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
     total: Counter[str] = sum(counted.values(), Counter())
-    yield from _statistics("statistics", manifest["statistics"], total, config)
-    if "unknown_tokens" in manifest and "tokens" in manifest:
-        count, of = (sum(sum(source.values()) for source in manifest[key].values()) for key in ("unknown_tokens", "tokens"))
-        yield from _near("statistics.unknown_share", manifest["statistics"]["unknown_share"], count / max(1, of))
-    yield from leaks.partners(manifest, total, len(manifest["shards"]))
+    yield from _statistics("statistics", manifest.statistics, total, config)
+    if manifest.unknown_tokens is not None and manifest.tokens is not None:
+        by_source = (manifest.unknown_tokens, manifest.tokens)
+        count, of = (sum(sum(source.values()) for source in counts.values()) for counts in by_source)
+        yield from _near("statistics.unknown_share", manifest.statistics.unknown_share, count / max(1, of))
+    yield from leaks.partners(manifest, total, len(manifest.shards))
     for name in ("documents", "repeated_ids"):
-        values = [entry[name] for entry in manifest["splits"].values()]
-        yield from _same(f"statistics.{name}", manifest["statistics"][name], sum(values))
+        values = [getattr(entry, name) for entry in manifest.splits.values()]
+        yield from _same(f"statistics.{name}", getattr(manifest.statistics, name), sum(values))
 
 
-def export(manifest: dict[str, Any]) -> Iterator[str]:
+def export(manifest: ExportManifest) -> Iterator[str]:
     """Check that as many rows or documents came out as the shards hold."""
-    yield from _same("counts, rows that came out", sum(stage["out"] for stage in manifest["counts"]), manifest["rows"])
+    yield from _same("counts, rows that came out", sum(stage.left for stage in manifest.counts), manifest.rows)
 
 
 def _chunks(config: PairsConfig) -> str:
@@ -129,7 +130,7 @@ def _stage(split: str) -> str:
     return "" if split == "train" else f"{split} "
 
 
-def _statistics(where: str, stated: dict[str, Any], counted: Counter[str], config: PairsConfig) -> Iterator[str]:
+def _statistics(where: str, stated: Statistics, counted: Counter[str], config: PairsConfig) -> Iterator[str]:
     counts = {"rows": counted["rows"], "tokens": counted["tokens"]}
     counts |= {"parts": counted["parts"]} if config.pack else {}
     rows = max(1, counted["rows"])
@@ -140,10 +141,10 @@ def _statistics(where: str, stated: dict[str, Any], counted: Counter[str], confi
         counts |= {"masked": counted["masked"], "max_predictions": max_predictions_of(config)}
         shares["masked_share"] = counted["masked"] / max(1, counted["maskable"])
     for name, count in counts.items():
-        yield from _same(f"{where}.{name}", stated[name], count)
+        yield from _same(f"{where}.{name}", getattr(stated, name), count)
     for name, share in shares.items():
-        yield from _near(f"{where}.{name}", stated[name], share)
-    if not 0 <= stated["unknown_share"] <= 1 or not 0 <= stated["repeated_ids"] <= stated["documents"]:
+        yield from _near(f"{where}.{name}", getattr(stated, name), share)
+    if not 0 <= stated.unknown_share <= 1 or not 0 <= stated.repeated_ids <= stated.documents:
         yield f"{where} has an unknown_share or repeated_ids that can't be"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ..config import VocabConfig, read_small
+from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..pieces import bare
 from .files import CheckFailed
 from .piece_scripts import piece_scripts
@@ -34,7 +35,7 @@ _ALONE = re.compile(
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
-def check(directory: Path, contents: dict[str, Any], names: tuple[str, str]) -> SpecialPieces:
+def check(directory: Path, contents: VocabManifest | PairsManifest, names: tuple[str, str]) -> SpecialPieces:
     """Return what rows need of a vocabulary; raise CheckFailed, with the file's name first, where a law does not hold."""
     form_name, settings_name = names
     try:
@@ -43,25 +44,24 @@ def check(directory: Path, contents: dict[str, Any], names: tuple[str, str]) -> 
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # `tokenizers` has no narrower class
         raise CheckFailed(f"is no tokenizer: {' '.join(str(error).split())}") from error
-    is_vocabulary = contents["kind"] == "vocabulary"
     pieces = {i: piece for piece, i in tokenizer.get_vocab(with_added_tokens=True).items()}
     size = 1 + max(pieces, default=-1)
-    if size != contents["size" if is_vocabulary else "vocab_size"]:
-        raise CheckFailed(f"has {size:,} ids, but {contents['size' if is_vocabulary else 'vocab_size']} by the manifest")
+    if size != contents.pieces:
+        raise CheckFailed(f"has {size:,} ids, but {contents.pieces} by the manifest")
     if not isinstance(settings, dict):
         raise CheckFailed("is not beside an object of settings")
     roles = {role: tokenizer.token_to_id(str(settings.get(f"{role}_token"))) for role in _ROLES if settings.get(f"{role}_token")}
     if absent := sorted(role for role, i in roles.items() if i is None):
         raise CheckFailed(f"has no token {settings[f'{absent[0]}_token']!r}, which its settings name for {absent[0]}")
-    if not is_vocabulary and contents.get("special_tokens") != {role: settings[f"{role}_token"] for role in roles}:
+    if isinstance(contents, VocabManifest):
+        _check_trained(pieces, roles, contents.settings)
+    elif contents.special_tokens != {role: settings[f"{role}_token"] for role in roles}:
         raise CheckFailed("has settings that name other special tokens than the manifest")
-    if is_vocabulary:
-        _check_trained(pieces, roles, VocabConfig.of(contents["config"]))
     added = tokenizer.get_added_tokens_decoder()
     text_only = {roles.get("unk", -1)} - {roles.get(role) for role in _ROLES if role != "unk"}
     special = {i for i, token in added.items() if token.special}.union(roles.values()) - text_only
     never = np.array([i in special or i not in pieces for i in range(size)])
-    mark = contents.get("word_mark", "")
+    mark = (contents.word_mark or "") if isinstance(contents, PairsManifest) else ""
     continues_word = np.array([_continues_word(pieces.get(i, ""), mark) for i in range(size)])
     cls_id, sep_id, mask_id = (-1 if (i := roles.get(role)) is None else i for role in _ROLES[:3])
     scripts = piece_scripts([bare(pieces.get(i, ""), mark) for i in range(size)])

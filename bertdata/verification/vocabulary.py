@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..config import read_small
-from ..dataset.manifest_schema import VOCABULARIES
+from ..dataset.manifest_rules import VOCABULARIES
+from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..errors import UsageError
 from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
 from . import tokenizer
@@ -20,11 +21,13 @@ PIECES, TOKENIZER, SETTINGS = VOCABULARIES[0]
 _MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 
 
-def check(directory: Path, whole: set[str], contents: dict[str, Any]) -> tuple[SpecialPieces | None, dict[str, str]]:
+def check(
+    directory: Path, whole: set[str], contents: VocabManifest | PairsManifest
+) -> tuple[SpecialPieces | None, dict[str, str]]:
     """Check the files of a vocabulary, those that are `whole`; return what rows need of it, if it can be read, and what is wrong,
     by file.
     """
-    if not any(file["name"] == PIECES for file in contents["files"]):
+    if not any(file.name == PIECES for file in contents.files):
         try:
             return tokenizer.check(directory, contents, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= whole else None, {}
         except CheckFailed as broken:
@@ -33,21 +36,21 @@ def check(directory: Path, whole: set[str], contents: dict[str, Any]) -> tuple[S
     return special_pieces(known.pieces) if known else None, problems
 
 
-def _check_bert(directory: Path, whole: set[str], contents: dict[str, Any]) -> tuple[Vocabulary | None, dict[str, str]]:
+def _check_bert(
+    directory: Path, whole: set[str], contents: VocabManifest | PairsManifest
+) -> tuple[Vocabulary | None, dict[str, str]]:
     """Check the three files of a BERT's vocabulary."""
-    is_vocabulary, config = contents["kind"] == "vocabulary", contents["config"]
+    config = contents.settings if isinstance(contents, VocabManifest) else None
     known, name = None, SETTINGS
     try:
         if SETTINGS in whole:
-            _check_settings(
-                directory / name, *((config["lowercase"], config["strip_accents"]) if is_vocabulary else (None, None))
-            )
+            _check_settings(directory / name, *((config.lowercase, config.strip_accents) if config else (None, None)))
         name = PIECES
         if {SETTINGS, PIECES} <= whole:
-            known = _read_pieces(directory, contents["size" if is_vocabulary else "vocab_size"])
-            if is_vocabulary:
-                of = config.get("pad_to_multiple_of") or 1
-                _check_layout(known, config["layout"], -(-config["size"] // of) * of)
+            known = _read_pieces(directory, contents.pieces)
+            if config:
+                of = config.pad_to_multiple_of or 1
+                _check_layout(known, config.layout, -(-config.size // of) * of)
         name = TOKENIZER
         if known and TOKENIZER in whole:
             _check_tokenizer(directory / name, known)

@@ -91,7 +91,7 @@ def test_tokens_are_counted_by_source_and_language(objective: str, fraction: flo
     assert f"| {told['text']['en']:,} |" in (pairs.path / "README.md").read_text("utf-8")
     assert not bertdata.verify(pairs.path).problems
     told["text"]["en"] += 1
-    manifest.write(pairs.path, made)
+    manifest.store(pairs.path, made)
     assert "tokens, of all sources" in str(bertdata.verify(pairs.path).problems)
 
 

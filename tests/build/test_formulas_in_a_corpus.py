@@ -82,7 +82,7 @@ def test_text_is_the_default_and_verify_adds_up(build: Build, run: Run, tmp_path
     run("verify", made[0])
     changed = read_manifest(made[0])
     changed["formulas"]["written"]["math"] += 1
-    manifest.write(made[0], changed)
+    manifest.store(made[0], changed)
     assert "formulas.found.math" in run("verify", made[0], code=6).stderr
 
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 from conftest import Build, read_manifest, read_rows
+from tiny import write_pairs
 
 from bertdata.build.rows.buckets import shard_count
 from bertdata.cli.inspect import show
+from bertdata.codec import decode
 from bertdata.commands.make_pairs import lost_text
 from bertdata.config import OBJECTIVES, PairsConfig
+from bertdata.dataset import manifest
 from bertdata.dataset.data_set import DataSet
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.errors import UsageError
 from bertdata.tokens.vocab import read as read_vocabulary
 
@@ -147,12 +151,15 @@ def test_what_is_read_is_never_overwritten(build: Build, sample_corpus: Path, sa
         ),
     ],
 )
-def test_a_tenth_of_the_text_that_is_lost_is_told(train: dict[str, int], validation: dict[str, int], told: str) -> None:
+def test_a_tenth_of_the_text_that_is_lost_is_told(
+    train: dict[str, int], validation: dict[str, int], told: str, tmp_path: Path
+) -> None:
     """Of all splits together, by tokens: what chunks or documents were dropped says less of the text."""
     counts = [
         {"stage": "documents", "in": 9, "out": 1, "dropped": {"one sentence": 8}, "rejected": {}},
         {"stage": "tokens", "in": 100, "out": 0, "dropped": train, "rejected": {}},
         {"stage": "validation tokens", "in": 100, "out": 0, "dropped": validation, "rejected": {}},
     ]
-    lost = lost_text(DataSet(Path("pairs"), {"counts": counts}))
+    made = decode(manifest.read_json(write_pairs(tmp_path, {"train": [[9]]})) | {"counts": counts}, PairsManifest)
+    lost = lost_text(DataSet(tmp_path, made))
     assert told in lost and bool(told) == bool(lost)

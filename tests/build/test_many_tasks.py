@@ -69,7 +69,7 @@ def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
     made = [[{"id": str(size), "sentences": ["tea"] * 5 + ["a" * size]} for size in batch] for batch in sizes]
     batches = [pa.RecordBatch.from_pylist(rows, schema) for rows in made]
     shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches, "arrow-file") | {"text_bytes": 1}
-    manifest.write(tmp_path, corpus_manifest([shard], format="arrow-file"), "# Corpus\n")
+    manifest.store(tmp_path, corpus_manifest([shard], format="arrow-file"), "# Corpus\n")
     source = corpus.read(tmp_path)
     slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader.columns(task, *schema.names)]
     assert [row for part in slices for row in part.to_pylist()] == [row for rows in made for row in rows]
@@ -85,7 +85,7 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
         (tmp_path / "data").mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(bytes(5000))
         shards.append({"name": name, "rows": 1, "batches": batches, "bytes": 5000, "sha256": "", "text_bytes": 1})
-    manifest.write(tmp_path, corpus_manifest(shards), "# Corpus\n")
+    manifest.store(tmp_path, corpus_manifest(shards), "# Corpus\n")
     found: dict[str, list[tuple[int, int]]] = {}
     for task in corpus.read(tmp_path).tasks:
         (part,) = unpack(task.parts)

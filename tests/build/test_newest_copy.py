@@ -10,6 +10,7 @@ from conftest import Build, digests, read_manifest, read_rows
 
 import bertdata
 from bertdata.dataset.manifest import read
+from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.report.trace import explain
 from bertdata.sources.dumps import as_of, dump_date
 
@@ -58,7 +59,7 @@ def test_the_newest_copy_is_kept_and_named(old: str, new: str, kept: str, build:
         "reason": "repeated id",
         "detail": f"of enwiki:1, whose newer copy of {kept} is kept",
     }
-    told = list(explain(made[0], read(made[0], "documents"), "enwiki:1"))
+    told = list(explain(made[0], read(made[0], CorpusManifest), "enwiki:1"))
     assert len(told) == 2 and "is in data/" in told[0] and f"newer copy of {kept} is kept" in told[1]
 
 

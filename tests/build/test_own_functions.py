@@ -66,12 +66,12 @@ LOOSE = CorpusConfig(filters=FilterConfig(min_letters=0), choice=ChoiceConfig(de
 def test_what_a_reader_gets_wrong_is_named(module: str, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"x")
     made = build_corpus(read=[(f"{module}:breaks", "x.bin"), (f"{module}:large", "x.bin")], output="out", config=LOOSE, workers=1)
-    stages = {stage["stage"]: stage for stage in made.counts}
+    stages = {stage.stage: stage for stage in made.counts}
     broken, large = stages[f"documents of {module}:breaks"], stages[f"documents of {module}:large"]
-    assert (broken["in"], broken["out"], broken["rejected"]) == (6, 2, {"no-document": 3, "reader-failed": 1})
-    assert (large["in"], large["out"]) == (2, 0)
-    assert (large["rejected"], large["dropped"]) == ({"too-large": 1}, {"no prose": 1})
-    lists = [(made.path / file["name"]).read_text(encoding="utf-8") for file in made.manifest["rejects"]]
+    assert (broken.entered, broken.left, broken.rejected) == (6, 2, {"no-document": 3, "reader-failed": 1})
+    assert (large.entered, large.left) == (2, 0)
+    assert (large.rejected, large.dropped) == ({"too-large": 1}, {"no prose": 1})
+    lists = [(made.path / file.name).read_text(encoding="utf-8") for file in made.manifest.rejects]
     told = [json.loads(line) for text in lists for line in text.splitlines()]
     assert "x.bin, after 5 documents: ValueError: the rest is gone" in [record["where"] for record in told]
 

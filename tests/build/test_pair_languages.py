@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 from conftest import Build, Run, digests, read_manifest, read_rows
+from tiny import corpus_manifest
 
 from bertdata.build import levels
 from bertdata.build.documents import read
 from bertdata.build.rows.buckets import Layout, shard_count
 from bertdata.build.rows.partners import FEWEST, Partners, fill
+from bertdata.codec import decode
 from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
+from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import UsageError
 from bertdata.verification import verify
 
@@ -126,10 +129,10 @@ def test_verify_finds_a_language_that_tells_the_label(made: Made) -> None:
     assert [verify(made[name], workers=1).problems for name in ("pairs", "across")] == [[], []]
     root = made["across"]
     before = (root / "manifest.json").read_bytes()
-    contents = manifest.read(root)
+    contents = manifest.read_json(root)
     try:
         contents["config"]["pair_across_languages"] = False
-        manifest.write(root, contents)
+        manifest.store(root, contents)
         (problem,) = verify(root, workers=1).problems
         assert "one fact tells the label" in problem.what and "another language" in problem.what
         for entry in (entry for fact in ("language", "script") for entry in contents["pairings"][fact].values()):
@@ -139,11 +142,11 @@ def test_verify_finds_a_language_that_tells_the_label(made: Made) -> None:
             for entry in contents["pairings"][fact].values():
                 only.update(entry)
             contents["pairings"][fact] = {"en": dict(only)}
-        manifest.write(root, contents)
+        manifest.store(root, contents)
         (problem,) = verify(root, workers=1).problems
         assert "two scripts, as their tokens are" in problem.what
         contents["pairings"]["source"]["text"]["pairs"] += 1
-        manifest.write(root, contents)
+        manifest.store(root, contents)
         assert "pairings.source.*.pairs" in verify(root, workers=1).problems[0].what
     finally:
         (root / "manifest.json").write_bytes(before)
@@ -191,9 +194,13 @@ def test_options_of_pairs_are_refused_elsewhere_and_are_in_the_identity(option: 
     assert name not in PairsConfig(objective="sop").identity()
 
 
-def languages(**documents: int) -> dict[str, Any]:
-    counts = {code: {"documents": count, "words": 1, "characters": 1} for code, count in documents.items()}
-    return {"rows": sum(documents.values()), "sources": {"text": {"languages": counts}}}
+def languages(rows: int = 0, **documents: int) -> CorpusManifest:
+    """A manifest of a corpus with so many documents by language, or of one that does not count languages."""
+    source: dict[str, Any] = {"documents": rows, "text_bytes": 1, "share": 1.0}
+    if documents:
+        source["languages"] = {code: {"documents": n, "words": 1, "characters": 1} for code, n in documents.items()}
+    made = {**corpus_manifest([]), "rows": rows or sum(documents.values()), "sources": {"text": source}}
+    return decode(made, CorpusManifest)
 
 
 def test_as_many_shards_as_leave_languages_together() -> None:
@@ -202,7 +209,7 @@ def test_as_many_shards_as_leave_languages_together() -> None:
     assert fill(languages(en=1600, de=1600), config) == 100, "each of two fills all shards"
     assert fill(languages(en=1600, de=16), config) == 100
     assert fill(languages(**{f"x{n:02}": 20 for n in range(40)}), config) == 20, "small ones meet two by two"
-    assert fill({"rows": 1600, "sources": {"text": {}}}, config) == 100, "a corpus that does not count languages"
+    assert fill(languages(rows=1600), config) == 100, "a corpus that does not count languages"
     assert fill(languages(en=1600, de=1600), PairsConfig(objective="documents")) == 200
     assert shard_count(config, 1 << 40, 10**9, 7) == 7
 

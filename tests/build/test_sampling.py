@@ -12,13 +12,16 @@ import pytest
 from bertdata.pipelines.engines import local
 from bertdata.pipelines.train_vocab import TrainVocab
 from conftest import SAMPLE, Build
+from tiny import corpus_manifest
 
 from bertdata.build import documents as corpus
 from bertdata.build import sampling
 from bertdata.build.documents import Corpus, DocumentReader
 from bertdata.build.sampling import Sample
+from bertdata.codec import decode
 from bertdata.config import VocabConfig
 from bertdata.dataset import shards
+from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import VerificationError
 from bertdata.io.files import open_file, write_json
 from bertdata.records import FileRange, Task, pack, unpack
@@ -28,7 +31,8 @@ def large(shard_count: int, batches: int = 8) -> Corpus:
     """A corpus of so many shards of 16 MB, none of which is there."""
     names = [f"data/train-{number:05d}.arrow" for number in range(shard_count)]
     tasks = [Task(n, "documents", pack([FileRange(name, f"/{name}", 0, batches)])) for n, name in enumerate(names)]
-    manifest = {"shards": [{"name": name, "batches": batches} for name in names]}
+    entries = [{"name": name, "rows": 1, "batches": batches, "bytes": 1 << 24, "sha256": "", "text_bytes": 1} for name in names]
+    manifest = decode(corpus_manifest(entries), CorpusManifest)
     return Corpus(manifest, tasks, shard_count << 24, DocumentReader("/", ""))
 
 
@@ -90,16 +94,16 @@ def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypat
     config = VocabConfig(size=300, layout="compact", sample_bytes=source.text_bytes // 16)
     sample = Sample.of(source, config)
     read = sum(len(ids) for task in sample.tasks for (ids,) in source.reader.columns(task, "id", whole=False))
-    assert 0 < read < source.manifest["rows"]
+    assert 0 < read < source.manifest.rows
     out = tmp_path / "vocab"
     write_json(out / ".bertdata" / "run.json", {})
     local.run(TrainVocab(source, config, out))
     made = json.loads((out / "manifest.json").read_text())
     (counts,) = made["counts"]
-    assert counts["in"] == source.manifest["rows"] == counts["out"] + counts["dropped"]["not in the sample"]
+    assert counts["in"] == source.manifest.rows == counts["out"] + counts["dropped"]["not in the sample"]
     assert 0 < counts["out"] < read
     english, total = 0, 0
-    for languages in (own["languages"] for own in source.manifest["sources"].values()):
-        english += languages["en"]["characters"]
-        total += sum(counts["characters"] for counts in languages.values())
+    for languages in (own.languages or {} for own in source.manifest.sources.values()):
+        english += languages["en"].characters
+        total += sum(counts.characters for counts in languages.values())
     assert f"kept: {100 * english / total:.1f} % of the text is English" in made["accents"]

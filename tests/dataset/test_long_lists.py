@@ -12,6 +12,7 @@ from tiny import write_pairs
 from bertdata import DataSet, Shards
 from bertdata.build import documents as corpus
 from bertdata.dataset import lists, manifest
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.errors import StorageError, VerificationError
 from bertdata.exports.base import read as read_data_set
 from bertdata.report import card
@@ -31,25 +32,25 @@ def _stored(directory: Path) -> dict[str, Any]:
 
 
 def test_long_lists_are_in_files_and_read_whole(whole: Path) -> None:
-    stored, made = _stored(whole), manifest.read(whole)
+    stored, made = _stored(whole), manifest.read_json(whole)
     assert stored["bertdata"] == 2 and made["bertdata"] == 1
     assert [part["entries"] for part in stored["shards"]["parts"]] == [2, 2, 1]
     names = [f"files-{number:05d}-of-00002.jsonl" for number in range(2)]
     assert {path.name for path in (whole / "lists").iterdir()} >= {*names, "shards-00002-of-00003.jsonl"}
     assert [shard["rows"] for shard in made["shards"]] == [1, 2, 1, 1, 1]
-    assert manifest.read(whole, "pairs") == made
+    assert [shard.rows for shard in manifest.read(whole, PairsManifest).shards] == [1, 2, 1, 1, 1]
 
 
 def test_a_short_manifest_is_as_it_was(tmp_path: Path) -> None:
     made = _stored(write_pairs(tmp_path / "pairs", {"train": [[9], [12]]}))
-    assert made == manifest.read(tmp_path / "pairs") and made["bertdata"] == 1
+    assert made == manifest.read_json(tmp_path / "pairs") and made["bertdata"] == 1
     assert not (tmp_path / "pairs" / "lists").exists()
 
 
 def test_everybody_reads_it(whole: Path) -> None:
     assert Shards(whole).rows == [5]
     assert len(DataSet.read(whole).shards) == 5
-    assert card.write(manifest.read(whole))
+    assert card.write(manifest.read(whole, PairsManifest))
     assert len(read_data_set(whole, "train")[1]) == 4
 
 
@@ -86,6 +87,6 @@ def test_a_corpus_of_many_shards_goes_through_all_commands(build: Any, tmp_path:
         lines = [json.dumps({"text": f"Boat {number} {line} came in. It had herring. The quay was full."}) for line in range(20)]
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
     out = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "*.jsonl", "--task-bytes", 1 << 16)
-    assert corpus.read(out).manifest["rows"] == 160
-    assert isinstance(_stored(out)["inputs"], dict) and len(manifest.read(out)["inputs"]) == 8
+    assert corpus.read(out).manifest.rows == 160
+    assert isinstance(_stored(out)["inputs"], dict) and len(manifest.read(out).inputs) == 8
     assert verify(out, workers=1).problems == []

@@ -13,7 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import corpus_manifest
 
+from bertdata.codec import decode
+from bertdata.config import CorpusConfig
 from bertdata.dataset import manifest
+from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
 from bertdata.errors import NoInputError, UsageError, VerificationError
 from bertdata.io.files import file_entry, json_text
 from bertdata.tally import Tally
@@ -31,7 +34,7 @@ def test_counts_that_do_not_add_up_raise(entered: int, left: int) -> None:
     with pytest.raises(VerificationError, match=f"pages do not add up: {entered} went in, {left} came out, 2 were"):
         tally.check()
     with pytest.raises(VerificationError):
-        manifest.make("documents", config={}, inputs=[], shards=[], tallies=[Tally("books"), tally])
+        manifest.head("documents", CorpusConfig(), [], [Tally("books"), tally])
 
 
 @settings(deadline=None, max_examples=50)
@@ -57,11 +60,10 @@ def _made(**more: Any) -> dict[str, Any]:
 
 
 def test_make_sums_rows_and_names_versions() -> None:
-    made = _made(statistics={"x": 1})
-    assert made["bertdata"] == manifest.FORMAT and made["rows"] == 5 and made["statistics"] == {"x": 1}
-    assert made["versions"].keys() == {"bertdata", "code", "unicode"}
-    assert json.loads(json.dumps(made)) == made
-    assert _made() == _made()
+    made = decode(_made(), CorpusManifest)
+    assert made.bertdata == manifest.FORMAT and made.rows == 5
+    assert made.versions.keys() == {"bertdata", "code", "unicode"}
+    assert manifest.to_json(made) == json.loads(json.dumps(_made())) and made == decode(_made(), CorpusManifest)
     manifest.check_rows(made, 5)
     with pytest.raises(VerificationError, match="hold 5 rows, but 6 were counted"):
         manifest.check_rows(made, 6)
@@ -70,7 +72,7 @@ def test_make_sums_rows_and_names_versions() -> None:
 def _write(directory: Path, value: Any) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     if isinstance(value, dict) and "rows" in value:
-        manifest.write(directory, value, "# Tea")
+        manifest.store(directory, value, "# Tea")
         return directory
     (directory / manifest.NAME).write_text(value if isinstance(value, str) else json.dumps(value))
     return directory
@@ -78,8 +80,9 @@ def _write(directory: Path, value: Any) -> Path:
 
 def test_read_returns_what_was_written(tmp_path: Path) -> None:
     directory = _write(tmp_path / "corpus", _made())
-    found = manifest.read(directory, "documents")
-    assert manifest.read(directory) == found and {key: found[key] for key in _made()} == _made()
+    found = manifest.read(directory, CorpusManifest)
+    assert manifest.read(directory) == found
+    assert {key: value for key, value in manifest.to_json(found).items() if key != "card"} == _made()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_read_refuses_and_says_why(tmp_path: Path, content: Any, error: type[Usa
     if content is not None:
         _write(directory, content)
     with pytest.raises(error, match=reason) as caught:
-        manifest.read(directory, "pairs")
+        manifest.read(directory, PairsManifest)
     assert str(directory) in str(caught.value) and caught.value.exit_code == 2
 
 
@@ -110,22 +113,22 @@ def test_an_unfinished_run_is_told_from_no_data_set(tmp_path: Path) -> None:
 
 
 def test_write_adds_the_digests_of_the_card_and_of_itself(tmp_path: Path) -> None:
-    manifest.write(tmp_path, _made(), "# Tee für alle\n")
-    found = manifest.read(tmp_path)
+    manifest.store(tmp_path, _made(), "# Tee für alle\n")
+    found = manifest.read_json(tmp_path)
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "# Tee für alle\n" and list(found)[-2:] == ["card", "sha256"]
     assert found["card"] == file_entry(tmp_path, "README.md")
     assert {key: found[key] for key in _made()} == _made()
     assert (tmp_path / manifest.NAME).read_text(encoding="utf-8") == json_text(found)
-    manifest.write(tmp_path, found, "# Tee für alle\n")
-    assert manifest.read(tmp_path) == found, "written again it is the same"
+    manifest.store(tmp_path, found, "# Tee für alle\n")
+    assert manifest.read_json(tmp_path) == found, "written again it is the same"
 
 
 @pytest.mark.parametrize("key", ["rows", "config", "card", "sha256", "new"])
 def test_a_manifest_that_was_edited_is_refused(tmp_path: Path, key: str) -> None:
-    manifest.write(tmp_path, _made(), "# Tea")
+    manifest.store(tmp_path, _made(), "# Tea")
     made = json.loads((tmp_path / manifest.NAME).read_text())
     (tmp_path / manifest.NAME).write_text(json.dumps(dict(reversed(made.items()))))
-    assert manifest.read(tmp_path) == made, "another order says the same"
+    assert manifest.read_json(tmp_path) == made, "another order says the same"
     (tmp_path / manifest.NAME).write_text(json.dumps({**made, key: 7}))
     with pytest.raises(VerificationError, match=r"manifest.json is not as it was written: restore it from a copy, or build"):
         manifest.read(tmp_path)
@@ -174,7 +177,7 @@ def _with(key: str, **values: Any) -> dict[str, Any]:
     ],
 )
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
-    manifest.write(tmp_path, _with("shards", name=name), "# Tea")
+    manifest.store(tmp_path, _with("shards", name=name), "# Tea")
     with pytest.raises(VerificationError, match=r"it names '.*', which is no file of a data set") as caught:
         manifest.read(tmp_path)
     assert "\x1b" not in str(caught.value) and len(str(caught.value)) < 400
@@ -183,21 +186,24 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize(
     ("made", "what"),
     [
-        ({**_made(), "shards": {}}, "shards is not a list"),
-        ({**_made(), "counts": [3]}, r"counts\[0\] is not an object"),
-        ({**_made(), "rows": "5"}, "rows is not a whole number"),
-        ({**_made(), "rows": True}, "rows is not a whole number"),
-        ({**_made(), "versions": []}, "versions is not an object"),
-        ({**_made(), "bertdata": "1"}, "bertdata is not a whole number"),
-        ({key: value for key, value in _made().items() if key != "kind"}, "kind is not text"),
-        ({key: value for key, value in _made().items() if key != "inputs"}, "inputs is not a list"),
-        (_with("shards", bytes=-1), r"shards\[0\].bytes is not a whole number"),
-        (_with("shards", name=None), r"shards\[0\].name is not text"),
+        ({**_made(), "shards": {}}, "shards: expected array, got object"),
+        ({**_made(), "counts": [3]}, r"counts\[0\]: expected object, got int"),
+        ({**_made(), "rows": "5"}, "rows: expected int, got str"),
+        ({**_made(), "rows": True}, "rows: expected int, got bool"),
+        ({**_made(), "versions": []}, "versions: expected object, got array"),
+        ({**_made(), "bertdata": "1"}, "bertdata: is not 1"),
+        (
+            {key: value for key, value in _made().items() if key != "kind"},
+            "kind: is not one of documents, ",
+        ),
+        ({key: value for key, value in _made().items() if key != "inputs"}, "missing required field inputs"),
+        (_with("shards", bytes=-1), r"shards\[0\].bytes: expected int >= 0"),
+        (_with("shards", name=None), r"shards\[0\].name: expected str, got null"),
         (_with("shards", name="data/b"), "it names a file twice"),
         ({**_made(), "files": [{"name": "data/a", "bytes": 1, "sha256": ""}]}, "it names a file twice"),
     ],
 )
 def test_values_that_no_manifest_has_are_refused(tmp_path: Path, made: dict[str, Any], what: str) -> None:
-    manifest.write(tmp_path, made, "# Tea")
+    manifest.store(tmp_path, made, "# Tea")
     with pytest.raises(VerificationError, match=what):
         manifest.read(tmp_path)

@@ -32,10 +32,10 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def _edit(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    made = manifest.read(root)
+    made = manifest.read_json(root)
     change(made)
     made["rows"] = sum(shard["rows"] for shard in made["shards"])
-    manifest.write(root, made)
+    manifest.store(root, made)
 
 
 def test_rows_are_numbered_through_the_shards(pairs: Path) -> None:

@@ -72,7 +72,7 @@ def rewrite(directory: Path, change: Callable[[dict[str, Values], pa.Schema], No
     entry |= file_entry(directory, entry["name"])
     del contents["sha256"]
     (directory / "report.html").unlink(missing_ok=True)
-    manifest.write(directory, contents)
+    manifest.store(directory, contents)
 
 
 def attempts(source: Path, work: Path, count: int, read: Callable[[Path], object]) -> Iterator[Callable[[], None]]:

@@ -25,13 +25,16 @@ from bertdata.pipelines.steps import Map, Steps
 from bertdata.pipelines.train_vocab import TrainVocab
 from bertdata.pipelines.transforms import Chain, Tasks
 from google.protobuf.json_format import MessageToJson
+from tiny import corpus_manifest
 
 from bertdata.build.corpus.plan import CorpusPlan
 from bertdata.build.documents import Corpus, DocumentReader
 from bertdata.build.rows.bucket import Output
 from bertdata.build.rows.buckets import Tokens
+from bertdata.codec import decode
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import plan_files
+from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.errors import VerificationError
 from bertdata.exports.base import ExportSource
@@ -60,8 +63,9 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     inputs = [{"name": f"{number:064x}.jsonl", "source": "text", "bytes": 1 << 29, "licence": "?"} for number in range(20_000)]
     pieces = Vocabulary([f"{number * 7919 % 1_000_003:x}" for number in range(100_000)], True, True)
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1,text=2", sample_documents=9, max_words="text=9")
-    shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", "batches": 500} for number in range(10_000)]
-    corpus = Corpus({"rows": 9, "shards": shards}, tasks, 1 << 40, DocumentReader("/corpus", "0" * 64))
+    entry = {"rows": 1, "batches": 500, "bytes": 1, "sha256": "", "text_bytes": 1}
+    shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", **entry} for number in range(10_000)]
+    corpus = Corpus(decode(corpus_manifest(shards), CorpusManifest), tasks, 1 << 40, DocumentReader("/corpus", "0" * 64))
     plan = CorpusPlan(tasks, inputs)
     outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (64, 128, 256, 512)]
     chains = {

@@ -15,6 +15,7 @@ from conftest import read_manifest
 import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, FilterConfig
 from bertdata.config.inputs import WIKI_LICENCE
+from bertdata.dataset.manifest_records import InputName
 from bertdata.exports.text import licences_of
 from bertdata.sources.licences import count, named
 
@@ -95,6 +96,6 @@ def test_a_column_may_hold_anything() -> None:
 
 
 def test_sources_keep_theirs_apart() -> None:
-    inputs = [{"source": "wikipedia", "licence": WIKI_LICENCE}, {"source": "text", "licence": f"one of: CC0; {OWNER}"}]
-    inputs += [{"source": "text", "licence": "MIT"}]
-    assert licences_of({"inputs": inputs}) == {"wikipedia": WIKI_LICENCE, "text": f"one of: CC0; MIT; {OWNER}"}
+    known = (("wikipedia", WIKI_LICENCE), ("text", f"one of: CC0; {OWNER}"), ("text", "MIT"))
+    inputs = [InputName(name="", source=source, licence=licence) for source, licence in known]
+    assert licences_of(inputs) == {"wikipedia": WIKI_LICENCE, "text": f"one of: CC0; MIT; {OWNER}"}

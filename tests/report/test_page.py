@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import digests, read_manifest
-from tiny import write_pairs
+from tiny import corpus_manifest, write_pairs
 
 import bertdata
 from bertdata.cli import cli
+from bertdata.codec import decode
 from bertdata.config import PairsConfig
+from bertdata.dataset import manifest
+from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
 from bertdata.errors import UsageError
 from bertdata.report.page.measure import auc, masks_of, padding_by_width, pairs_of
 from bertdata.report.page.sample import read_documents, read_rows
@@ -150,13 +153,13 @@ def test_a_fault_in_the_page_does_not_end_a_run(text: Path, tmp_path: Path, monk
 @pytest.mark.slow
 def test_only_a_part_of_a_large_data_set_is_read(tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs", {"train": [[20 + i % 40 for i in range(3000)] for _ in range(14)]})
-    made = read_manifest(pairs)
+    made = manifest.read(pairs, PairsManifest)
     rows = read_rows(pairs, made)
     assert rows is not None
-    assert 10_000 < rows.table.num_rows <= 16_384 < made["rows"]
+    assert 10_000 < rows.table.num_rows <= 16_384 < made.rows
     assert len(set(rows.numbers.tolist())) == rows.table.num_rows
     assert 0 <= rows.positions.min() < 0.1 < 0.9 < rows.positions.max() < 1
-    assert read_documents(pairs.parent / "none", {**made, "shards": []}) is None
+    assert read_documents(pairs.parent / "none", decode(corpus_manifest([]), CorpusManifest)) is None
 
 
 def test_a_label_that_length_tells_is_called_a_leak(tmp_path: Path) -> None:
@@ -176,8 +179,8 @@ def test_masks_and_pairs_are_those_of_the_rows(sample_corpus: Path, sample_vocab
     assert masks is not None
     assert pairs is not None
     assert 0.14 < len(masks.wanted) / masks.maskable < 0.16
-    assert int(pairs.labels.sum()) == made.manifest["statistics"]["not_next"]
-    assert int((pairs.a + pairs.b).sum()) == made.manifest["statistics"]["tokens"]
+    assert int(pairs.labels.sum()) == made.manifest.statistics.not_next
+    assert int((pairs.a + pairs.b).sum()) == made.manifest.statistics.tokens
 
 
 def test_figures_of_small_cases() -> None:

@@ -10,24 +10,38 @@ import pytest
 from conftest import SAMPLE, Build, read_manifest
 
 import bertdata
+from bertdata.codec import decode
+from bertdata.dataset import manifest as manifests
+from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.report.vocabulary import poor_fit
 
 ACROSS = bertdata.PairsConfig(pair_across_languages=True)  # of three books one alone is Chinese
 
 
-def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **more: int) -> dict[str, Any]:
+def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **more: int) -> PairsManifest:
     """A manifest of rows from 10,000 characters in one language, and 100,000 of well covered English."""
+    own = {"documents": 1, "text_bytes": 1, "share": 0.5}
     sources = {
-        "text": {"languages": {language: {"documents": 1, "words": words, "characters": 10_000}}},
-        "books": {"languages": {"en-GB": {"documents": 9, "words": 20_000, "characters": more.pop("english", 100_000)}}},
+        "text": {**own, "languages": {language: {"documents": 1, "words": words, "characters": 10_000}}},
+        "books": {**own, "languages": {"en-GB": {"documents": 9, "words": 20_000, "characters": more.pop("english", 100_000)}}},
     }
-    return {
+    head = manifests.head("pairs", bertdata.PairsConfig(), [], [])
+    rows: dict[str, Any] = {
+        **head,
+        "inputs": [],
+        "shards": [],
+        "files": [],
+        "splits": {},
         "vocab_size": more.pop("vocab_size", 30522),
-        "corpus": {"sources": sources},
+        "corpus": {"rows": 1, "counts": [], "sources": sources, "inputs": [], "further_inputs": 0},
         "tokens": {"text": {language: tokens}, "books": {"en-GB": 26_000}},
         "unknown_tokens": {"text": {language: unknown}, "books": {"en-GB": 0}},
-        "statistics": {"unknown_share": unknown / (tokens + 26_000)},
+        "statistics": {
+            **dict.fromkeys(("rows", "documents", "repeated_ids", "tokens", "mean_length", "padding_share"), 0),
+            "unknown_share": unknown / (tokens + 26_000),
+        },
     }
+    return decode(rows, PairsManifest)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +66,7 @@ def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **
         (manifest(10, 9000, 1000, language=""), "2.9 % [UNK]"),
     ],
 )
-def test_languages_that_a_vocabulary_does_not_fit(rows: dict[str, Any], found: str) -> None:
+def test_languages_that_a_vocabulary_does_not_fit(rows: PairsManifest, found: str) -> None:
     warning = poor_fit(rows)
     assert warning.removeprefix("warning: the vocabulary does not fit the text: ").partition(". Use")[0] == found
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
 from test_page import page_of
-from tiny import FIRST, PIECES, write_pairs
+from tiny import FIRST, PIECES, corpus_manifest, write_pairs
 
 import bertdata
 from bertdata.cli import cli
+from bertdata.codec import decode
 from bertdata.config import PairsConfig
+from bertdata.dataset.manifest_records import Amounts, SourceEntry
+from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
 from bertdata.report.page.documents import key_figures
 from bertdata.report.page.measure import masks_of, words_of
 from bertdata.report.page.sample import RowSample, read_rows
@@ -55,8 +59,8 @@ def test_words_are_measured() -> None:
 def test_words_are_masked_whole_and_the_page_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: bool) -> None:
     segmenter = {"chinese_words": "jieba"} if words else {}
     pairs = write_pairs(tmp_path / "pairs", {"train": [[40] * 60]}, words=words, **segmenter)
-    manifest, known = bertdata.dataset.manifest.read(pairs), read_any(pairs)
-    rows, config = read_rows(pairs, manifest), PairsConfig.of(manifest["config"])
+    manifest, known = bertdata.dataset.manifest.read(pairs, PairsManifest), read_any(pairs)
+    rows, config = read_rows(pairs, manifest), manifest.settings
     assert rows is not None
     masks = masks_of(rows, config, known)
     assert masks is not None and 0.12 < len(masks.wanted) / masks.maskable < 0.18
@@ -97,7 +101,10 @@ def test_text_without_spaces_is_counted_in_characters(
     languages: dict[str, tuple[int, int]], expected: list[tuple[str, str]]
 ) -> None:
     spoken = {code: {"documents": 1, "words": words, "characters": size} for code, (words, size) in languages.items()}
-    manifest = {"rows": 1, "shards": [], "sources": {"books": {"languages": spoken}}}
+    languages = decode(spoken, dict[str, Amounts])
+    source = SourceEntry(documents=1, text_bytes=9, share=1.0, languages=languages)
+    manifest = decode(corpus_manifest([]), CorpusManifest)
+    manifest = msgspec.structs.replace(manifest, rows=1, sources={"books": source})
     told = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", key_figures(Subject(Path(), manifest)))
     assert told[2:] == expected
 
@@ -113,7 +120,7 @@ def test_a_title_tells_of_its_data(sample_corpus: Path, sample_pairs: Path) -> N
 
 
 def test_one_document_is_no_documents(sample_corpus: Path) -> None:
-    manifest = bertdata.dataset.manifest.read(sample_corpus)
-    one = dict.fromkeys(("documents",), 1)
-    manifest["sources"] = {name: source | one for name, source in manifest["sources"].items()}
+    manifest = bertdata.dataset.manifest.read(sample_corpus, CorpusManifest)
+    one = {name: msgspec.structs.replace(source, documents=1) for name, source in manifest.sources.items()}
+    manifest = msgspec.structs.replace(manifest, sources=one)
     assert "(1 document, " in describe(manifest, sample_corpus)

@@ -129,7 +129,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     with monkeypatch.context() as patch:
         assert len(changing(story, 1, patch)) == 0
         made = build("build-corpus", tmp_path / "corpus", "--text", story)
-    assert read(made)["inputs"][0]["sha256"] == hashlib.sha256(story.read_bytes()).hexdigest()
+    assert read(made).inputs[0].sha256 == hashlib.sha256(story.read_bytes()).hexdigest()
     assert digests(build("build-corpus", tmp_path / "again", "--text", story)) == digests(made)
 
 

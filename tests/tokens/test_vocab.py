@@ -18,8 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from bertdata.codec import decode
 from bertdata.config import VocabConfig
 from bertdata.dataset import manifest, shards
+from bertdata.dataset.manifest_records import Coverage
+from bertdata.dataset.manifest_types import CorpusManifest, VocabManifest
 from bertdata.errors import EmptyResultError, UsageError
 from bertdata.report import coverage
 from bertdata.tokens import vocab
@@ -278,7 +281,7 @@ def test_coverage_doctests() -> None:
 
 def test_coverage_is_that_of_the_text(sample_corpus: Path, sample_vocab: Path) -> None:
     """For each language of the sample: the library cuts the whole text, word by word, and the shares are the same."""
-    found = manifest.read(sample_vocab, "vocabulary")["coverage"]
+    found = manifest.read(sample_vocab, VocabManifest).coverage
     tokenizer = vocab.read(sample_vocab).tokenizer()
     texts: dict[str, list[str]] = {}
     for document in _documents(sample_corpus):
@@ -289,17 +292,17 @@ def test_coverage_is_that_of_the_text(sample_corpus: Path, sample_vocab: Path) -
         words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
         cut = {word: [piece.value for piece in tokenizer.model.tokenize(word)] for word in words}
         own = found[language]
-        assert own["words"] == len(words)
-        assert own["unknown_share"] == round(sum(cut[word] == ["[UNK]"] for word in words) / len(words), 6)
-        assert own["split_share"] == round(sum(len(cut[word]) > 1 for word in words) / len(words), 6)
-        assert own["pieces_per_word"] == round(sum(len(cut[word]) for word in words) / len(words), 4)
+        assert own.words == len(words)
+        assert own.unknown_share == round(sum(cut[word] == ["[UNK]"] for word in words) / len(words), 6)
+        assert own.split_share == round(sum(len(cut[word]) > 1 for word in words) / len(words), 6)
+        assert own.pieces_per_word == round(sum(len(cut[word]) for word in words) / len(words), 4)
         longest = sorted((word for word in cut if len(cut[word]) > 1), key=lambda word: (-len(word), word))[:10]
-        assert list(own["longest_split"].items()) == [(word, " ".join(cut[word])) for word in longest]
+        assert list(own.longest_split.items()) == [(word, " ".join(cut[word])) for word in longest]
 
 
 def _documents(corpus: Path) -> list[dict[str, Any]]:
-    found = manifest.read(corpus, "documents")
-    batches = [b for s in found["shards"] for b in shards.read_batches(corpus / s["name"], found["config"]["format"])]
+    found = manifest.read(corpus, CorpusManifest)
+    batches = [b for s in found.shards for b in shards.read_batches(corpus / s.name, found.settings.format)]
     return [row for batch in batches for row in batch.to_pylist()]
 
 
@@ -312,13 +315,13 @@ def test_coverage_of_files_adds_up() -> None:
     for _ in range(2):
         halves.add(words, np.array([3, 2, 1, 4]), pieces, unknown)
     assert whole.result(str.upper) == halves.result(str.upper)
-    assert list(whole.result(str.upper)["longest_split"].items()) == [("teasing", "TEASING"), ("teas", "TEAS")]
+    assert list(whole.result(str.upper).longest_split.items()) == [("teasing", "TEASING"), ("teas", "TEAS")]
 
 
 def test_the_table_shows_a_line_for_each_language() -> None:
     own = {"unknown_share": 0.0, "split_share": 0.5, "pieces_per_word": 1.5, "longest_split": {}}
-    many = {f"l{i:02}": {**own, "words": i} for i in range(25)}
-    lines = coverage.table({**many, "": {**own, "words": 1000}}).splitlines()
+    many = {f"l{i:02}": {**own, "words": i} for i in range(25)} | {"": {**own, "words": 1000}}
+    lines = coverage.table(decode(many, dict[str, Coverage])).splitlines()
     assert len(lines) == 22 and lines[1].split()[:2] == ["unknown", "1,000"] and lines[2].split()[0] == "l24"
     assert lines[-1].strip() == "and 6 more languages, in manifest.json"
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from conftest import COMMAND, Build, Run, is_alive
+from tiny import write_pairs
 
 from bertdata import Shards
 from bertdata.cli import cli
@@ -104,10 +105,10 @@ def test_no_reader_follows_a_name_out_of_the_directory(
     kind: str, key: str, name: str, outside: Path, request: pytest.FixtureRequest
 ) -> None:
     root: Path = request.getfixturevalue(kind)
-    made = manifest.read(root)
+    made = manifest.read_json(root)
     entry = {**file_entry(outside.parent, outside.name), "name": name.format(outside=outside), "rows": 1, "batches": 1}
     made[key] = [*made.get(key, []), {**entry, "text_bytes": 1}]
-    manifest.write(root, made)
+    manifest.store(root, made)
     _refused(root, request.getfixturevalue("sample_vocab"), outside)
 
 
@@ -117,7 +118,7 @@ def test_no_reader_follows_a_link_out_of_the_directory(
     kind: str, link: str, outside: Path, request: pytest.FixtureRequest
 ) -> None:
     root: Path = request.getfixturevalue(kind)
-    made = manifest.read(root)
+    made = manifest.read_json(root)
     shard = root / made["shards"][0]["name"]
     if link == "file":
         shard.unlink()
@@ -129,13 +130,13 @@ def test_no_reader_follows_a_link_out_of_the_directory(
         (root / "data").symlink_to(outside.parent / "data")
         outside = outside.parent / "data" / shard.name
     made["shards"][0] |= file_entry(root, made["shards"][0]["name"])
-    manifest.write(root, made)
+    manifest.store(root, made)
     _refused(root, request.getfixturevalue("sample_vocab"), outside)
     assert any("leads out of" in problem.what for problem in verify(root, workers=1).problems)
 
 
 def test_links_that_stay_inside_are_no_harm(pairs: Path) -> None:
-    shard = pairs / manifest.read(pairs)["shards"][0]["name"]
+    shard = pairs / manifest.read_json(pairs)["shards"][0]["name"]
     linked = Path(shutil.copytree(pairs, pairs.parent / "other"))
     (pairs.parent / "link").symlink_to(linked)
     assert verify(pairs.parent / "link", workers=1).problems == []
@@ -213,7 +214,7 @@ def test_a_data_set_in_a_store(build: Build, text: Path, run: Run) -> None:
         build("build-corpus", corpus, "--text", text)  # type: ignore[arg-type]
         found = verify(corpus, workers=4)
         assert found.problems == [] and found.rows == 400
-        shard = manifest.read(corpus)["shards"][0]["name"]
+        shard = manifest.read_json(corpus)["shards"][0]["name"]
         whole = memory.cat_file(f"/verify/corpus/{shard}")
         memory.pipe_file(f"/verify/corpus/{shard}", whole[:999] + b"#" + whole[1000:])
         memory.pipe_file("/verify/corpus/data/more", b"#")
@@ -225,16 +226,17 @@ def test_a_data_set_in_a_store(build: Build, text: Path, run: Run) -> None:
         memory.rm("/verify", recursive=True)
 
 
-def test_a_process_that_dies_is_told(pairs: Path) -> None:
+def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
     """As the system ends one where memory is short."""
-    (pairs.parent / "dying.py").write_text("""
+    pairs = write_pairs(tmp_path / "pairs", {"train": [[9], [12]]})
+    (tmp_path / "dying.py").write_text("""
 import os
 from bertdata.verification import check
 class Dies(check._Job):
     def __call__(self, task):
         os.kill(os.getpid(), 9)
 """)
-    script = pairs.parent / "dies.py"
+    script = tmp_path / "dies.py"
     script.write_text(f"""
 from pathlib import Path
 from dying import Dies
@@ -245,11 +247,6 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 """)
-    second = pairs / "rejects.jsonl"
-    second.write_text("")
-    made = manifest.read(pairs)
-    made["rejects"] = [{"rows": 0, **file_entry(pairs, second.name)}]
-    manifest.write(pairs, made)
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.startswith("BertDataError a second worker process was killed") and "fewer `workers`" in done.stdout, (
         done.stderr
@@ -259,12 +256,12 @@ except Exception as error:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_processes(number: signal.Signals, text: Path, build: Build, tmp_path: Path) -> None:
     corpus = build("build-corpus", tmp_path / "corpus", "--text", text, "--task-bytes", 65536)
-    made = manifest.read(corpus)
+    made = manifest.read_json(corpus)
     shard = made["shards"][0]
     with (corpus / shard["name"]).open("r+b") as file:  # hashed for some seconds
         file.truncate(6 << 30)
     shard["bytes"] = 6 << 30
-    manifest.write(corpus, made)
+    manifest.store(corpus, made)
     command = [*COMMAND, "verify", str(corpus), "--workers", "2"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + 60

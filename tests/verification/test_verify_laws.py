@@ -60,18 +60,18 @@ def copy(sets: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
 
 def remade(root: Path, change: Callable[[dict[str, Any]], None] = lambda made: None) -> None:
     """Write a manifest anew, with the right digests of the files that lie there now, and then change it."""
-    made = manifest.read(root)
+    made = manifest.read_json(root)
     for key in ("shards", "rejects", "drops", "files"):
         made[key] = [{**entry, **file_entry(root, entry["name"])} for entry in made.get(key, [])]
     if "card" in made:
         made["card"] = file_entry(root, made["card"]["name"])
     change(made)
-    manifest.write(root, made)
+    manifest.store(root, made)
 
 
 def rewritten(root: Path, change: Callable[[list[Row]], Any], schema: Callable[[pa.Schema], pa.Schema] = lambda s: s) -> Path:
     """Change the rows of the first shard, and write the shard and the manifest anew, so that all digests are right."""
-    made = manifest.read(root)
+    made = manifest.read_json(root)
     name, format = made["shards"][0]["name"], made["config"]["format"]
     batches = list(read_batches(root / name, format))
     rows = [row for batch in batches for row in batch.to_pylist()]
@@ -82,7 +82,7 @@ def rewritten(root: Path, change: Callable[[list[Row]], Any], schema: Callable[[
         entry["text_bytes"] = sum(len((s or "").encode()) for row in rows for s in row["sentences"] or [])
     made["shards"][0] = entry
     made["rows"] = sum(shard["rows"] for shard in made["shards"])
-    manifest.write(root, made)
+    manifest.store(root, made)
     return root
 
 
@@ -358,7 +358,7 @@ def test_half_of_the_labels(objective: str, ones: int, labels: int, documents: i
 def test_one_label_too_many_of_a_split_of_one_shard(copy: Callable[[str], Path]) -> None:
     """Which rows alone do not tell, that name no document: two documents could make no other number."""
     root = copy("packed nsp")
-    made = manifest.read(root)["statistics"]
+    made = manifest.read_json(root)["statistics"]
     step = 1 if 2 * made["not_next"] >= made["parts"] else -1
     rewritten(root, partial(one_more, step))
 
@@ -398,7 +398,7 @@ def test_large_shards_are_read_in_parts(copy: Callable[[str], Path], monkeypatch
     monkeypatch.setattr(pairs, "_TOKENS", 300)
     root = copy("static")
     assert verify(root, workers=1).problems == []
-    rows = manifest.read(root)["rows"]
+    rows = manifest.read_json(root)["rows"]
     for row in (0, 1, 2, 3, rows - 1):
         broken = rewritten(root, putting((0, WORD), row=row))
         assert f"row {row} does not begin with [CLS]" in told(broken)
@@ -430,7 +430,7 @@ def test_schemas(copy: Callable[[str], Path], law: str) -> None:
 
 
 def shard(root: Path) -> Path:
-    return root / manifest.read(root)["shards"][0]["name"]
+    return root / manifest.read_json(root)["shards"][0]["name"]
 
 
 def rows_of(root: Path) -> pa.Table:
@@ -554,7 +554,7 @@ LISTS: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
 def test_lists(copy: Callable[[str], Path], law: str) -> None:
     key, change, what = LISTS[law]
     root = copy("corpus")
-    path = root / manifest.read(root)[key][0]["name"]
+    path = root / manifest.read_json(root)[key][0]["name"]
     whole = path.read_bytes()
     path.write_bytes(change(whole))
     assert path.read_bytes() != whole
@@ -585,11 +585,15 @@ MANIFESTS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
     "source": ("corpus", changing("sources", "text", "documents", to=7), "sources.text.documents: 7 by the manifest"),
     "bytes": ("corpus", changing("sources", "text", "text_bytes", to=7), "sources.text.text_bytes: 7 by the manifest"),
     "share": ("corpus", changing("sources", "text", "share", to=0.9), "sources.text.share: 0.9 by the manifest, 1.0 was found"),
-    "no sources": ("corpus", lambda made: made.pop("sources"), "sources is not an object"),
-    "strange sources": ("corpus", changing("sources", to=[1]), "sources is not an object"),
-    "counts of text": ("corpus", changing("counts", 0, "dropped", to={"duplicate": "1"}), "counts[0].dropped.duplicate is not a"),
+    "no sources": ("corpus", lambda made: made.pop("sources"), "missing required field sources"),
+    "strange sources": ("corpus", changing("sources", to=[1]), "sources: expected object, got array"),
+    "counts of text": (
+        "corpus",
+        changing("counts", 0, "dropped", to={"duplicate": "1"}),
+        "counts[0].dropped[...]: expected int, got str",
+    ),
     "a version": ("corpus", changing("versions", "numpy", to=""), "versions has none of numpy"),
-    "a kind": ("corpus", changing("kind", to="sentences"), "kind is none of documents, vocabulary, pairs"),
+    "a kind": ("corpus", changing("kind", to="sentences"), "kind: is not one of documents, vocabulary, pairs"),
     "a format": ("corpus", changing("config", "format", to="feather"), "config can't be: `format` feather"),
     "an option": ("nsp", changing("config", "sharks", to=3), "has an option that this bertdata does not know: config.sharks"),
     "a length": ("nsp", changing("config", "max_seq_length", to=3), "config can't be: `max_seq_length`"),
@@ -626,7 +630,7 @@ def test_a_manifest_written_anew_by_another_program(copy: Callable[[str], Path])
     root = copy("nsp")
     path = root / manifest.NAME
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2))
-    assert manifest.read(root)["kind"] == "pairs"
+    assert manifest.read_json(root)["kind"] == "pairs"
     assert told(root) == "manifest.json: says what it said when it was written, but in other bytes"
 
 
@@ -634,13 +638,13 @@ def test_a_manifest_written_anew_by_another_program(copy: Callable[[str], Path])
 def test_nothing_of_a_manifest_is_optional(copy: Callable[[str], Path], keys: tuple[str, ...]) -> None:
     """Without its digests a manifest would take any other, and any other README.md."""
     root = copy("nsp")
-    made = {key: value for key, value in manifest.read(root).items() if key not in keys}
+    made = {key: value for key, value in manifest.read_json(root).items() if key not in keys}
     (root / "README.md").write_text("# Other")
     if "sha256" in keys:
         (root / manifest.NAME).write_text(json_text(made))
     else:
-        manifest.write(root, made)
-    assert ("not as it was written" if "sha256" in keys else "manifest.json: card is not an object") in told(root)
+        manifest.store(root, made)
+    assert ("not as it was written" if "sha256" in keys else "manifest.json: card is missing") in told(root)
 
 
 def test_what_is_no_data_set(tmp_path: Path, sets: dict[str, Path]) -> None:

@@ -12,9 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ...codec import decode
 from ...config import CorpusConfig
-from ...dataset import manifest
+from ...dataset import manifest, manifest_records
 from ...dataset.manifest import write_list
+from ...dataset.manifest_records import Apparatus, CorpusShard, DroppedTemplates, Formulas, InputEntry, ListEntry, SourceEntry
+from ...dataset.manifest_types import CorpusManifest
 from ...dataset.plan_files import StoredValue
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...io.files import open_file, to_path
@@ -69,19 +72,17 @@ class CorpusCommit:
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, sum(total["lost"] for total in added), inputs, files)
         files = put_in_place(root, files)
-        contents = manifest.make(
-            "documents",
-            config=self.config.identity(),
-            inputs=_with_licences(_with_digests(inputs, entries), entries),
+        shards = decode(_in_folder(files, "data/"), list[CorpusShard])
+        contents = CorpusManifest(
+            **manifest.head("documents", self.config, shards, counted, packages(self.config)),
+            inputs=decode(_with_licences(_with_digests(inputs, entries), entries), list[InputEntry]),
             sources=_sources(added),
-            shards=[file for file in files if file["name"].startswith("data/")],
-            tallies=counted,
-            rejects=[file for file in files if file["name"].startswith("rejects/")],
-            drops=[file for file in files if file["name"].startswith("dropped/")],
-            packages=packages(self.config),
+            shards=shards,
+            rejects=decode(_in_folder(files, "rejects/"), list[ListEntry]),
+            drops=decode(_in_folder(files, "dropped/"), list[ListEntry]),
             dropped_templates=_dropped_templates(added),
             formulas=_formulas(added),
-            **({"ignored_files": self.ignored} if self.ignored else {}),
+            ignored_files=self.ignored,
         )
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)
@@ -138,32 +139,37 @@ class CorpusCommit:
         return f"; the first: {shown}" if shown else ""
 
 
-def _dropped_templates(totals: list[dict[str, Any]]) -> dict[str, Any]:
+def _in_folder(files: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
+    return [file for file in files if file["name"].startswith(folder)]
+
+
+def _dropped_templates(totals: list[dict[str, Any]]) -> DroppedTemplates:
     """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count.
 
     Of the first ones, `examples` has a line in which the first of them stands, as far as that is known.
     """
     counts = Counter(sums.counts(dict(total["templates"]["names"]) for total in totals))
     lines = {name: line for total in totals for name, (_, line) in total["templates"]["examples"].items()}
-    return {
-        "calls": sum(total["templates"]["calls"] for total in totals),
-        "most_frequent": (names := most_frequent(counts, _NAMES)),
-        "examples": {name: lines[name] for name, _ in names[:EXAMPLES] if name in lines},
-    }
+    names = most_frequent(counts, _NAMES)
+    return DroppedTemplates(
+        calls=sum(total["templates"]["calls"] for total in totals),
+        most_frequent=names,
+        examples={name: lines[name] for name, _ in names[:EXAMPLES] if name in lines},
+    )
 
 
-def _formulas(totals: list[dict[str, Any]]) -> dict[str, Any]:
+def _formulas(totals: list[dict[str, Any]]) -> Formulas:
     """Return formulas by tag or template, and the sentences that went with those that were not written.
 
     Those found are those written, those dropped, and those left out with a table, a list or another place without prose.
     """
     counts = sums.counts(total["formulas"] for total in totals)
     sentences = counts.pop("sentences", 0)
-    formulas: dict[str, Any] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
+    formulas: dict[str, dict[str, int]] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
     for key, count in sorted(counts.items()):
         what, _, name = key.replace("left out ", "left_out ").partition(" ")
         formulas[what][name] = count
-    return {**formulas, "dropped_sentences": sentences}
+    return Formulas(**formulas, dropped_sentences=sentences)
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:
@@ -171,28 +177,31 @@ def _most(counters: Iterable[Counter[str]]) -> str:
     return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
 
 
-def _sources(totals: list[dict[str, Any]]) -> dict[str, Any]:
+def _sources(totals: list[dict[str, Any]]) -> dict[str, SourceEntry]:
     """Return what each source has given: documents and text, also by language, and what was taken out of it."""
     text_bytes = sum(total["given"]["text_bytes"] for total in totals)
-    sources: dict[str, Any] = {}
+    sources: dict[str, SourceEntry] = {}
     for total in totals:
-        given, languages = total["given"], total["amounts"]
-        counts = {what: sum(each[what] for each in languages.values()) for what in ("words", "characters")}
-        sources[total["kind"]] = {**given, **counts, "share": given["text_bytes"] / max(1, text_bytes), "languages": languages}
-        if total["marks"]:
-            sources[total["kind"]]["dropped_marks"] = dict(sorted(total["marks"].items()))
-        if total["apparatus"]:
-            sources[total["kind"]]["apparatus"] = _apparatus(Counter(total["apparatus"]))
+        given, languages = total["given"], decode(total["amounts"], dict[str, manifest_records.Amounts])
+        sources[total["kind"]] = SourceEntry(
+            **given,
+            words=sum(each.words for each in languages.values()),
+            characters=sum(each.characters for each in languages.values()),
+            share=given["text_bytes"] / max(1, text_bytes),
+            languages=languages,
+            dropped_marks=dict(sorted(total["marks"].items())) or None,
+            apparatus=_apparatus(Counter(total["apparatus"])) if total["apparatus"] else None,
+        )
     return sources
 
 
-def _apparatus(counts: Counter[str]) -> dict[str, Any]:
+def _apparatus(counts: Counter[str]) -> Apparatus:
     """Return the characters of books, without white space: how many were read and kept, and what else the others were."""
     from ...sources.books import KEPT, READ
 
     tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
     tally.check()
-    return {READ: tally.entered, KEPT: tally.left, "dropped": tally.to_json()["dropped"]}
+    return Apparatus(characters=tally.entered, kept=tally.left, dropped=tally.counts().dropped)
 
 
 def _check_published(entries: Iterable[dict[str, Any]]) -> None:

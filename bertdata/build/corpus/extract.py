@@ -122,6 +122,6 @@ def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:
     return [{**part._asdict(), "sha256": digest(part.path, part.start, part.end)} for part in parts]
 
 
-def most_frequent(counts: Counter[str], most: int) -> list[list[str | int]]:
+def most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:
     """List the names with the highest counts; of equal ones, in order of name."""
-    return [[name, count] for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]
+    return [(name, count) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]

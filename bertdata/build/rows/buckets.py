@@ -18,6 +18,7 @@ import pyarrow as pa
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
+from ...dataset.manifest_records import DifferentIds
 from ...dataset.plan_files import StoredValue
 from ...dataset.run import STATE
 from ...io.files import file_entry, read_json, to_path, write_json
@@ -184,11 +185,11 @@ def different_ids_name(number: int) -> str:
     return f"{STATE}/work/different-ids-{number:05d}.json"
 
 
-def different_ids(root: Path) -> dict[str, Any]:
+def different_ids(root: Path) -> DifferentIds | None:
     """Return what the manifest records of tasks that `tokenizers` encoded, because another library differed; nothing of none."""
     work = root / STATE / "work"
     found = sorted(path for path in work.iterdir() if path.name.startswith("different-ids-")) if work.is_dir() else []
-    return {"different_ids": {"tasks": len(found), "text": read_json(found[0])["text"]}} if found else {}
+    return DifferentIds(tasks=len(found), text=read_json(found[0])["text"]) if found else None
 
 
 def spill_name(number: int, merged: bool = False) -> str:

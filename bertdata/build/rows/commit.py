@@ -9,11 +9,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ...codec import decode
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
+from ...dataset.manifest_records import Pairing, ShardEntry, Statistics
+from ...dataset.manifest_types import PairsManifest
 from ...dataset.plan_files import StoredValue
 from ...errors import EmptyResultError, VerificationError
-from ...io.files import file_entry, to_path
+from ...io.files import to_path
 from ...report import card
 from ...report.page import write_beside
 from ...rows.masking import max_predictions_of
@@ -64,24 +67,21 @@ class PairsCommit:
                 raise EmptyResultError(_why_empty(split, tallies))
         vocabulary = vocab.of_run(self.vocabulary)
         names = vocab.write(root, vocabulary)
-        contents = manifest.make(
-            "pairs",
-            config=config.identity(),
+        shards = decode(files, list[ShardEntry])
+        contents = PairsManifest(
+            **manifest.head("pairs", config, shards, tallies, config.packages),
             inputs=self.source.inputs(),
             corpus=self.source.about(),
-            shards=files,
-            tallies=tallies,
-            packages=config.packages,
-            files=[file_entry(root, name) for name in names],
+            shards=shards,
+            files=[manifest.entry(root, name) for name in names],
             **vocabulary.in_manifest(),
-            **different_ids(to_path(self.spill)),
+            different_ids=different_ids(to_path(self.spill)),
             statistics=describe(in_all, config),
             tokens=_by_source(in_all, TOKENS_OF),
             unknown_tokens=_by_source(in_all, UNKNOWN_OF),
-            **({"pairings": _pairings(in_all)} if config.objective == "nsp" else {}),
+            pairings=_pairings(in_all) if config.objective == "nsp" else None,
             splits={
-                of_split["split"]: {"shards": of_split["buckets"], **describe(counts[of_split["split"]], config)}
-                for of_split in total
+                of_split["split"]: describe(counts[of_split["split"]], config, shards=of_split["buckets"]) for of_split in total
             },
         )
         manifest.check_rows(contents, in_all["rows"])
@@ -105,17 +105,17 @@ def _by_source(counts: Counter[str], prefix: str) -> dict[str, dict[str, int]]:
     return tokens
 
 
-def _pairings(counts: Counter[str]) -> dict[str, dict[str, dict[str, int]]]:
+def _pairings(counts: Counter[str]) -> dict[str, dict[str, Pairing]]:
     """Return by language, script and source of A: pairs, NotNext pairs, and those whose B is of another one.
 
     >>> _pairings(Counter({"pairs of source books": 7, "not_next of source books": 3}))
-    {'language': {}, 'script': {}, 'source': {'books': {'pairs': 7, 'not_next': 3, 'other': 0}}}
+    {'language': {}, 'script': {}, 'source': {'books': Pairing(pairs=7, not_next=3, other=0)}}
     """
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    found: dict[str, dict[str, Pairing]] = {}
     for fact in ("language", "script", "source"):
         prefix = f"{PARTNERS[0]} of {fact} "
         values = sorted(name.removeprefix(prefix) for name, count in counts.items() if name.startswith(prefix) and count)
-        found[fact] = {value: {what: counts[f"{what} of {fact} {value}"] for what in PARTNERS} for value in values}
+        found[fact] = {value: Pairing(**{what: counts[f"{what} of {fact} {value}"] for what in PARTNERS}) for value in values}
     return found
 
 
@@ -149,21 +149,24 @@ def _why_empty(split: str, tallies: list[Tally]) -> str:
     )
 
 
-def describe(counts: Counter[str], config: PairsConfig) -> dict[str, Any]:
+def describe(counts: Counter[str], config: PairsConfig, shards: int | None = None) -> Statistics:
     """Return what a manifest says of rows: their number, how many have label 1 under its name, and how full they are."""
     rows, tokens = counts["rows"], counts["tokens"]
-    statistics: dict[str, Any] = {name: counts[name] for name in ("rows", "documents", "repeated_ids", "tokens")}
-    if config.pack:
-        statistics |= {"parts": counts["parts"]}
+    more: dict[str, Any] = {}
     if name := LABEL_1.get(config.objective):
-        statistics |= {name: counts["ones"], f"{name}_share": counts["ones"] / counts["parts" if config.pack else "rows"]}
-    statistics |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length)}
-    statistics["unknown_share"] = counts["unknown"] / counts["text_tokens"]  # [UNK] among the documents' tokens
+        more |= {name: counts["ones"], f"{name}_share": counts["ones"] / counts["parts" if config.pack else "rows"]}
     if config.masking == "static":
-        masked = counts["masked"]
-        statistics |= {
-            "masked": masked,
-            "masked_share": masked / counts["maskable"],
-            "max_predictions": max_predictions_of(config),
-        }
-    return statistics
+        more |= {"masked": counts["masked"], "masked_share": counts["masked"] / counts["maskable"]}
+        more |= {"max_predictions": max_predictions_of(config)}
+    return Statistics(
+        shards=shards,
+        rows=rows,
+        documents=counts["documents"],
+        repeated_ids=counts["repeated_ids"],
+        tokens=tokens,
+        parts=counts["parts"] if config.pack else None,
+        mean_length=tokens / rows,
+        padding_share=1 - tokens / (rows * config.max_seq_length),
+        unknown_share=counts["unknown"] / counts["text_tokens"],  # [UNK] among the documents' tokens
+        **more,
+    )

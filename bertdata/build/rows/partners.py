@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from ...config import PairsConfig
+from ...dataset.manifest_types import CorpusManifest
 from ...io.files import to_path
 from ...records import FileRange, Task, pack
 from ...text.language import writing
@@ -114,7 +115,7 @@ def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scr
     return found
 
 
-def fill(manifest: Mapping[str, Any], config: PairsConfig) -> int:
+def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
     """Return the most buckets in which documents of a corpus still find partners.
 
     Either the largest group fills all of them, or several groups meet in each.
@@ -122,16 +123,16 @@ def fill(manifest: Mapping[str, Any], config: PairsConfig) -> int:
     partners, groups = Partners.of(config), Counter[str]()
     for (source, language), documents in _languages(manifest):
         groups[partners.group(describe(source, language, ""))] += documents
-    missing = int(manifest["rows"]) - groups.total()  # of a corpus that does not count languages
+    missing = manifest.rows - groups.total()  # of a corpus that does not count languages
     largest = max([missing, *groups.values()])
     return max(1, largest // FEWEST, sum(max(1, count // FEWEST) for count in groups.values()) // 2)
 
 
-def _languages(manifest: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], int]]:
+def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]]:
     """Yield source and language, and their number of documents."""
-    for source, entry in manifest.get("sources", {}).items():
-        for language, counts in entry.get("languages", {}).items():
-            yield (source, language), counts["documents"]
+    for source, entry in manifest.sources.items():
+        for language, counts in (entry.languages or {}).items():
+            yield (source, language), counts.documents
 
 
 def _windows(groups: Mapping[str, float], buckets: int, share: float) -> dict[str, Window]:
@@ -151,7 +152,7 @@ def _windows(groups: Mapping[str, float], buckets: int, share: float) -> dict[st
 def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[str]:
     """Count the origins of documents in these languages in some record batches, spread evenly over the corpus."""
     wanted, counts = set(languages), Counter[str]()
-    batches = [(shard["name"], number) for shard in corpus.manifest["shards"] for number in range(shard["batches"])]
+    batches = [(shard.name, number) for shard in corpus.manifest.shards for number in range(shard.batches)]
     count = min(_SAMPLED, len(batches))
     for name, number in (batches[len(batches) * (2 * index + 1) // (2 * count)] for index in range(count)):
         path = str(to_path(corpus.reader.directory) / name)

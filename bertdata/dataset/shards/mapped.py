@@ -26,6 +26,8 @@ from ...io.files import is_local, to_path
 from ...labels import IGNORED
 from ...pieces import Special
 from .. import manifest
+from ..manifest_records import ShardEntry
+from ..manifest_types import PairsManifest
 from ..staging import steady
 from .views import DIFFER, REMAKE, VERIFY
 from .vocabulary import read_vocabulary
@@ -51,8 +53,8 @@ class _Data(NamedTuple):
     """A directory of pairs: its manifest, the shards of one split, and its vocabulary."""
 
     path: Path
-    manifest: dict[str, Any]
-    shards: list[dict[str, Any]]
+    manifest: PairsManifest
+    shards: list[ShardEntry]
     pieces: list[str]
     special: Special
 
@@ -108,14 +110,14 @@ class Shards:
         """Take from the manifests what all rows have in common; raise VerificationError where they differ."""
         _agree(data, "vocabulary", [one.pieces for one in data])
         _agree(data, "special tokens", [one.special for one in data])
-        self.special, self._files = data[0].special, tuple(file["name"] for file in data[0].manifest["files"])
-        _agree(data, "objective", objectives := [one.manifest["config"]["objective"] for one in data])
-        _agree(data, "packing", packs := [one.manifest["config"].get("pack", False) for one in data])
-        _agree(data, "masking", maskings := [one.manifest["config"]["masking"] for one in data])
+        self.special, self._files = data[0].special, tuple(file.name for file in data[0].manifest.files)
+        _agree(data, "objective", objectives := [one.manifest.settings.objective for one in data])
+        _agree(data, "packing", packs := [one.manifest.settings.pack for one in data])
+        _agree(data, "masking", maskings := [one.manifest.settings.masking for one in data])
         self.pieces, self.objective, self.masking, self.packed = data[0].pieces, objectives[0], maskings[0], packs[0]
-        self.max_seq_length = max(one.manifest["config"]["max_seq_length"] for one in data)
-        self.max_predictions = max(one.manifest["statistics"].get("max_predictions", 0) for one in data)
-        self.rows = [sum(shard["rows"] for shard in one.shards) for one in data]
+        self.max_seq_length = max(one.manifest.settings.max_seq_length for one in data)
+        self.max_predictions = max(one.manifest.statistics.max_predictions or 0 for one in data)
+        self.rows = [sum(shard.rows for shard in one.shards) for one in data]
 
     def __reduce__(self) -> tuple[Callable[..., Shards], tuple[Any, ...]]:
         return _reopen, (self.paths, self.split, self.weights, self.cache_bytes, self._mapped.directory)
@@ -178,14 +180,14 @@ class Shards:
     def identity(self) -> str:
         """A digest of the rows, of how often each is served and in which windows: the same wherever they lie."""
         files = self._mapped.files
-        digests = [[file.entry["sha256"] for file in files if file.directory == index] for index in range(len(self.paths))]
+        digests = [[file.entry.sha256 for file in files if file.directory == index] for index in range(len(self.paths))]
         parts = [self.split, self.weights, digests, self.pieces, *([self.windows] if len(self.windows) > 1 else [])]
         return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def rows_of(self, window: int) -> list[int]:
         """Return how many rows of each directory a window has."""
         of_window = [self._mapped.files[number] for number in self.windows[window]]
-        return [sum(file.entry["rows"] for file in of_window if file.directory == index) for index in range(len(self.paths))]
+        return [sum(file.entry.rows for file in of_window if file.directory == index) for index in range(len(self.paths))]
 
     def gather(self, rows: Array, width: int) -> dict[str, Array]:
         """Return rows [B], numbered through, as arrays of the types they are stored in.
@@ -257,11 +259,11 @@ def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: in
 
 def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
     """Return the shards of a directory, the index-th."""
-    config, statistics = data.manifest["config"], data.manifest["splits"][split]
-    here = is_local(data.path) and config["format"] != "parquet"
-    if not any(shard["batches"] for shard in data.shards):
+    config, statistics = data.manifest.settings, data.manifest.splits[split]
+    here = is_local(data.path) and config.format != "parquet"
+    if not any(shard.batches for shard in data.shards):
         raise VerificationError(f"{data.path} has no record batch of split {split}: {REMAKE}")
-    count, paths = len(data.shards), [data.path / shard["name"] for shard in data.shards]
+    count, paths = len(data.shards), [data.path / shard.name for shard in data.shards]
     size = len(data.pieces)
     entries = enumerate(zip(paths, data.shards, strict=True))
     return [ShardFile(index, (n + 0.5) / count, path, here, shard, config, statistics, size) for n, (path, shard) in entries]
@@ -269,12 +271,12 @@ def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
 
 def _read(path: Path, split: str) -> _Data:
     """Read a directory's manifest and vocabulary, and check the sizes of its files."""
-    contents = manifest.read(path, "pairs")
-    if split not in contents["splits"]:
-        splits = ", ".join(contents["splits"])
+    contents = manifest.read(path, PairsManifest)
+    if split not in contents.splits:
+        splits = ", ".join(contents.splits)
         raise UsageError(f"{path} has no split {split!r}, but {splits}: make-pairs `validation_fraction` makes one")
-    of_split = [shard for shard in contents["shards"] if shard["name"].startswith(f"data/{split}-")]
-    manifest.check_files(path, {**contents, "shards": of_split})
+    of_split = [shard for shard in contents.shards if shard.name.startswith(f"data/{split}-")]
+    manifest.check_files(path, [*contents.files, *of_split])
     return _Data(path, contents, of_split, *read_vocabulary(path, contents))
 
 

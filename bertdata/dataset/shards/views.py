@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...config import LABEL_1
+from ...config import LABEL_1, PairsConfig
 from ...errors import VerificationError
+from ..manifest_records import ShardEntry
 from .schema import pair_schema
 from .write import check_end, raise_for
 
@@ -51,7 +52,7 @@ def _value(value: pa.Scalar) -> Any:
     return value.values.to_numpy(zero_copy_only=False) if numbers else value.as_py()
 
 
-def map_rows(path: Path, shard: dict[str, Any], config: dict[str, Any], vocab_size: int, format: str) -> list[View]:
+def map_rows(path: Path, shard: ShardEntry, config: PairsConfig, vocab_size: int, format: str) -> list[View]:
     """Map a shard's record batches; raise VerificationError unless it is whole and holds the rows its manifest says.
 
     shard: its entry in the manifest; config: the manifest's; format: that of the file.
@@ -72,27 +73,27 @@ def map_rows(path: Path, shard: dict[str, Any], config: dict[str, Any], vocab_si
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise_for(path, error, "damaged", REMAKE)
     rows = sum(batch.num_rows for batch in batches)
-    if rows != shard["rows"]:
-        raise VerificationError(f"{path} holds {rows} rows, but {shard['rows']} by its manifest: {REMAKE}")
+    if rows != shard.rows:
+        raise VerificationError(f"{path} holds {rows} rows, but {shard.rows} by its manifest: {REMAKE}")
     return views
 
 
-def columns_of(config: dict[str, Any]) -> tuple[str, ...]:
+def columns_of(config: PairsConfig) -> tuple[str, ...]:
     """Return the columns that models read of rows of a configuration."""
-    words = {"continues_word"} if config["chinese_words"] != "none" else set()
+    words = {"continues_word"} if config.chinese_words != "none" else set()
     return tuple(name for name in READ if name in _needed(config) | words)
 
 
-def _needed(config: dict[str, Any]) -> set[str]:
+def _needed(config: PairsConfig) -> set[str]:
     needed = {"input_ids", "token_type_ids"}
-    needed |= {"next_sentence_label"} if config["objective"] in LABEL_1 else set()
-    needed |= {"document_starts"} if config.get("pack", False) else set()
-    return needed | ({"masked_lm_positions", "masked_lm_labels"} if config["masking"] == "static" else set())
+    needed |= {"next_sentence_label"} if config.objective in LABEL_1 else set()
+    needed |= {"document_starts"} if config.pack else set()
+    return needed | ({"masked_lm_positions", "masked_lm_labels"} if config.masking == "static" else set())
 
 
-def _check_columns(path: Path, schema: pa.Schema, config: dict[str, Any], vocab_size: int) -> None:
+def _check_columns(path: Path, schema: pa.Schema, config: PairsConfig, vocab_size: int) -> None:
     """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
-    needed, packed = _needed(config), config.get("pack", False)
+    needed, packed = _needed(config), config.pack
     for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
         types = [column.type for column in schema if column.name == field.name]
         if (types or field.name in needed) and types != [field.type]:

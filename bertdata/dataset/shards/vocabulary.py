@@ -5,50 +5,50 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 from ...errors import VerificationError
 from ...io.storage import storage_errors
 from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
-from ..manifest_schema import VOCABULARIES
+from ..manifest_rules import VOCABULARIES
+from ..manifest_types import PairsManifest
 from .views import REMAKE
 
 __all__ = ["read_vocabulary"]
 
 
-def read_vocabulary(path: Path, contents: dict[str, Any]) -> tuple[list[str], Special]:
+def read_vocabulary(path: Path, contents: PairsManifest) -> tuple[list[str], Special]:
     """Return the pieces and special tokens of a directory whose manifest has these contents.
 
     Raise VerificationError unless they are those of the manifest, and rows can be read with them.
     """
-    if any(file["name"] == VOCABULARIES[0][0] for file in contents["files"]):
+    if any(file.name == VOCABULARIES[0][0] for file in contents.files):
         pieces = _read_pieces(path / VOCABULARIES[0][0], contents)
         return pieces, of_bert(pieces)
     tokenizer, settings = (json.loads(_checked_bytes(path / name, contents)) for name in VOCABULARIES[1])
     pieces, special = of_tokenizer(tokenizer, settings)
-    if len(pieces) != contents["vocab_size"]:
+    if len(pieces) != contents.vocab_size:
         raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {REMAKE}")
     return pieces, special
 
 
-def _checked_bytes(path: Path, contents: dict[str, Any]) -> bytes:
+def _checked_bytes(path: Path, contents: PairsManifest) -> bytes:
     """Return the bytes of a file of the vocabulary; raise VerificationError unless they are those of the manifest."""
     with storage_errors(f"cannot read {path}"):
         data = path.read_bytes()
-    digests = {file["name"]: file["sha256"] for file in contents["files"]}
+    digests = {file.name: file.sha256 for file in contents.files}
     if hashlib.sha256(data).hexdigest() != digests[path.name]:
         raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
     return data
 
 
-def _read_pieces(path: Path, contents: dict[str, Any]) -> list[str]:
+def _read_pieces(path: Path, contents: PairsManifest) -> list[str]:
     """Read a vocabulary; raise VerificationError unless it is the manifest's, and one that rows can be read with."""
     data = _checked_bytes(path, contents)
     try:
         pieces = data.decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
-    if len(pieces) != contents["vocab_size"]:
+    if len(pieces) != contents.vocab_size:
         raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
     if missing := [token for token in OF_BERT.values() if token not in pieces]:
         raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...config import PairsConfig
 from ...errors import UsageError, VerificationError
 from ...io.files import digest
+from ..manifest_records import ShardEntry, Statistics
 from .cache import Cache, RemoteShard
 from .views import CHANGED, DIFFER, VERIFY, ColumnView, View, columns_of, map_rows
 
@@ -35,25 +37,25 @@ class ShardFile(NamedTuple):
     position: float
     path: Path
     is_here: bool
-    entry: dict[str, Any]
-    config: dict[str, Any]
-    statistics: dict[str, Any]
+    entry: ShardEntry
+    config: PairsConfig
+    statistics: Statistics
     vocab_size: int
 
     @property
     def bytes(self) -> int:
         """Its bytes when it is mapped; for Parquet, an estimate from the mean length of the split's rows."""
-        if self.config["format"] != "parquet":
-            return int(self.entry["bytes"])
+        if self.config.format != "parquet":
+            return self.entry.bytes
         a_token = (2 if self.vocab_size <= 1 << 16 else 4) + 1.2
-        masked = 8.0 * self.statistics.get("max_predictions", 0)
-        a_row = self.statistics["mean_length"] * a_token + masked + 20 + 2 * _TEXT * self.config["provenance"]
-        return int(self.entry["rows"] * a_row) + 1024
+        masked = 8.0 * (self.statistics.max_predictions or 0)
+        a_row = self.statistics.mean_length * a_token + masked + 20 + 2 * _TEXT * self.config.provenance
+        return int(self.entry.rows * a_row) + 1024
 
     @property
     def remote(self) -> RemoteShard:
         """The facts that a cache needs to fetch it."""
-        return RemoteShard(self.path, self.entry["bytes"], self.entry["sha256"], self.config["format"])
+        return RemoteShard(self.path, self.entry.bytes, self.entry.sha256, self.config.format)
 
 
 def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None) -> list[tuple[int, ...]]:
@@ -168,7 +170,7 @@ class MappedShards:
 
     def __init__(self, files: list[ShardFile], longest: int, cache_bytes: int | None, directory: str = "") -> None:
         self.files, self._longest = files, longest
-        self.firsts = np.cumsum([0] + [file.entry["rows"] for file in files])
+        self.firsts = np.cumsum([0] + [file.entry.rows for file in files])
         self.windows = windows([file.bytes for file in files], [file.position for file in files], cache_bytes)
         self._window_of = np.zeros(len(files), np.int64)
         for number, window in enumerate(self.windows):
@@ -192,7 +194,7 @@ class MappedShards:
     def verify(self) -> None:
         """Hash all local shards and fetch the others, which hashes them too."""
         for file in self.files:
-            if file.is_here and digest(file.path) != file.entry["sha256"]:
+            if file.is_here and digest(file.path) != file.entry.sha256:
                 raise VerificationError(f"{file.path} {CHANGED}")
         for number in range(len(self.windows)):
             self.window(number)
@@ -248,7 +250,7 @@ class MappedShards:
 
     def _map(self, file: ShardFile, fetched: Path | None) -> list[View]:
         """Map a shard or its fetched copy; raise VerificationError if its columns differ from the other shards'."""
-        format = "arrow-stream" if file.config["format"] == "parquet" else file.config["format"]
+        format = "arrow-stream" if file.config.format == "parquet" else file.config.format
         path = file.path if file.is_here or fetched is None else fetched
         views = map_rows(path, file.entry, file.config, file.vocab_size, format)
         for view in views:

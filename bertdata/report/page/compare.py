@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from ...config import LABEL_1, OBJECTIVES, PairsConfig
-from ...pieces import tokens_by_role
+from ...codec import Record, encode
+from ...config import LABEL_1, OBJECTIVES
+from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
 from ..licences import origins
 from ..words import percent
 from .markup import Column, Html, join, number, table, text
@@ -22,7 +23,7 @@ _DIGITS = 12  # of a digest: enough to tell two apart
 _STAGES = {"tokens": "tokens of text"}  # what stages are called beside the statistics of rows
 
 
-def compare(sets: list[Subject]) -> Section:
+def compare(sets: list[Subject[Manifest]]) -> Section:
     """Return the figures of data sets in columns, the difference of two, and what inputs and options differ."""
     columns = [Column(""), *(Column(_head(subject), numbers=True) for subject in sets)]
     columns += [Column("Difference", numbers=True)] if len(sets) == 2 else []
@@ -39,12 +40,12 @@ def compare(sets: list[Subject]) -> Section:
     return Section("compare", "Compared", join(table("Figures", columns, rows), *tables))
 
 
-def _head(subject: Subject) -> Html:
+def _head(subject: Subject[Manifest]) -> Html:
     """Return the name of a data set, which may be a path: its parts may stand one below the other."""
     return Html(text(subject.name).replace("/", "/<wbr>"))
 
 
-def _differing(caption: str, what: str, sets: list[Subject], known: list[dict[str, str]]) -> Html:
+def _differing(caption: str, what: str, sets: list[Subject[Manifest]], known: list[dict[str, str]]) -> Html:
     """Return a table of what is not the same in all data sets; nothing where all is."""
     rows = [
         [name, *(of_set.get(name, "–") for of_set in known)]
@@ -54,59 +55,68 @@ def _differing(caption: str, what: str, sets: list[Subject], known: list[dict[st
     return table(caption, [Column(what), *(Column(_head(subject)) for subject in sets)], rows)
 
 
-def _inputs(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _inputs(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield what a data set was made of: its origins, the digests of the files and of the vocabulary, and its pieces."""
     yield "sources", ", ".join(origins(manifest)) or "–"
-    digests = [str(each.get("sha256", each["name"])) for each in manifest.get("inputs", [])]
-    which = "corpus" if any(each["source"] == "corpus" for each in manifest.get("inputs", [])) else "files"
+    digests = [each.sha256 or each.name for each in manifest.inputs]
+    which = "corpus" if any(each.source == "corpus" for each in manifest.inputs) else "files"
     if digests:
         whole = digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
         yield f"{which} (SHA-256)", whole[:_DIGITS]
-    if manifest["kind"] == "pairs":
-        of_files = {file["name"]: file["sha256"] for file in manifest["files"]}
+    if isinstance(manifest, PairsManifest):
+        of_files = {file.name: file.sha256 for file in manifest.files}
         yield "vocabulary (SHA-256)", of_files.get("tokenizer.json", next(iter(of_files.values()), "–"))[:_DIGITS]
-        yield "vocabulary pieces", number(manifest["vocab_size"])
+        yield "vocabulary pieces", number(manifest.vocab_size)
 
 
-def _options_of(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    return _options(manifest["config"])
+def _options_of(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    return _options(manifest.config)
 
 
-def _figures(manifest: dict[str, Any]) -> Iterator[tuple[str, float]]:
+def _figures(manifest: Manifest) -> Iterator[tuple[str, float]]:
     """Yield what a manifest counts, by name; stages are of what was read, statistics of what is in rows."""
-    yield "rows", manifest["rows"]
-    yield "shards", len(manifest["shards"])
-    yield "bytes", sum(shard["bytes"] for shard in manifest["shards"])
-    for stage in manifest["counts"]:
-        name = _STAGES.get(stage["stage"], stage["stage"]) if manifest["kind"] == "pairs" else stage["stage"]
-        yield f"{name}: in", stage["in"]
-        yield f"{name}: kept", stage["out"]
-        for key in ("dropped", "rejected"):
-            for reason, count in stage[key].items():
-                yield f"{name}: {reason}", count
-    for name, source in manifest.get("sources", {}).items():
-        for key in ("documents", "words", "text_bytes", "share"):
-            if key in source:
-                yield f"{name}: {key.replace('_', ' ')}", source[key]
-    roles = tokens_by_role(manifest) if manifest["kind"] == "pairs" else {}
+    yield "rows", manifest.rows
+    yield "shards", len(manifest.shards)
+    yield "bytes", sum(shard.bytes for shard in manifest.shards)
+    for stage in manifest.counts:
+        name = _STAGES.get(stage.stage, stage.stage) if isinstance(manifest, PairsManifest) else stage.stage
+        yield f"{name}: in", stage.entered
+        yield f"{name}: kept", stage.left
+        for reason, count in (*stage.dropped.items(), *stage.rejected.items()):
+            yield f"{name}: {reason}", count
+    if isinstance(manifest, CorpusManifest):
+        for name, source in manifest.sources.items():
+            yield from _named(source, ("documents", "words", "text_bytes", "share"), f"{name}: ")
+    if isinstance(manifest, VocabManifest):
+        for code, counts in manifest.coverage.items():
+            yield from _named(counts, ("unknown_share", "split_share", "pieces_per_word"), f"{code or 'unknown'}: ")
+    if isinstance(manifest, PairsManifest):
+        yield from _statistics(manifest)
+
+
+def _named(record: Record, keys: tuple[str, ...], prefix: str) -> Iterator[tuple[str, float]]:
+    for key in keys:
+        if (value := getattr(record, key)) is not None:
+            yield f"{prefix}{key.replace('_', ' ')}", value
+
+
+def _statistics(manifest: PairsManifest) -> Iterator[tuple[str, float]]:
+    objective, roles = manifest.settings.objective, manifest.roles
     special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
     named = {"documents": "documents in rows", "tokens": f"tokens in rows{f', with {special}' if special else ''}"}
-    if label := LABEL_1.get(manifest["config"].get("objective", "")):
-        name = OBJECTIVES[manifest["config"]["objective"]].labels[1]
+    if label := LABEL_1.get(objective):
+        name = OBJECTIVES[objective].labels[1]
         named |= {label: name, f"{label}_share": f"{name} {_SHARE}"}
-    for name, value in manifest.get("statistics", {}).items():
+    for name, value in encode(manifest.statistics).items():
         if name != "rows":
             yield named.get(name, name.replace("_", " ")), value
-    for code, counts in manifest.get("coverage", {}).items():
-        for key in ("unknown_share", "split_share", "pieces_per_word"):
-            yield f"{code or 'unknown'}: {key.replace('_', ' ')}", counts[key]
 
 
-def _of_rows(subject: Subject) -> Iterator[tuple[str, float]]:
+def _of_rows(subject: Subject[Manifest]) -> Iterator[tuple[str, float]]:
     """Yield what rows that were read tell: how well a figure tells the label, and how long words are."""
-    if subject.manifest["kind"] != "pairs":
+    if not isinstance(subject.manifest, PairsManifest):
         return
-    sample, config = read_rows(subject.directory, subject.manifest), PairsConfig.of(subject.manifest["config"])
+    sample, config = read_rows(subject.directory, subject.manifest), subject.manifest.settings
     if sample is None or not sample.table.num_rows:
         return
     if (pairs := pairs_of(sample, config)) is not None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...dataset.manifest_records import SourceEntry
+from ...dataset.manifest_types import CorpusManifest
 from ...tokens.segment import is_chinese
 from ..examples import pick
 from ..script import scripts_of
-from ..vocabulary import has_spaces
+from ..vocabulary import has_spaces, text_by_language
 from ..words import count, percent, size
 from .charts import by_doubling, histogram
 from .flow import anchor, flow, stages_of
@@ -24,15 +26,15 @@ __all__ = ["key_figures", "sections", "sources_and_languages"]
 _SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
 
 
-def key_figures(subject: Subject) -> Html:
+def key_figures(subject: Subject[CorpusManifest]) -> Html:
     """Return the figures that come first."""
     manifest = subject.manifest
-    languages = _by_language(manifest["sources"])
+    languages = text_by_language(manifest.sources)
     spaced = {code for code in languages if has_spaces(code)}
     words = [(code in spaced, counts["words"]) for code, counts in languages.items()]
     known = [
-        ("documents", f"{manifest['rows']:,}"),
-        ("text", size(sum(shard["text_bytes"] for shard in manifest["shards"]))),
+        ("documents", f"{manifest.rows:,}"),
+        ("text", size(sum(shard.text_bytes for shard in manifest.shards))),
         ("characters", f"{sum(counts['characters'] for counts in languages.values()):,}"),
     ]
     if spaced:
@@ -41,26 +43,18 @@ def key_figures(subject: Subject) -> Html:
     return figures([*known, (count(len(languages), "language").split()[1], f"{len(languages):,}")])
 
 
-def _by_language(sources: dict[str, Any]) -> dict[str, Counter[str]]:
-    """Add up what the sources have counted of each language."""
-    languages: dict[str, Counter[str]] = {}
-    for source in sources.values():
-        for code, counts in source.get("languages", {}).items():
-            languages.setdefault(code, Counter()).update(counts)
-    return languages
-
-
-def sections(subject: Subject) -> Iterator[Section]:
+def sections(subject: Subject[CorpusManifest]) -> Iterator[Section]:
     """Yield the sections of a corpus."""
     manifest = subject.manifest
     note = "Reasons are explained in the documentation of bertdata, in docs/reference/reasons.md of its repository."
-    if any("namespace" in stage["dropped"] for stage in manifest["counts"]):
+    if any("namespace" in stage.dropped for stage in manifest.counts):
         note += " Namespace: pages of a wiki that are no articles, such as templates, categories and talk."
-    listed = {anchor(kind, reason) for kind in ("rejects", "drops") for reason in entries(subject.directory, manifest, kind)}
-    picture = flow(stages_of("", manifest["counts"]), listed)
+    lists = (("rejects", manifest.rejects), ("drops", manifest.drops))
+    listed = {anchor(kind, reason) for kind, files in lists for reason in entries(subject.directory, files)}
+    picture = flow(stages_of("", manifest.counts), listed)
     yield Section("flow", "What became of it", join(picture, tag("p", note, class_="faint")))
-    if manifest["sources"]:
-        yield Section("sources", "Sources and languages", sources_and_languages(manifest["sources"]))
+    if manifest.sources:
+        yield Section("sources", "Sources and languages", sources_and_languages(manifest.sources))
     sample = read_documents(subject.directory, manifest)
     if sample is not None and (body := _scripts(sample, manifest)):
         yield Section("scripts", "Simplified and traditional Chinese", body)
@@ -72,13 +66,11 @@ def sections(subject: Subject) -> Iterator[Section]:
         yield Section("samples", "Documents", join(*map(_document, _varied(sample))))
 
 
-def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, int]] | None = None) -> Html:
+def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] | None = None) -> Html:
     """Return the tables of what each source and each language gave; `tokens` are those of each language of each source."""
     columns = (Column("Source"), *(Column(name, numbers=True) for name in ("Documents", "Text", "Share")), Column(""))
-    rows = [
-        (name, f"{s['documents']:,}", size(s["text_bytes"]), percent(s["share"]), bar(s["share"])) for name, s in sources.items()
-    ]
-    spoken = _by_language(sources)
+    rows = [(name, f"{s.documents:,}", size(s.text_bytes), percent(s.share), bar(s.share)) for name, s in sources.items()]
+    spoken = text_by_language(sources)
     for of_source in (tokens or {}).values():
         for code, number_of in of_source.items():
             spoken.setdefault(code, Counter())["tokens"] += number_of
@@ -98,13 +90,13 @@ def sources_and_languages(sources: dict[str, Any], tokens: dict[str, dict[str, i
     return join(table("By source", columns, rows), table("By language", heads, by_language), tag("p", note, class_="faint"))
 
 
-def _read(sample: DocumentSample, manifest: dict[str, Any]) -> str:
+def _read(sample: DocumentSample, manifest: CorpusManifest) -> str:
     """Say how many documents were read."""
     read = len(sample.per_document)
-    return "all documents" if read == manifest["rows"] else f"{read:,} of {manifest['rows']:,} documents, spread over the shards"
+    return "all documents" if read == manifest.rows else f"{read:,} of {manifest.rows:,} documents, spread over the shards"
 
 
-def _scripts(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
+def _scripts(sample: DocumentSample, manifest: CorpusManifest) -> Html:
     """Return which share of the Chinese text is simplified and which traditional; nothing where there is none."""
     chinese = pa.array([is_chinese(code) for code in sample.table.column("language").to_pylist()])
     found = scripts_of(part.flatten() for part in sample.table.filter(chinese).column("sentences").chunks)
@@ -125,7 +117,7 @@ def _scripts(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
     )
 
 
-def _lengths(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
+def _lengths(sample: DocumentSample, manifest: CorpusManifest) -> Html:
     pictures = (
         histogram("Sentences in a document", "sentences", by_doubling([sample.per_document]), [("", sample.per_document)]),
         histogram("Characters in a document", "characters", by_doubling([sample.characters]), [("", sample.characters)]),
@@ -134,38 +126,39 @@ def _lengths(sample: DocumentSample, manifest: dict[str, Any]) -> Html:
     return join(tag("p", f"Measured on {_read(sample, manifest)}.", class_="faint"), tag("div", *pictures, class_="pair"))
 
 
-def _lost(subject: Subject) -> Html:
+def _lost(subject: Subject[CorpusManifest]) -> Html:
     """Return what templates and formulas lost, and examples of what was rejected or dropped."""
-    manifest, parts = subject.manifest, []
-    templates = manifest["dropped_templates"]
-    if templates["calls"]:
-        sentence = f"{templates['calls']:,} calls of templates that no table knows gave no words. "
+    manifest, parts = subject.manifest, list[Html]()
+    templates = manifest.dropped_templates
+    if templates.calls:
+        sentence = f"{templates.calls:,} calls of templates that no table knows gave no words. "
         sentence += "Many are boxes and navigation, which hold no sentences. "
         sentence += "The most frequent are below, each with the line in which it stands first."
-        lines = templates.get("examples", {})
+        lines = templates.examples or {}
         columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
-        names = templates["most_frequent"][:_NAMES]
+        names = templates.most_frequent[:_NAMES]
         calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
         parts += [tag("h3", "Templates"), tag("p", sentence), table("", columns, calls)]
-    formulas = manifest["formulas"]
-    if total_formulas := sum(formulas["found"].values()):
-        written, left_out = (sum(formulas[what].values()) for what in ("written", "left_out"))
+    formulas = manifest.formulas
+    if total_formulas := sum(formulas.found.values()):
+        written, left_out = sum(formulas.written.values()), sum(formulas.left_out.values())
         sentence = f"{total_formulas:,} formulas were found, {written:,} written, "
         sentence += f"{left_out:,} left out with tables and other parts that are not prose; "
-        sentence += f"{formulas['dropped_sentences']:,} sentences went with the others."
+        sentence += f"{formulas.dropped_sentences:,} sentences went with the others."
         parts += [tag("h3", "Formulas"), tag("p", sentence)]
-    for kind, title in (("rejects", "Broken records"), ("drops", "Records left out, by name")):
+    lists = (("rejects", "Broken records", manifest.rejects), ("drops", "Records left out, by name", manifest.drops))
+    for kind, title, files in lists:
         rows = [
             (
                 reason if nth else tag("span", reason, id=anchor(kind, reason)),
                 foreign(str(each.get("id", "")), most=80),
                 foreign(str(each.get("where") or each.get("detail") or "–"), most=120),
             )
-            for reason, records in sorted(entries(subject.directory, manifest, kind).items())
+            for reason, records in sorted(entries(subject.directory, files).items())
             for nth, each in enumerate(records)
         ]
         if rows:
-            total = sum(file["rows"] for file in manifest[kind])
+            total = sum(file.rows for file in files)
             caption = f"{len(rows):,} of {total:,}; all are listed in {'rejects' if kind == 'rejects' else 'dropped'}/"
             parts += [tag("h3", title), table(caption, ("Reason", "Record", "Where or why"), rows)]
     return join(*parts)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ...tally import StageCounts
 from ..words import percent
 from .charts import WIDTH, figure, label, svg
 from .markup import Column, Html, bar, join, number, short, table, tag
@@ -32,13 +33,14 @@ class Stage(NamedTuple):
     lost: list[tuple[str, int, bool]]
 
 
-def stages_of(group: str, counts: Sequence[dict[str, Any]]) -> list[Stage]:
+def stages_of(group: str, counts: Sequence[StageCounts]) -> list[Stage]:
     """Return the stages of a manifest, the largest losses first."""
     stages = []
     for stage in counts:
-        lost = [(name, count, key == "rejected") for key in ("dropped", "rejected") for name, count in stage[key].items()]
+        lost = [(name, count, False) for name, count in stage.dropped.items()]
+        lost += [(name, count, True) for name, count in stage.rejected.items()]
         lost.sort(key=lambda each: (-each[1], each[0]))
-        stages.append(Stage(group, stage["stage"], stage["in"], stage["out"], lost))
+        stages.append(Stage(group, stage.stage, stage.entered, stage.left, lost))
     return stages
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
+from ...dataset.manifest_records import Pairing
 from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...pieces import bare
@@ -89,17 +90,17 @@ def predictors(pairs: PairSample) -> list[tuple[str, float, float]]:
     return [(name, *auc(values, pairs.labels)) for name, values in known]
 
 
-def of_partners(values: dict[str, dict[str, int]]) -> tuple[float, float]:
+def of_partners(values: dict[str, Pairing]) -> tuple[float, float]:
     """Return how well one fact of A's and B's documents predicts the label: area under the ROC curve, and its standard error.
 
     `values` is what a manifest counts by each value of the fact: pairs, NotNext pairs, and those whose B has another value.
 
-    >>> area, error = of_partners({"en": {"pairs": 8, "not_next": 4, "other": 4}})
-    >>> area, of_partners({"en": {"pairs": 8, "not_next": 4, "other": 0}})[0]
+    >>> area, error = of_partners({"en": Pairing(pairs=8, not_next=4, other=4)})
+    >>> area, of_partners({"en": Pairing(pairs=8, not_next=4, other=0)})[0]
     (1.0, 0.5)
     """
-    cells = [(each["not_next"] - each["other"], each["pairs"] - each["not_next"]) for each in values.values()]
-    counts = np.array([*cells, *((each["other"], 0) for each in values.values())], np.float64)
+    cells = [(each.not_next - each.other, each.pairs - each.not_next) for each in values.values()]
+    counts = np.array([*cells, *((each.other, 0) for each in values.values())], np.float64)
     # The best classifier ranks pairs by the share of NotNext among those that are alike.
     _, of = np.unique(counts[:, 0] / np.maximum(1, counts.sum(1)), return_inverse=True)
     ones, zeros = (np.bincount(of, column) for column in counts.T)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
-from ...pieces import bare, shown, tokens_by_role
+from ...dataset.manifest_types import PairsManifest
+from ...pieces import bare, shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import pick
 from ..masking import unit_of
@@ -36,31 +37,31 @@ _SOURCES = "NotNext pairs may join two sources, as in BERT; pair_within source k
 _LONG = 5  # tokens from which words are counted as one kind
 
 
-def key_figures(subject: Subject) -> Html:
+def key_figures(subject: Subject[PairsManifest]) -> Html:
     """Return the figures that come first."""
-    statistics, config = subject.manifest["statistics"], subject.manifest["config"]
-    known = [("rows", f"{subject.manifest['rows']:,}")]
-    known += [("parts in them", f"{statistics['parts']:,}")] if "parts" in statistics else []
-    known += [("documents", f"{statistics['documents']:,}")]
-    roles = tokens_by_role(subject.manifest)
+    statistics, config = subject.manifest.statistics, subject.manifest.settings
+    known = [("rows", f"{subject.manifest.rows:,}")]
+    known += [("parts in them", f"{statistics.parts:,}")] if statistics.parts is not None else []
+    known += [("documents", f"{statistics.documents:,}")]
+    roles = subject.manifest.roles
     special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
-    known.append((f"tokens{f' with {special}' if special else ''}", f"{statistics['tokens']:,}"))
-    if name := LABEL_1.get(config["objective"]):
-        known.append((OBJECTIVES[config["objective"]].labels[1], percent(statistics[f"{name}_share"])))
+    known.append((f"tokens{f' with {special}' if special else ''}", f"{statistics.tokens:,}"))
+    if config.objective in LABEL_1:
+        known.append((OBJECTIVES[config.objective].labels[1], percent(statistics.ones_share)))
     unknown = roles.get("unk") or "unknown"
-    known += [("padding", percent(statistics["padding_share"])), (unknown, percent(statistics["unknown_share"]))]
+    known += [("padding", percent(statistics.padding_share)), (unknown, percent(statistics.unknown_share))]
     return figures(known)
 
 
-def sections(subject: Subject) -> Iterator[Section]:
+def sections(subject: Subject[PairsManifest]) -> Iterator[Section]:
     """Yield the sections of rows."""
     manifest = subject.manifest
-    corpus = manifest.get("corpus", {})
-    stages = stages_of("The corpus", corpus.get("counts", []))
-    yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest["counts"])]))
-    if corpus.get("sources"):
-        yield Section("sources", "Sources and languages", sources_and_languages(corpus["sources"], manifest.get("tokens")))
-    sample, config = read_rows(subject.directory, manifest), PairsConfig.of(manifest["config"])
+    corpus = manifest.corpus
+    stages = stages_of("The corpus", corpus.counts) if corpus else []
+    yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest.counts)]))
+    if corpus and corpus.sources:
+        yield Section("sources", "Sources and languages", sources_and_languages(corpus.sources, manifest.tokens))
+    sample, config = read_rows(subject.directory, manifest), manifest.settings
     if sample is None or not sample.table.num_rows:
         return
     yield Section("lengths", "Lengths and padding", _lengths(sample, config, manifest))
@@ -76,10 +77,10 @@ def sections(subject: Subject) -> Iterator[Section]:
     yield Section("samples", "Rows", _samples(sample, masks, config, subject))
 
 
-def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _lengths(sample: RowSample, config: PairsConfig, manifest: PairsManifest) -> Html:
     most = config.max_seq_length
     lengths = np.diff(sample.flat("input_ids")[1])
-    what = "all rows" if len(lengths) == manifest["rows"] else f"{len(lengths):,} of {manifest['rows']:,} rows"
+    what = "all rows" if len(lengths) == manifest.rows else f"{len(lengths):,} of {manifest.rows:,} rows"
     pictures = [histogram("Tokens in a row", "tokens", up_to(most), [("", lengths)])]
     if (pairs := pairs_of(sample, config)) is not None:
         pictures.append(histogram("Tokens in A (blue) and B (orange)", "tokens", up_to(most), [("A", pairs.a), ("B", pairs.b)]))
@@ -87,23 +88,23 @@ def _lengths(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -
     by_width = padding_by_width(lengths, most)
     rows = [(number(width), percent(share), percent(padding), bar(padding, "drop")) for width, share, padding in by_width]
     filled = 1 - float(lengths.sum()) / max(1.0, sum(share * len(lengths) * width for width, share, _ in by_width))
-    text = f"Padded to {most:,} tokens, {percent(manifest['statistics']['padding_share'])} of all places are padding; "
+    text = f"Padded to {most:,} tokens, {percent(manifest.statistics.padding_share)} of all places are padding; "
     text += f"each row padded to the next of the widths below, {percent(filled)} are."
     padding = table("Rows by the least width that holds them", [*columns, Column("")], rows)
     return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", text), padding)
 
 
-def _labels(sample: RowSample, config: PairsConfig, manifest: dict[str, Any]) -> Html:
+def _labels(sample: RowSample, config: PairsConfig, manifest: PairsManifest) -> Html:
     """Return the balance of labels, and how well features other than the text predict them."""
-    names, statistics = OBJECTIVES[config.objective].labels, manifest["statistics"]
-    ones = statistics[LABEL_1[config.objective]]
-    total = statistics["parts" if config.pack else "rows"]
+    names, statistics = OBJECTIVES[config.objective].labels, manifest.statistics
+    ones = statistics.ones
+    total = statistics.rows if statistics.parts is None else statistics.parts
     balance = [(names[0], total - ones), (names[1], ones)]
     pairs = pairs_of(sample, config)
     if pairs is None:
         return Html("")
     rows = []
-    known = [(f"{fact} of A and B", *of_partners(values)) for fact, values in manifest.get("pairings", {}).items() if values]
+    known = [(f"{fact} of A and B", *of_partners(values)) for fact, values in (manifest.pairings or {}).items() if values]
     for name, area, error in [*predictors(pairs), *known]:
         leaks = abs(area - 0.5) > _SURE * error
         word = tag("span", "tells the label" if leaks else "as chance", class_="flag" if leaks else "good")
@@ -144,13 +145,13 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     return join(tag("p", text), table("", columns, rows))
 
 
-def _words(lengths: Any, manifest: dict[str, Any]) -> Html:
+def _words(lengths: Any, manifest: PairsManifest) -> Html:
     """Return how long words are."""
     several = percent(float((lengths > 1).mean()))
-    text = f"Words of Chinese documents were told by {manifest['config']['chinese_words']}, others by the vocabulary; "
+    text = f"Words of Chinese documents were told by {manifest.settings.chinese_words}, others by the vocabulary; "
     text += f"continues_word says which tokens continue one. Of {len(lengths):,} words {several} have several tokens; "
     text += f"a word has {lengths.mean():.2f} on average."
-    if "opencc" in manifest["versions"]:
+    if "opencc" in manifest.versions:
         text += " Traditional text was cut where its simplified form is, which OpenCC's tables tell."
     else:
         text += " jieba's dictionary is of simplified characters: words of traditional text are often cut wrongly."
@@ -159,7 +160,7 @@ def _words(lengths: Any, manifest: dict[str, Any]) -> Html:
     return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))
 
 
-def _tokens(sample: RowSample, subject: Subject) -> Html:
+def _tokens(sample: RowSample, subject: Subject[PairsManifest]) -> Html:
     pieces, special, spoken = subject.vocabulary.pieces, subject.vocabulary.special, subject.languages
     mark = special.mark
 
@@ -180,7 +181,7 @@ def _tokens(sample: RowSample, subject: Subject) -> Html:
     return join(tag("p", text), tag("div", *tables, class_="pair"))
 
 
-def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subject: Subject) -> Html:
+def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subject: Subject[PairsManifest]) -> Html:
     known = subject.vocabulary
     rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
     mark = known.special.mark

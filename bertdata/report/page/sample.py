@@ -7,7 +7,7 @@ mapped file in which the chosen ones lie; of documents, the two megabytes that b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...dataset import shards
+from ...dataset.manifest_records import ListEntry, ShardEntry
+from ...dataset.manifest_types import CorpusManifest, PairsManifest, RowManifest
 from ...dataset.shards.write import raise_for
 from ...errors import VerificationError
 from ...io.files import is_local, open_file
@@ -57,7 +59,7 @@ class RowSample(NamedTuple):
         return column.flatten().to_numpy(zero_copy_only=False), ends.astype(np.int64)
 
 
-def read_documents(directory: Path, manifest: dict[str, Any]) -> DocumentSample | None:
+def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample | None:
     """Read documents; None where there are none, or where they lie in a store in record batches that are too large."""
     tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
     if not tables:
@@ -72,10 +74,10 @@ def read_documents(directory: Path, manifest: dict[str, Any]) -> DocumentSample 
     return DocumentSample(whole, lengths, counts, sums[ends] - sums[ends - counts])
 
 
-def read_rows(directory: Path, manifest: dict[str, Any]) -> RowSample | None:
+def read_rows(directory: Path, manifest: PairsManifest) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
-    most = max(_RUN, min(_ROWS, _TOKENS // manifest["config"]["max_seq_length"]))
-    chosen = min(_SHARDS, sum(shard["rows"] > 0 for shard in manifest["shards"])) or 1
+    most = max(_RUN, min(_ROWS, _TOKENS // manifest.settings.max_seq_length))
+    chosen = min(_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
     tables, numbers, positions = [], [], []
     for before, rows, batch in _first_batches(directory, manifest):
         for start in _runs(batch.num_rows, most // chosen):
@@ -110,23 +112,23 @@ def _runs(rows: int, wanted: int) -> list[int]:
     return [runs * index // count * _RUN for index in range(count)]
 
 
-def _first_batches(directory: Path, manifest: dict[str, Any]) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+def _first_batches(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int, pa.RecordBatch]]:
     """Yield of shards that are spread evenly: how many rows stand before, how many it has, and its first record batch."""
     before, filled = 0, []
-    for shard in manifest["shards"]:
-        if shard["rows"]:
+    for shard in manifest.shards:
+        if shard.rows:
             filled.append((before, shard))
-        before += shard["rows"]
+        before += shard.rows
     for before, shard in map(filled.__getitem__, pick(len(filled), _SHARDS)):
-        for batch in _first_batch(directory / shard["name"], shard, manifest):
-            yield before, shard["rows"], batch
+        for batch in _first_batch(directory / shard.name, shard, manifest):
+            yield before, shard.rows, batch
 
 
-def _first_batch(path: Path, shard: dict[str, Any], manifest: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    format = manifest["config"]["format"]
-    if manifest["kind"] == "pairs" and is_local(path):
+def _first_batch(path: Path, shard: ShardEntry, manifest: RowManifest) -> Iterator[pa.RecordBatch]:
+    format = manifest.settings.format
+    if manifest.kind == "pairs" and is_local(path):
         yield from islice(_parquet(path) if format == "parquet" else _mapped(path, format), 1)
-    elif is_local(path) or shard["bytes"] // max(1, shard["batches"]) <= _REQUEST:
+    elif is_local(path) or shard.bytes // max(1, shard.batches) <= _REQUEST:
         yield from islice(shards.read_batches(path, format, 0, 1), 1)
 
 
@@ -149,13 +151,13 @@ def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
         raise_for(path, error, "missing or damaged", "build the data set again")
 
 
-def entries(directory: Path, manifest: dict[str, Any], kind: str, most: int = 3) -> dict[str, list[dict[str, Any]]]:
-    """Return, by reason, some lines of the lists of ``rejects`` or ``drops``."""
+def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[dict[str, Any]]]:
+    """Return, by reason, some lines of the lists of rejects or drops."""
     by_reason: dict[str, list[dict[str, Any]]] = {}
-    filled = [file for file in manifest.get(kind, []) if file["rows"]]
+    filled = [file for file in files if file.rows]
     for file in map(filled.__getitem__, pick(len(filled), _SHARDS)):
-        with open_file(directory / file["name"]) as lines:
-            for line in lines.read(_LIST).splitlines()[: file["rows"]]:
+        with open_file(directory / file.name) as lines:
+            for line in lines.read(_LIST).splitlines()[: file.rows]:
                 try:
                     record = json.loads(line)
                 except ValueError:

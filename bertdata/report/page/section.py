@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
+from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest
 from ...dataset.timings import read
 from ...io.files import is_local
 from ...tokens.read import read_any
@@ -16,6 +17,9 @@ from ..words import count
 from .markup import Column, Html, bar, join, number, table, tag
 
 __all__ = ["Section", "Subject", "counted", "figures", "timings"]
+
+
+M = TypeVar("M", bound=Manifest)
 
 
 class Section(NamedTuple):
@@ -27,11 +31,11 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subject:
+class Subject(Generic[M]):
     """A data set that a report is about: where it is, its manifest, and the name that it has on the page."""
 
     directory: Path
-    manifest: dict[str, Any]
+    manifest: M
     name: str = ""
 
     @cached_property
@@ -42,9 +46,12 @@ class Subject:
     @cached_property
     def languages(self) -> tuple[str, ...]:
         """The languages of its documents, in order of their codes."""
-        sources = self.manifest.get("sources") or self.manifest.get("corpus", {}).get("sources") or {}
-        of_documents = {code for source in sources.values() for code in source.get("languages", {})}
-        return tuple(sorted(of_documents.union(*self.manifest.get("tokens", {}).values()) - {""}))
+        manifest, tokens = self.manifest, dict[str, dict[str, int]]()
+        sources = manifest.sources if isinstance(manifest, CorpusManifest) else {}
+        if isinstance(manifest, PairsManifest):
+            sources, tokens = manifest.corpus.sources if manifest.corpus else {}, manifest.tokens or {}
+        of_documents = {code for source in sources.values() for code in source.languages or {}}
+        return tuple(sorted(of_documents.union(*tokens.values()) - {""}))
 
 
 def figures(known: Sequence[tuple[str, str]]) -> Html:

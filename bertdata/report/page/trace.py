@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ...config import PairsConfig
 from ...dataset import manifest
+from ...dataset.manifest_types import PairsManifest
 from ...io.files import write_text
 from ...pieces import shown
 from ...tokens.read import read_any
@@ -95,7 +95,7 @@ def _sentences(traced: Trace) -> Html:
 
 
 def _rows(traced: Trace, pairs: Path, rule: MaskRule | None) -> Html:
-    config, known = PairsConfig.of(manifest.read(pairs, "pairs")["config"]), read_any(pairs)
+    config, known = manifest.read(pairs, PairsManifest).settings, read_any(pairs)
     table = pa.Table.from_pylist([row.columns for row in traced.rows])
     rows = RowSample(table, np.array([row.number for row in traced.rows]), np.zeros(len(traced.rows)))
     masks = masks_of(rows, config, known, rule)

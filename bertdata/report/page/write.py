@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dataset import manifest as manifests
+from ...dataset.manifest_types import ExportManifest, Manifest, PairsManifest, VocabManifest
 from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError, few
 from ...io.files import to_path, write_text
@@ -33,19 +34,19 @@ _FOOT = "Figures are from manifest.json; those that were measured are from rows 
 
 class _Kind(NamedTuple):
     title: str
-    figures: Callable[[Subject], Html]
-    sections: Callable[[Subject], Iterator[Section]]
+    figures: Callable[[Subject[Any]], Html]
+    sections: Callable[[Subject[Any]], Iterator[Section]]
 
 
-def _of_export(subject: Subject) -> Iterator[Section]:
-    yield Section("flow", "What became of it", flow(stages_of("", subject.manifest["counts"])))
+def _of_export(subject: Subject[ExportManifest]) -> Iterator[Section]:
+    yield Section("flow", "What became of it", flow(stages_of("", subject.manifest.counts)))
 
 
 _KINDS = {
     "documents": _Kind("Corpus", documents.key_figures, documents.sections),
     "vocabulary": _Kind("Vocabulary", vocabulary.key_figures, vocabulary.sections),
     "pairs": _Kind("Rows", rows.key_figures, rows.sections),
-    "export": _Kind("Export", lambda subject: figures([("rows", f"{subject.manifest['rows']:,}")]), _of_export),
+    "export": _Kind("Export", lambda subject: figures([("rows", f"{subject.manifest.rows:,}")]), _of_export),
 }
 
 
@@ -105,7 +106,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
     return target, new
 
 
-def write_beside(root: Path, manifest: dict[str, Any]) -> None:
+def write_beside(root: Path, manifest: Manifest) -> None:
     """Write the report of a data set that is being committed, before its manifest.
 
     It holds nothing of the machine or the time.  What is wrong with it must not end a run of hours: the page then says so.
@@ -116,7 +117,7 @@ def write_beside(root: Path, manifest: dict[str, Any]) -> None:
         raise
     except Exception as error:
         problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The data set is whole."
-        part = _Part(_KINDS[manifest["kind"]].title, "", Html(""), [Section("failed", "No report", tag("p", problem))])
+        part = _Part(_KINDS[manifest.kind].title, "", Html(""), [Section("failed", "No report", tag("p", problem))])
     write_text(root / REPORT, _page([part], []))
 
 
@@ -133,18 +134,18 @@ def _part_of(path: Path, name: str, *, several: bool) -> _Part:
         body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
         return _Part(name, "Training run", training.key_figures(records), body)
     manifest = manifests.read(path)
-    manifests.check_files(path, manifest)
+    manifests.check_files(path, manifests.listed(manifest))
     part = _part(Subject(path, manifest, name if several else ""))
     return part._replace(sections=[*part.sections, times]) if (times := timings(path)) else part
 
 
-def _part(subject: Subject) -> _Part:
-    kind, manifest = _KINDS[subject.manifest["kind"]], subject.manifest
+def _part(subject: Subject[Manifest]) -> _Part:
+    kind, manifest = _KINDS[subject.manifest.kind], subject.manifest
     own = kind.title + (f" of {made_of}" if (made_of := _origins(manifest)) else "")
     about = [own] if subject.name else []
-    about += _settings(manifest) if manifest["kind"] == "pairs" else []
-    about += [count(len(manifest["shards"]), "shard")] if manifest["shards"] else []
-    about += [f"made with bertdata {manifest['versions']['bertdata']}"]
+    about += _settings(manifest) if isinstance(manifest, PairsManifest) else []
+    about += [count(len(manifest.shards), "shard")] if manifest.shards else []
+    about += [f"made with bertdata {manifest.versions['bertdata']}"]
     note = "; ".join(about)
     return _Part(
         subject.name or own,
@@ -154,35 +155,35 @@ def _part(subject: Subject) -> _Part:
     )
 
 
-def _origins(manifest: dict[str, Any]) -> str:
+def _origins(manifest: Manifest) -> str:
     """Say what a data set was made of: dumps with their days, and other sources; ``""`` where it does not tell."""
-    if manifest["kind"] == "vocabulary":
-        return f"{manifest['size']:,} pieces"
+    if isinstance(manifest, VocabManifest):
+        return f"{manifest.size:,} pieces"
     names = origins(manifest)
     return few(names, _NAMED)
 
 
-def _settings(manifest: dict[str, Any]) -> list[str]:
+def _settings(manifest: PairsManifest) -> list[str]:
     """Say how rows were made: those settings that tell data sets of one corpus apart."""
-    config = manifest["config"]
+    config = manifest.settings
     known = [
-        f"objective {config['objective']}",
-        f"{config['max_seq_length']:,} tokens a row{', packed' if config['pack'] else ''}",
-        f"vocabulary of {manifest['vocab_size']:,} pieces",
+        f"objective {config.objective}",
+        f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}",
+        f"vocabulary of {manifest.vocab_size:,} pieces",
     ]
-    known += [f"words by {config['chinese_words']}"] if config["chinese_words"] != "none" else []
-    known += ["masks stored"] if config["masking"] != "none" else []
-    known += [f"{config['dupe_factor']:,} copies of each document"] if config["dupe_factor"] > 1 else []
-    return [*known, f"seed {config['seed']}"]
+    known += [f"words by {config.chinese_words}"] if config.chinese_words != "none" else []
+    known += ["masks stored"] if config.masking != "none" else []
+    known += [f"{config.dupe_factor:,} copies of each document"] if config.dupe_factor > 1 else []
+    return [*known, f"seed {config.seed}"]
 
 
 def _compared(paths: list[Path], names: list[str]) -> list[Section]:
     """Compare the data sets of each kind of which there are several."""
-    kinds: dict[str, list[Subject]] = {}
+    kinds: dict[str, list[Subject[Manifest]]] = {}
     for path, name in zip(paths, names, strict=True):
         if (path / manifests.NAME).exists():
             subject = Subject(path, manifests.read(path), name)
-            kinds.setdefault(subject.manifest["kind"], []).append(subject)
+            kinds.setdefault(subject.manifest.kind, []).append(subject)
     several = [(kind, subjects) for kind, subjects in kinds.items() if len(subjects) > 1]
     return [
         compare(subjects)._replace(name=f"compare-{kind}", title=f"{_KINDS[kind].title}: compared") for kind, subjects in several

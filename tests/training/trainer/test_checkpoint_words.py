@@ -28,7 +28,7 @@ def telling(root: Path, words: int, dropped: int = 0) -> Path:
     made["corpus"] = {"rows": 1, "counts": [], "sources": {"text": about}, "inputs": [], "further_inputs": 0}
     stage = {"stage": "tokens", "in": text + dropped, "out": text, "dropped": {"x": dropped} if dropped else {}, "rejected": {}}
     made["counts"].append(stage)
-    manifest.write(root, made, "# Pairs\n")
+    manifest.store(root, made, "# Pairs\n")
     return root
 
 

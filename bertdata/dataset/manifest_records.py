@@ -1,0 +1,273 @@
+"""The records inside a manifest: entries of files and inputs, and what is counted of sources, formulas, words and rows.
+
+The fields are in the order in which they are written.  A field that may be None is missing from the manifests that have no use
+for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..codec import Count, Number, Record
+from ..tally import StageCounts
+
+__all__ = [
+    "Amounts",
+    "Apparatus",
+    "CorpusInfo",
+    "CorpusShard",
+    "Coverage",
+    "DifferentIds",
+    "DroppedTemplates",
+    "ExportedShard",
+    "File",
+    "FileEntry",
+    "Formulas",
+    "Input",
+    "InputEntry",
+    "InputFile",
+    "InputName",
+    "ListEntry",
+    "Pairing",
+    "RowFile",
+    "Sample",
+    "ShardEntry",
+    "ShardInput",
+    "SourceEntry",
+    "Statistics",
+]
+
+
+class File(Protocol):
+    """What every entry of a file has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+class RowFile(File, Protocol):
+    """What every entry of a file with rows has."""
+
+    @property
+    def rows(self) -> int: ...
+
+
+class Input(Protocol):
+    """What every entry of an input has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def licence(self) -> str: ...
+
+
+class InputFile(Input, Protocol):
+    """What every entry of an input with a digest has."""
+
+    @property
+    def sha256(self) -> str: ...
+
+
+class FileEntry(Record, frozen=True, kw_only=True):
+    """A file without rows, such as a vocabulary or the data card."""
+
+    name: str
+    bytes: Count
+    sha256: str
+
+
+class ListEntry(Record, frozen=True, kw_only=True):
+    """A file of rejects or drops."""
+
+    name: str
+    rows: Count
+    bytes: Count
+    sha256: str
+
+
+class ShardEntry(Record, frozen=True, kw_only=True):
+    """A shard of rows."""
+
+    name: str
+    rows: Count
+    batches: Count
+    bytes: Count
+    sha256: str
+
+
+class CorpusShard(ShardEntry, frozen=True, kw_only=True):
+    """A shard of documents."""
+
+    text_bytes: Count
+
+
+class ExportedShard(FileEntry, frozen=True, kw_only=True):
+    """A shard in the format of another trainer."""
+
+    rows: Count
+
+
+class InputEntry(Record, frozen=True, kw_only=True):
+    """An input file of a corpus. `cut`, `date`, `checksum` and `index` are of dumps; a trial run has no digest."""
+
+    name: str
+    source: str
+    bytes: Count
+    pieces: Count = 0
+    licence: str
+    cut: str = ""
+    documents: str = ""
+    date: str = ""
+    checksum: str = ""
+    index: str = ""
+    sha256: str = ""
+
+
+class ShardInput(Record, frozen=True, kw_only=True):
+    """A shard of another dataset, from which this one was made."""
+
+    name: str
+    bytes: Count
+    sha256: str = ""
+    source: str
+    licence: str
+
+
+class InputName(Record, frozen=True, kw_only=True):
+    """What the manifest of rows keeps of an input of their corpus."""
+
+    name: str
+    source: str
+    licence: str
+
+
+class Amounts(Record, frozen=True, kw_only=True):
+    """The text of one language."""
+
+    documents: Count
+    words: Count
+    characters: Count
+
+
+class Apparatus(Record, frozen=True, kw_only=True):
+    """Characters of books without white space: read, kept, and dropped by what they are."""
+
+    characters: Count
+    kept: Count
+    dropped: dict[str, Count]
+
+
+class SourceEntry(Record, frozen=True, kw_only=True):
+    """What a source has given, and what was removed from its documents."""
+
+    documents: Count
+    text_bytes: Count
+    removed_words: Count | None = None
+    trimmed_documents: Count | None = None
+    removed_paragraphs: Count | None = None
+    words: Count | None = None
+    characters: Count | None = None
+    share: Number
+    languages: dict[str, Amounts] | None = None
+    dropped_marks: dict[str, Count] | None = None
+    apparatus: Apparatus | None = None
+
+
+class DroppedTemplates(Record, frozen=True, kw_only=True):
+    """Templates that are in no table: calls, the most frequent names, and lines with examples."""
+
+    calls: Count
+    most_frequent: Sequence[tuple[str, Count]]
+    examples: dict[str, str] | None = None
+
+
+class Formulas(Record, frozen=True, kw_only=True):
+    """Formulas by tag or template."""
+
+    found: dict[str, Count]
+    written: dict[str, Count]
+    dropped: dict[str, Count]
+    left_out: dict[str, Count]
+    dropped_sentences: Count
+
+
+class Sample(Record, frozen=True, kw_only=True):
+    """The part of a corpus from which a vocabulary was trained."""
+
+    share: Number
+    bytes: Count
+    words: Count
+    distinct_words: Count
+
+
+class Coverage(Record, frozen=True, kw_only=True):
+    """How a vocabulary covers the words of one language."""
+
+    words: Count
+    unknown_share: Number
+    split_share: Number
+    pieces_per_word: Number
+    longest_split: dict[str, str]
+
+
+class CorpusInfo(Record, frozen=True, kw_only=True):
+    """What the manifest of rows says about their corpus."""
+
+    rows: Count
+    counts: Sequence[StageCounts]
+    sources: dict[str, SourceEntry]
+    inputs: Sequence[InputName]
+    further_inputs: Count
+
+
+class DifferentIds(Record, frozen=True, kw_only=True):
+    """Tasks that `tokenizers` encoded because a faster library gave other ids, and an example text."""
+
+    tasks: Count
+    text: str
+
+
+class Pairing(Record, frozen=True, kw_only=True):
+    """Pairs with one fact about A: all, those that are NotNext, and those whose B has another value."""
+
+    pairs: Count
+    not_next: Count
+    other: Count
+
+
+class Statistics(Record, frozen=True, kw_only=True):
+    """Counts of rows, in all or of a split, whose number of `shards` is given."""
+
+    shards: Count | None = None
+    rows: Count
+    documents: Count
+    repeated_ids: Count
+    tokens: Count
+    parts: Count | None = None
+    not_next: Count | None = None
+    not_next_share: Number | None = None
+    swapped: Count | None = None
+    swapped_share: Number | None = None
+    mean_length: Number
+    padding_share: Number
+    unknown_share: Number
+    masked: Count | None = None
+    masked_share: Number | None = None
+    max_predictions: Count | None = None
+
+    @property
+    def ones(self) -> int:
+        """Pairs with label 1, whatever the objective calls them."""
+        return self.not_next if self.not_next is not None else self.swapped or 0
+
+    @property
+    def ones_share(self) -> float:
+        """The share of pairs with label 1."""
+        return self.not_next_share if self.not_next_share is not None else self.swapped_share or 0.0
