@@ -138,7 +138,7 @@ def _wait(until: Callable[[], Any], process: Started) -> None:
         time.sleep(0.1)  # each look costs the server as much as a request of the run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_is_killed_is_finished_with_the_same_bytes(
     build: Build, server: dict[str, str], bucket: Bucket, text: Path, tmp_path: Path
 ) -> None:
