@@ -20,6 +20,7 @@ from bertdata.io.files import to_path
 from bertdata.records import Report
 from bertdata.sources import PLAIN
 
+from . import command
 from .steps import FlatMap, GroupByKey, Map, Step, Steps
 from .transforms import Chain, Gather, Perform, Tasks, Writing
 
@@ -95,3 +96,7 @@ class Round(Step):
 
 def _number(report: Report) -> int:
     return report.number
+
+
+if __name__ == "__main__":
+    command.run("build-corpus")

@@ -21,6 +21,7 @@ from bertdata.build.rows.partners import Partners
 from bertdata.io.files import to_path
 from bertdata.tokens.vocab import AnyVocabulary
 
+from . import command
 from .steps import FlatMap, GroupByKey, Map, Steps
 from .transforms import Chain, Gather, Perform, Tasks, Writing
 
@@ -72,3 +73,7 @@ class MakePairs(Chain):
         merge = Merge(spill, self._layout, self._levels)
         documents = documents | "By group" >> Map(merge.key) | "Group" >> GroupByKey()
         return documents | "Merge" >> FlatMap(Writing(merge, self._spill))
+
+
+if __name__ == "__main__":
+    command.run("make-pairs")

@@ -9,6 +9,7 @@ from bertdata.build.sampling import Sample
 from bertdata.build.vocab import STAGE, CountWords, Train
 from bertdata.config import VocabConfig
 
+from . import command
 from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
 
@@ -32,3 +33,7 @@ class TrainVocab(Chain):
             | "Count words" >> FlatMap(Perform(self._root, "count", work, config.packages))
             | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks), STAGE, config.packages)
         )
+
+
+if __name__ == "__main__":
+    command.run("train-vocab")
