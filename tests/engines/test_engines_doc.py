@@ -130,7 +130,7 @@ def test_what_is_installed_exists() -> None:
     assert set(re.findall(r"job-server-(\d[\d.]*\d)\.jar", TEXT)) == {version}
     pinned = re.findall(r"beam-pyspark-runner==[\d.]+", TEXT)
     assert pinned and all(each in (REPOSITORY / "Makefile").read_text() for each in pinned)
-    (pool,) = lines("python -m ")
+    (pool,) = lines("python -m apache_beam")
     help_text = sh(pool.replace("--service_port=50000", "--help"), REPOSITORY).stdout
     assert "--service_port" in help_text
 
