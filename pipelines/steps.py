@@ -14,6 +14,8 @@ from inspect import isroutine
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
 
+from bertdata.io.progress import NO_CONTEXT, TaskContext
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -44,20 +46,20 @@ class Step:
         """Put further steps behind those before."""
         raise NotImplementedError(f"{type(self).__name__} is made of no others")
 
-    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         """Do the step in this process: an element is made when it is asked for."""
-        done: Here = self.expand(Here(elements))
+        done: Here = self.expand(Here(elements, context))
         return done.elements
 
 
 class Here:
     """Elements in this process."""
 
-    def __init__(self, elements: Iterable[Any] = ()) -> None:
-        self.elements = elements
+    def __init__(self, elements: Iterable[Any] = (), context: TaskContext = NO_CONTEXT) -> None:
+        self.elements, self._context = elements, context
 
     def __or__(self, step: Step) -> Here:
-        return Here(step.here(self.elements))
+        return Here(step.here(self.elements, self._context), self._context)
 
 
 class Create(Step):
@@ -66,7 +68,7 @@ class Create(Step):
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = values
 
-    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         return self.values
 
 
@@ -86,8 +88,8 @@ class Map(Step):
         except (NameError, TypeError):  # of names that only type checkers import, or of a function of C
             return Any
 
-    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
-        return (self.function(element, *self.arguments) for element in elements)
+    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+        return (context.call(self.function, element, *self.arguments) for element in elements)
 
 
 class FlatMap(Map):
@@ -97,8 +99,8 @@ class FlatMap(Map):
         """Return the type of an element that comes out: X of an annotation such as ``Iterator[X]``, or Any."""
         return next(iter(get_args(super().returns())), Any)
 
-    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
-        return chain.from_iterable(super().here(elements))
+    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+        return chain.from_iterable(super().here(elements, context))
 
 
 class GroupByKey(Step):
@@ -107,7 +109,7 @@ class GroupByKey(Step):
     Tuples of whole numbers are references, of which all tasks make millions: they are held as eight bytes a number, not as 40.
     """
 
-    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         groups: dict[Any, list[Any] | array[int]] = {}
         width = 0
         for key, value in elements:
@@ -125,6 +127,6 @@ class GroupByKey(Step):
 class ToList(Step):
     """All elements -> one list of them, or none where there are none."""
 
-    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         if values := [*elements]:
             yield values

@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from bertdata.config.base import Config
 from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
-from bertdata.dataset.run import STATE, check_begun, clean_up, perform
+from bertdata.dataset.run import check_begun, clean_up, perform
 from bertdata.dataset.staging import commit as committing
 from bertdata.dataset.versions import versions
 from bertdata.errors import UsageError, VerificationError
 from bertdata.io.fence import fenced, token
 from bertdata.io.files import is_local, to_path
-from bertdata.io.progress import working
+from bertdata.io.progress import NO_CONTEXT, InContext, TaskContext
 from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
 
@@ -115,20 +115,20 @@ class Runs:
             yield
 
 
-class Writing:
+class Writing(InContext):
     """Call a function that writes below these directories for an element."""
 
     def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
         self._function, self._runs = function, Runs(*roots, packages=packages)
         self.result_of = function
 
-    def __call__(self, element: Any) -> Any:
+    def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> Any:
         with self._runs.entered():
-            result = self._function(element)
+            result = context.call(self._function, element)
             return list(result) if isinstance(result, Iterator) else result
 
 
-class Perform:
+class Perform(InContext):
     """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one refers to it."""
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
@@ -136,11 +136,12 @@ class Perform:
         self.result_of = emit or _references
         self._runs = Runs(root, packages=packages)
 
-    def __call__(self, task: Task) -> Iterable[Any]:
+    def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
-            report = perform(to_path(self._root), self._step, task.number, identity, lambda: self._work(task), task.paths())
+            root, paths = to_path(self._root), task.paths()
+            report = perform(root, self._step, task.number, identity, lambda: self._work(task), paths, context)
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 
@@ -198,7 +199,7 @@ class Gather(Step):
             | "By sum" >> GroupByKey()
             | "Add up" >> Map(Writing(AddUp(self._commit, self._count), *roots))
             | "Gather" >> ToList()
-            | "Commit" >> Map(_commit_once, self._commit, self._runs, self._count, self._stage)
+            | "Commit" >> Map(CommitOnce(self._commit, self._runs, self._count, self._stage))
         )
 
 
@@ -236,21 +237,26 @@ class Values:
             yield from file.read()
 
 
-@storage_errors()
-def _commit_once(added: list[Sum], commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
+class CommitOnce(InContext):
     """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
-    roots, files = commit.roots(), _in_order(added, range(-(-count // REPORTS_PER_SUM)))
-    sums = Values([StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
-    entries = Values([StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
-    with runs.entered(begun=False), contextlib.ExitStack() as stack:
-        to_do = [stack.enter_context(committing(root)) for root in roots]
-        if any(to_do):
-            for root in roots:
-                check_begun(root)
-            with working(roots[0] / STATE, stage, 0):
-                commit(sums, entries)
-    for root in roots:
-        clean_up(root)
+
+    def __init__(self, commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
+        self._commit, self._runs, self._count, self._stage = commit, runs, count, stage
+
+    @storage_errors()
+    def __call__(self, added: list[Sum], context: TaskContext = NO_CONTEXT) -> None:
+        roots, files = self._commit.roots(), _in_order(added, range(-(-self._count // REPORTS_PER_SUM)))
+        sums = Values([StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
+        entries = Values([StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
+        with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
+            to_do = [stack.enter_context(committing(root)) for root in roots]
+            if any(to_do):
+                for root in roots:
+                    check_begun(root)
+                with context.working(self._stage, 0):
+                    self._commit(sums, entries)
+        for root in roots:
+            clean_up(root)
 
 
 def _in_order(elements: Iterable[Any], numbers: range) -> list[Any]:

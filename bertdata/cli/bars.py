@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..io.signals import Answer, stopped
@@ -15,15 +15,14 @@ from . import output
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
-    from rich.progress import ProgressColumn
+    from rich.progress import ProgressColumn, TaskID
 
-    from ..commands.progress import Progress, Step
+    from ..commands.progress import Progress, Reporter, Step
 
-__all__ = ["answer", "begin", "drawn", "is_watched", "of_bytes", "of_steps"]
+__all__ = ["answer", "begin", "drawn", "is_watched", "of_bytes", "reporting"]
 
 _EVERY = 30.0  # seconds between two lines where there is no terminal
-_LABEL = 12  # columns for the name of a step, at the least
-_LEAST = 34  # columns for the facts beside a bar, which is left out where there are fewer
+_LABEL = 12  # columns for the name of a step
 _writes = True  # whether the command that runs leaves something to go on from: it says so in `begin`
 _last: dict[str, Progress] = {}  # the last progress of each step, for the answer to a signal
 
@@ -79,120 +78,124 @@ def of_bytes() -> Iterator[Bars | None]:
 
 
 @contextlib.contextmanager
-def of_steps(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield a function that shows progress in the form that this process prints; None where nothing is to be shown."""
+def reporting() -> Iterator[Reporter]:
+    """Yield what reports a run in the form that this process prints: bars, lines, JSON or nothing."""
     _last.clear()
     if output.is_quiet():
-        yield _remember
+        yield _Silent()
+    elif output.is_json():
+        yield _Json()
     elif is_watched():
-        with _bars(steps) as show:
-            yield show
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        label, facts = TextColumn("{task.description}", markup=False), TextColumn("{task.fields[facts]}", markup=False)
+        share = TaskProgressColumn("{task.percentage:>5.1f}%")
+        with drawn(label, BarColumn(bar_width=16), share, facts, TimeElapsedColumn(), TimeRemainingColumn()) as bars:
+            yield _Bars(bars)
     else:
-        yield _Lines(steps).show
+        yield _Lines()
 
 
-def _remember(progress: Progress) -> None:
-    _last[progress.step] = progress
+class _Silent:
+    """Print nothing, and keep the last progress of each step for the answer to a signal."""
+
+    def started(self, step: Step) -> None:
+        """Do nothing."""
+
+    def progress(self, progress: Progress) -> None:
+        """Keep the progress."""
+        _last[progress.step] = progress
+
+    def note(self, text: str) -> None:
+        """Print a line, unless --quiet is given."""
+        output.echo(text, err=True)
+
+    def warning(self, text: str) -> None:
+        """Print a line, unless --quiet is given."""
+        output.echo(text, err=True, level="warning")
 
 
-@contextlib.contextmanager
-def _bars(steps: Sequence[Step]) -> Iterator[Callable[[Progress], None]]:
-    from rich.progress import BarColumn, TextColumn
+class _Bars(_Silent):
+    """A bar for each step."""
 
-    words, facts = TextColumn("{task.description}", markup=False), TextColumn("{task.fields[facts]}", markup=False)
-    width = max([_LABEL, *(len(step.label) for step in steps)])
-    with drawn(words, BarColumn(bar_width=16), facts) as bars:
-        numbers = {
-            step.label: bars.add_task(f"{step.label:{width}}", total=1.0, facts="" if number else "starting")
-            for number, step in enumerate(steps)
-        }
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._numbers: dict[str, TaskID] = {}
 
-        def show(progress: Progress) -> None:
-            _remember(progress)
-            name = progress.step if progress.total else ""  # what has no tasks that are known before has one bar
-            if name not in numbers:
-                numbers[name] = bars.add_task("", total=None, facts="")
-            facts = _fitting(_facts(progress), max(bars.console.width - width - 16 - 3, _LEAST))
-            bars.update(numbers[name], description=f"{progress.step:{width}.{width}}", completed=progress.share, facts=facts)
-
-        yield show
+    def progress(self, progress: Progress) -> None:
+        """Move the bar."""
+        super().progress(progress)
+        if progress.step not in self._numbers:
+            self._numbers[progress.step] = self._bars.add_task(f"{progress.step:{_LABEL}}", total=None, facts="")
+        facts = "  ".join(_amounts(progress))
+        total = 1.0 if progress.total > 1 or progress.total_bytes else float(progress.done) or None
+        self._bars.update(self._numbers[progress.step], total=total, completed=progress.share, facts=facts)
 
 
-def _facts(progress: Progress) -> list[tuple[int, str]]:
-    """Say how far a step is, fact by fact, each with its rank: those of the highest ranks are left out first."""
+class _Lines(_Silent):
+    """A line every half minute, of the last step that has begun."""
+
+    def __init__(self) -> None:
+        self._due, self._step = time.monotonic() + _EVERY, ""
+
+    def started(self, step: Step) -> None:
+        """Tell of this step from now on."""
+        self._step = step.label
+
+    def progress(self, progress: Progress) -> None:
+        """Print a line where it is due."""
+        super().progress(progress)
+        if time.monotonic() >= self._due and progress.step == (self._step or progress.step):
+            output.echo(f"  {progress.step}: {'  '.join(_facts(progress))}", err=True)
+            self._due = time.monotonic() + _EVERY
+
+
+class _Json(_Silent):
+    """A line of JSON when a step begins, every half minute, and when the step ends."""
+
+    def __init__(self) -> None:
+        self._due, self._seen = time.monotonic() + _EVERY, set[tuple[str, bool]]()
+
+    def progress(self, progress: Progress) -> None:
+        """Print a line where it is due."""
+        super().progress(progress)
+        border = (progress.step, progress.done == progress.total > 0)
+        if border in self._seen and time.monotonic() < self._due:
+            return
+        self._seen.add(border)
+        self._due = time.monotonic() + _EVERY
+        names = ("done", "total", "bytes", "total_bytes", "documents", "rejects", "workers")
+        counts = {name: getattr(progress, name) for name in names} | {"bytes_per_second": round(progress.bytes_per_second)}
+        left = None if progress.seconds_left is None else round(progress.seconds_left, 1)
+        output.event("progress", progress.step, counts, share=round(progress.share, 4), seconds_left=left)
+
+
+def _facts(progress: Progress) -> list[str]:
+    """Return what a line says of a step."""
     if progress.total == 1 and not progress.total_bytes:
-        facts = [(0, "done" if progress.done else "at work")]  # nothing tells how far it is
+        facts = ["done" if progress.done else "at work"]  # nothing tells how far it is
     else:
-        facts = [(0, f"{progress.share:.1%}")] if progress.total else [(0, count(progress.done, "task"))]
+        facts = [f"{progress.share:.1%}"] if progress.total else [count(progress.done, "task")]
     if progress.total and progress.total_bytes:
-        facts.append((6, f"{size(progress.bytes)} of {size(progress.total_bytes)}"))
-        if rate := round(progress.bytes_per_second):  # nothing tells it before the first task that does not tell how far it is
-            facts.append((2, f"{size(rate)}/s"))
-    elif progress.total > 1:
-        facts.append((6, f"{progress.done:,} of {count(progress.total, 'task')}"))
-    if progress.documents:
-        facts.append((3, count(progress.documents, "document")))
-    if progress.rejects:
-        facts.append((4, count(progress.rejects, "reject")))
-    facts.append((2, f"elapsed {output.duration(progress.seconds)}"))
+        facts.append(f"{size(progress.bytes)} of {size(progress.total_bytes)}")
+    facts += [*_amounts(progress), f"elapsed {output.duration(progress.seconds)}"]
     if progress.seconds_left is not None and progress.done < progress.total:
-        facts.append((1, f"left {output.duration(progress.seconds_left)}"))
+        facts.append(f"left {output.duration(progress.seconds_left)}")
     if progress.workers:
-        facts.append((5, f"{count(progress.workers, 'worker')} at work"))
+        facts.append(f"{count(progress.workers, 'worker')} at work")
     return facts
 
 
-def _fitting(facts: list[tuple[int, str]], width: int) -> str:
-    """Put together as many facts as fit a width.
-
-    >>> _fitting([(0, "42.0%"), (2, "3.1 MB/s"), (1, "left 0:01:20")], 20)
-    '42.0%  left 0:01:20'
-    """
-    kept = list(facts)
-    while len(kept) > 1 and len("  ".join(text for _, text in kept)) > width:
-        kept.remove(max(kept))
-    return "  ".join(text for _, text in kept)
-
-
-class _Lines:
-    """A line now and then; of JSON also when a step begins and when it ends."""
-
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self._due = time.monotonic() + _EVERY
-        self._seen: set[tuple[str, bool]] = set()
-        self._order, self._at = [step.label for step in steps], 0
-
-    def show(self, progress: Progress) -> None:
-        _remember(progress)
-        is_due = self._is_next(progress.step) and time.monotonic() >= self._due
-        if output.is_json():
-            border = (progress.step, progress.done == progress.total > 0)
-            if is_due or border not in self._seen:
-                self._seen.add(border)
-                output.event(
-                    "progress",
-                    progress.step,
-                    _counts(progress),
-                    share=round(progress.share, 4),
-                    seconds_left=_rounded(progress.seconds_left),
-                )
-                self._due = time.monotonic() + _EVERY
-        elif is_due:
-            output.echo(f"  {progress.step}: {_fitting(_facts(progress), 1000)}", err=True)
-            self._due = time.monotonic() + _EVERY
-
-    def _is_next(self, step: str) -> bool:
-        """Tell whether a step is the last one that a line told of, or comes after it; what is not planned comes last."""
-        at = self._order.index(step) if step in self._order else len(self._order)
-        if at >= self._at:
-            self._at = at
-        return at == self._at
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 1)
-
-
-def _counts(progress: Progress) -> dict[str, float]:
-    names = ("done", "total", "bytes", "total_bytes", "documents", "rejects", "workers")
-    return {name: getattr(progress, name) for name in names} | {"bytes_per_second": round(progress.bytes_per_second)}
+def _amounts(progress: Progress) -> list[str]:
+    """Return how fast a step is, and what it has counted."""
+    facts = []
+    if progress.total and progress.total_bytes:
+        if rate := round(progress.bytes_per_second):
+            facts.append(f"{size(rate)}/s")
+    elif progress.total > 1:
+        facts.append(f"{progress.done:,} of {count(progress.total, 'task')}")
+    if progress.documents:
+        facts.append(count(progress.documents, "document"))
+    if progress.rejects:
+        facts.append(count(progress.rejects, "reject"))
+    return facts

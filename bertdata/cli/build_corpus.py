@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,7 @@ from ..report.card import reading_line
 from ..report.words import count, size
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, foretell, say_kept, take_options
+from .run import build, common_options, conclude, echo, foretell, take_options
 
 if TYPE_CHECKING:
     from ..dataset.data_set import DataSet
@@ -109,7 +108,7 @@ def command(
         bertdata build-corpus --wikipedia dumps --books books --output corpus
     """
     options = take_options(values)
-    from ..commands.build_corpus import named_files, plan_corpus, tables
+    from ..commands.build_corpus import BuildPlan, named_files, plan_corpus, tables
 
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
     inputs = {name: values.pop(name) for name in INPUTS}
@@ -120,21 +119,22 @@ def command(
     files["templates"] = tables(templates)
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
-    known: dict[str, Any] = {"overwrite": options.overwrite, "tell": partial(say_kept, output, err=not options.dry_run)}
-    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, **known)
-    echo(planned.summary, err=True)
-    listed = [entry for entry in planned.inputs if options.dry_run or entry["source"] == "wikipedia"]
+    overwrite = options.overwrite
+    plan = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
+    echo(plan.summary, err=True)
+    entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
+    listed = [entry for entry in entries if options.dry_run or entry["source"] == "wikipedia"]
     for entry in listed[:_MAX_LISTED]:
         echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
     if more := listed[_MAX_LISTED:]:
         total = size(sum(entry["bytes"] for entry in more))
         echo(f"  and {count(len(more), 'more file')}, {total}", err=not options.dry_run)
-    for note in planned.notes:
+    for note in plan.notes:
         echo(note, err=not options.dry_run)
     if options.dry_run:
-        foretell(planned, options)
+        foretell(plan, options)
     else:
-        for corpus in build(planned, options):
+        for corpus in build(plan, options):
             conclude(corpus, reading_line(str(output), config.format))
             _report_excluded_ids(corpus, config)
 

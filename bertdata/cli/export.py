@@ -38,11 +38,11 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
     options = take_options(values)
     from ..commands.export import plan_export
 
-    planned = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
-    for line in (planned.summary, *planned.notes):
+    plan = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
+    for line in (plan.summary, *plan.notes):
         echo(line, err=True)
     if options.dry_run:
-        foretell(planned, options)
+        foretell(plan, options)
     else:
-        for exported in build(planned, options):
+        for exported in build(plan, options):
             conclude(exported, "")

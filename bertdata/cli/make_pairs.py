@@ -65,13 +65,13 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
     values |= {"lengths": max_seq_length, "shuffle": shuffle, "beam_args": options.beam_args}
-    planned = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
-    for line in (planned.summary, *map(in_options, planned.notes)):
+    plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
+    for line in (plan.summary, *map(in_options, plan.notes)):
         echo(line, err=True)
     if options.dry_run:
-        foretell(planned, options)
+        foretell(plan, options)
     else:
-        for pairs in build(planned, options):
+        for pairs in build(plan, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))
             for warning in warnings_of(pairs):
                 echo(f"warning: {in_options(warning)}", err=True, level="warning")

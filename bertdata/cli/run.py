@@ -7,8 +7,7 @@ import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -16,21 +15,21 @@ import click
 
 from ..dataset import manifest
 from ..dataset.manifest_types import Manifest, VocabManifest
-from ..dataset.run import STATE, is_complete, is_done, leftovers, unfinished
+from ..dataset.run import STATE, is_complete, leftovers
 from ..dataset.versions import made_elsewhere
 from ..io.files import is_local
 from ..io.lock import holder
 from ..report.words import count, describe, size
 from . import output
-from .bars import of_steps
+from .bars import reporting
 from .config_file import config_option
 from .output import echo
 
 if TYPE_CHECKING:
-    from ..commands.run import PlannedRun
+    from ..commands.plan import Plan
     from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "say_kept", "speech_options", "take_options"]
+__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
 
 _GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/explanation/scale.md
 
@@ -140,28 +139,26 @@ def _stray(words: Sequence[str]) -> str:
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 
-def build(planned: PlannedRun, options: Options) -> list[DataSet[Any]]:
-    """Carry out a run and return its data sets; a job that is not waited for, or a dry run of one, ends the command here."""
-    from ..commands.run import RunOptions, run
+def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
+    """Run a plan and return its datasets; end the command after a job that is not waited for, or a dry run of one."""
+    from ..commands.plan import RunOptions
+    from ..commands.run import run
 
-    tasks, total = planned.tasks, sum(step.bytes for step in planned.steps[:1])
-    output.event("plan", counts={"tasks": tasks, "bytes": total}, text=planned.summary)
-    _say_kept(planned, err=True)
-    with _engine_folded(options.verbose), of_steps(() if options.no_wait else planned.steps) as progress:
-        how = RunOptions(
-            workers=options.workers,
-            overwrite=options.overwrite,
-            wait=not options.no_wait,
-            beam_args=options.beam_args,
-            verbose=options.verbose,
-            check_space=options.check_space,
-            progress=progress,
-            warn=partial(echo, err=True, level="warning"),
-        )
-        data_sets = run(planned, how)
+    total = sum(step.bytes for step in plan.steps[:1])
+    output.event("plan", counts={"tasks": plan.tasks, "bytes": total}, text=plan.summary)
+    how = RunOptions(
+        workers=options.workers,
+        overwrite=options.overwrite,
+        wait=not options.no_wait,
+        beam_args=options.beam_args,
+        verbose=options.verbose,
+        check_space=options.check_space,
+    )
+    with _engine_folded(options.verbose), reporting() as reporter:
+        data_sets = run(plan, how, reporter)
     if not data_sets:
-        if options.no_wait and all(holder(path / STATE) or is_complete(path) for path in planned.directories):
-            for directory in planned.directories:
+        if options.no_wait and all(holder(path / STATE) or is_complete(path) for path in plan.directories):
+            for directory in plan.directories:
                 echo(f"{directory}: {_whereabouts(directory)}")
         else:
             echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
@@ -169,18 +166,20 @@ def build(planned: PlannedRun, options: Options) -> list[DataSet[Any]]:
     return data_sets
 
 
-def foretell(planned: PlannedRun, options: Options) -> None:
-    """Say what a run would do and take: what of it is done, and, from a little of its work, time, memory, disk and requests."""
+def foretell(plan: Plan, options: Options) -> None:
+    """Print what a run would do and take: what of it is done, and, from samples, time, memory, disk and requests."""
     from ..commands.estimate import free_space
+    from ..commands.plan import kept
 
-    done = [is_done(directory, identity) for directory, identity in zip(planned.directories, planned.identities, strict=True)]
-    for directory, whole in zip(planned.directories, done, strict=True):
-        if whole and not options.overwrite:
+    todo = plan.to_do(options.overwrite)
+    for directory in plan.directories:
+        if directory not in todo:
             echo(f"  {_describe_complete(manifest.read(directory), directory)}")
-    _say_kept(planned)
-    if planned.estimate is None or (all(done) and not options.overwrite):
+    for line in kept(plan):
+        echo(line)
+    if not todo:
         return
-    estimate = planned.estimate(options.workers)
+    estimate = plan.estimate(options.workers)
     workers, sampled = count(estimate.workers, "worker"), f"{size(estimate.sampled)} in {estimate.sample_seconds:.1f} s"
     seconds = output.duration(estimate.seconds)
     between = f"{output.duration(estimate.low(estimate.seconds))} to {output.duration(estimate.high(estimate.seconds))}"
@@ -189,7 +188,7 @@ def foretell(planned: PlannedRun, options: Options) -> None:
     likely = f"{size(round(estimate.low(estimate.output)))} to {size(round(estimate.high(estimate.output)))}"
     bound = f" (up to {size(estimate.most_work)})" if estimate.most_work > estimate.work else ""
     disk = f"  disk: about {size(estimate.output)} of output ({likely}), and about {size(estimate.work)} of work files{bound}"
-    free = free_space(planned.directories[0]) if is_local(planned.directories[0]) else None
+    free = free_space(plan.directories[0]) if is_local(plan.directories[0]) else None
     echo(disk if free is None else f"{disk}; {size(free)} are free")
     if estimate.gets or estimate.puts:
         cost = estimate.gets / 1e6 * _GET + estimate.puts / 1e6 * _PUT
@@ -197,27 +196,6 @@ def foretell(planned: PlannedRun, options: Options) -> None:
         echo(f"  requests to stores: about {requests}; ${cost:,.2f} at list prices")
     counts = {key: value for key, value in estimate._asdict().items() if key not in ("seconds", "sample_seconds")}
     output.event("estimate", counts=counts, estimated_seconds=round(estimate.seconds, 1), free=free)
-
-
-def _say_kept(planned: PlannedRun, *, err: bool = False) -> None:
-    """Say what an unfinished run of the same settings has done, of each output of which that is not said yet."""
-    for directory, identity in zip(planned.directories, planned.identities, strict=False):
-        if directory not in _said():
-            say_kept(directory, unfinished(directory, identity), err=err)
-
-
-def say_kept(directory: Path, steps: Mapping[str, int], *, err: bool = False) -> None:
-    """Say how many tasks of each step an unfinished run has done, if any: in a line of its own, as planning may take long."""
-    if any(steps.values()):
-        _said().add(directory)
-        steps_done = ", ".join(f"{name} {count(number, 'task')}" for name, number in steps.items())
-        echo(f"{directory}: an earlier run did {steps_done}, which are kept", err=err)
-
-
-def _said() -> set[Path]:
-    """Return the outputs of which this command has said what an earlier run did."""
-    said: set[Path] = click.get_current_context().meta.setdefault("bertdata.kept", set())
-    return said
 
 
 def _whereabouts(directory: Path) -> str:

@@ -40,13 +40,13 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     from ..report.coverage import table
     from ..tokens.read import read_any
 
-    planned = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
-    echo(planned.summary, err=True)
+    plan = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
+    echo(plan.summary, err=True)
     if options.dry_run:
-        foretell(planned, options)
+        foretell(plan, options)
         echo("  the training on the counts, at the end, is not in these: about a minute, in one worker")
     else:
-        for vocab in build(planned, options):
+        for vocab in build(plan, options):
             if vocab.new:
                 echo(table(vocab.manifest.coverage, read_any(vocab.path).special.mark))
             kind = "BertTokenizerFast" if vocab.manifest.settings.model == "wordpiece" else "AutoTokenizer"

@@ -6,17 +6,18 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.corpus.plan import CorpusPlan, own_splitters, packages, plan
+from ..build.corpus.plan import CorpusPlan, own_splitters, packages
+from ..build.corpus.plan import plan as cut_input
 from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
-from ..dataset.run import finished, unfinished
+from ..dataset.run import finished
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..io.files import digest, is_local, to_path
@@ -27,8 +28,9 @@ from ..records import Document
 from ..report.words import count, size
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
-from .progress import Progress, Step
-from .run import Paths, PlannedRun, RunOptions, complete_already, given_digest, paths_of, run
+from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, given_digest, paths_of
+from .progress import Progress, PythonReporter, Step
+from .run import run
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -89,9 +91,34 @@ def build_corpus(
         ('documents', 3, ['books'])
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
-    planned = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
-    return run(planned, options)[0]
+    plan = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    return run(plan, options, PythonReporter(progress))[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildPlan(Plan):
+    """What `build_corpus` will do."""
+
+    cut: CorpusPlan
+    config: CorpusConfig
+
+    def chain(self, roots: Sequence[Path | None]) -> Any:
+        """Return the steps."""
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.build_corpus import BuildCorpus
+        else:
+            from bertdata.pipelines.build_corpus import BuildCorpus
+
+        return BuildCorpus(self.cut, self.config, roots[0] or self.directories[0])
+
+    def estimate(self, workers: int | None) -> Estimate:
+        """Extract samples and estimate what the run takes."""
+        from .estimate import estimate, of_corpus
+
+        most = self.config.max_documents
+        where: dict[str, Any] = {"reads": self.reads, "writes": self.directories}
+        return estimate(of_corpus(self.cut, self.config), self.bytes, self.tasks, **where, most=most, workers=workers)
 
 
 def plan_corpus(
@@ -102,12 +129,10 @@ def plan_corpus(
     filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
     overwrite: bool = False,
-    tell: Callable[[dict[str, int]], object] = lambda kept: None,
-) -> PlannedRun:
+) -> Plan:
     """Cut the input, the paths of each kind in `INPUTS`, into tasks, and return what `build_corpus` would do; write nothing.
 
-    Nothing is read of files that have not changed since they were made into what `output` holds, unless with `overwrite`.
-    `tell` gets, before the input is read, how many tasks of each step an unfinished run of the same command has done.
+    Files that have not changed since they were made into what `output` holds are not read, unless with `overwrite`.
     """
     directory = to_path(str(output))
     readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
@@ -123,24 +148,21 @@ def plan_corpus(
         files, ignored = _files(given)
         identity["seen"] = _seen(files)
         if identity["seen"] and not overwrite and (record := finished(directory, identity)):
-            return _nothing_to_do(directory, record, partial(_chain, partial(plan, settings, files), settings, directory))
-        tell(unfinished(directory, {"given": known}))
-        cut = plan(settings, files)._replace(ignored=ignored)
+            summary = f"build-corpus: {_amount(record['inputs'])} -> {directory}"
+            return Finished(outputs=(Output(directory, record),), given=known, summary=summary)
+        cut = cut_input(settings, files)._replace(ignored=ignored)
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
     identity["inputs"] = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
-    return PlannedRun(
-        directories=(directory,),
-        identities=(identity,),
-        reads=(paths := tuple(path for entries in files.values() for _, path in entries)),
-        tasks=len(cut.tasks),
+    return BuildPlan(
+        outputs=(Output(directory, identity),),
+        given=known,
+        reads=tuple(path for entries in files.values() for _, path in entries),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
-        chain=partial(_chain, lambda: cut, settings, directory),
-        estimate=partial(_estimate, cut, settings, directory, paths),
         summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
         notes=tuple(_notes(ignored)),
-        inputs=tuple(cut.inputs),
-        given=known,
+        cut=cut,
+        config=settings,
     )
 
 
@@ -153,36 +175,8 @@ def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()
 
 
-def _nothing_to_do(directory: Path, record: dict[str, Any], chain: Callable[[list[Path | None]], Any]) -> PlannedRun:
-    """Return a run that finds its corpus complete, by the record that this has of itself."""
-    return PlannedRun(
-        directories=(directory,),
-        identities=({name: value for name, value in record.items() if name != "given"},),
-        chain=chain,
-        summary=f"build-corpus: {_amount(record['inputs'])} -> {directory}",
-        given=record["given"],
-    )
-
-
 def _amount(inputs: Sequence[Mapping[str, Any]]) -> str:
     return f"{count(len(inputs), 'file')}, {size(sum(entry['bytes'] for entry in inputs))}"
-
-
-def _chain(cut: Callable[[], CorpusPlan], config: CorpusConfig, directory: Path, roots: list[Path | None]) -> Any:
-    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-        from pipelines.build_corpus import BuildCorpus
-    else:
-        from bertdata.pipelines.build_corpus import BuildCorpus
-
-    return BuildCorpus(cut(), config, roots[0] or directory)
-
-
-def _estimate(cut: CorpusPlan, config: CorpusConfig, output: Path, paths: tuple[str, ...], workers: int | None) -> Estimate:
-    from .estimate import estimate, of_corpus
-
-    total, most = sum(entry["bytes"] for entry in cut.inputs), config.max_documents
-    where: dict[str, Any] = {"reads": paths, "writes": [output]}
-    return estimate(of_corpus(cut, config), total, len(cut.tasks), **where, most=most, workers=workers)
 
 
 def _files(given: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:

@@ -236,7 +236,7 @@ def _records(
     for part in _spread(stratum.parts, most):
         deadline, characters, finished = time.monotonic() + seconds / _PICKS, 0, part.end - part.start
         start, cpu = time.monotonic(), time.process_time()
-        with working(None, "sample", 0) as work:
+        with working("sample", 0) as work:
             work.reads([part])
             before = 0
             for record in documents.read(stratum.kind, [part], config, counts):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,9 @@ from ..records import Task, unpack
 from ..report.words import count
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
-from .progress import Progress, Step
-from .run import PlannedRun, RunOptions, complete_already, given_digest, run
+from .plan import Output, Plan, RunOptions, complete_already, given_digest
+from .progress import Progress, PythonReporter, Step
+from .run import run
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -82,15 +83,46 @@ def export(
         >>> export(corpus.path, to="jsonl", output=here / "text", workers=1).rows == corpus.rows
         True
     """
-    planned = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    return run(
-        planned, RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
-    )[0]
+    plan = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    return run(plan, options, PythonReporter(progress))[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportPlan(Plan):
+    """What `export` will do. shards: a task for each."""
+
+    shards: list[Task]
+    source: ExportSource
+    config: ExportConfig
+    vocabulary: AnyVocabulary | None
+
+    def chain(self, roots: Sequence[Path | None]) -> Any:
+        """Return the steps."""
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.export import Export
+        else:
+            from bertdata.pipelines.export import Export
+
+        return Export(self.shards, self.source, self.config, self.vocabulary, roots[0] or self.directories[0])
+
+    def estimate(self, workers: int | None) -> Estimate:
+        """Export samples and estimate what the run takes."""
+        from ..exports.work import ExportShard
+        from .estimate import estimate
+        from .shards_sample import of_export, stored
+
+        def work(root: Path) -> ExportShard:
+            vocabulary = stored(root, self.vocabulary) if self.vocabulary else None
+            return ExportShard(str(root), self.source, self.config, vocabulary)
+
+        where = {"reads": [self.source.directory], "writes": self.directories}
+        return estimate(of_export(work, self.shards), self.bytes, self.tasks, **where, workers=workers)  # type: ignore[arg-type]
 
 
 def plan_export(
     directory: str | Path, *, output: str | Path, config: ExportConfig | None = None, vocab: str | Path | None = None
-) -> PlannedRun:
+) -> Plan:
     """Return what `export` would do; nothing is written."""
     source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
     given = given_digest("export", str(directory), str(vocab or ""), settings.identity())
@@ -109,45 +141,18 @@ def plan_export(
         "versions": versions(FORMATS[settings.to].packages),
     }
 
-    def chain(roots: list[Path | None]) -> Any:
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.export import Export
-        else:
-            from bertdata.pipelines.export import Export
-
-        return Export(tasks, source, settings, vocabulary, roots[0] or target)
-
-    return PlannedRun(
-        directories=(target,),
-        identities=(identity,),
-        reads=(source_path,),
-        tasks=len(tasks),
-        steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
+    return ExportPlan(
+        outputs=(Output(target, identity),),
         given=given,
-        chain=chain,
-        estimate=partial(_estimate, source, vocabulary, settings, tasks, target),
+        reads=(source_path,),
+        steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
         notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),
+        shards=tasks,
+        source=source,
+        config=settings,
+        vocabulary=vocabulary,
     )
-
-
-def _estimate(
-    source: ExportSource,
-    vocabulary: AnyVocabulary | None,
-    config: ExportConfig,
-    tasks: list[Task],
-    output: Path,
-    workers: int | None,
-) -> Estimate:
-    from ..exports.work import ExportShard
-    from .estimate import estimate
-    from .shards_sample import of_export, stored
-
-    def work(root: Path) -> ExportShard:
-        return ExportShard(str(root), source, config, stored(root, vocabulary) if vocabulary else None)
-
-    total, where = _bytes(tasks), {"reads": [source.directory], "writes": [output]}
-    return estimate(of_export(work, tasks), total, len(tasks), **where, workers=workers)  # type: ignore[arg-type]
 
 
 def _bytes(tasks: list[Task]) -> int:

@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,9 @@ from ..io.storage import storage_errors
 from ..report.vocabulary import poor_fit, unsaid
 from ..report.words import count, size
 from ..tokens import segment
-from .progress import Progress, Step
-from .run import PlannedRun, RunOptions, complete_already, given_digest, run
+from .plan import Output, Plan, RunOptions, complete_already, given_digest
+from .progress import Progress, PythonReporter, Step
+from .run import run
 
 if TYPE_CHECKING:
     from ..tokens.vocab import AnyVocabulary
@@ -38,7 +39,6 @@ _HERE = ("", "direct", "switchingdirect", "bundlebaseddirect", "testdirect", "fn
 _LOST = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
 
 
-@storage_errors()
 @storage_errors()
 def make_pairs(
     corpus: str | Path,
@@ -90,7 +90,7 @@ def make_pairs(
         >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)
     """
-    planned = plan_pairs(
+    plan = plan_pairs(
         corpus,
         vocab=vocab,
         output=output,
@@ -101,8 +101,8 @@ def make_pairs(
         shuffle=shuffle,
         beam_args=beam_args,
     )
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
-    data_sets = run(planned, options)
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    data_sets = run(plan, options, PythonReporter(progress))
     for pairs in data_sets:
         for warning in filter(None, (*warnings_of(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
             warnings.warn(warning, stacklevel=2)
@@ -135,6 +135,50 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
     return f"{pairs.path}: {share:.0%} of the text's tokens are in no row (dropped: {dropped}): {remedy}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairsPlan(Plan):
+    """What `make_pairs` will do. configs: one for each output, which differ in length."""
+
+    source: Corpus
+    vocabulary: AnyVocabulary
+    configs: tuple[PairsConfig, ...]
+    shuffle: str
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks of the largest step; tokenizing counts also when the engine shuffles."""
+        return max(len(self.source.tasks), self.configs[0].shards)
+
+    def chain(self, roots: Sequence[Path | None]) -> Any:
+        """Return the steps for the outputs that are not complete."""
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.make_pairs import MakePairs
+        else:
+            from bertdata.pipelines.make_pairs import MakePairs
+
+        from ..build.rows.bucket import Output as PairsOutput
+
+        outputs = [PairsOutput(str(root), config) for root, config in zip(roots, self.configs, strict=True) if root is not None]
+        return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards, self.shuffle, self.spill)
+
+    def estimate(self, workers: int | None) -> Estimate:
+        """Build rows of samples and estimate what the run takes."""
+        from .estimate import estimate
+        from .shards_sample import of_pairs
+
+        source, buckets = self.source, self.configs[0].shards
+        return estimate(
+            of_pairs(source, self.vocabulary, list(self.configs)),
+            source.text_bytes,
+            len(source.tasks) + buckets,
+            reads=self.reads,
+            writes=self.directories,
+            references=min(len(source.tasks) * buckets, source.manifest.rows),
+            held=source.text_bytes * self.configs[0].dupe_factor // max(1, buckets),
+            workers=workers,
+        )
+
+
 def plan_pairs(
     corpus: str | Path,
     *,
@@ -146,7 +190,7 @@ def plan_pairs(
     strip_accents: bool | None = None,
     shuffle: str = "auto",
     beam_args: Sequence[str] = (),
-) -> PlannedRun:
+) -> Plan:
     """Return what `make_pairs` would do; nothing is written."""
     from ..build.rows.buckets import shard_count
     from ..build.rows.partners import fill
@@ -167,21 +211,21 @@ def plan_pairs(
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
-    identities = [{**common, "config": config.identity()} for config in configs]
-    shuffle, spill = _shuffle(shuffle, beam_args, directories[0], identities[0])
+    shuffle, spill = _shuffle(shuffle, beam_args, directories[0], {**common, "config": configs[0].identity()})
+    identities = [{**common, "config": config.identity(), "shuffle": shuffle} for config in configs]
     tokenize = (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),) if shuffle == "files" else ()
-    return PlannedRun(
-        directories=tuple(directories),
-        identities=tuple({**identity, "shuffle": shuffle} for identity in identities),
-        reads=(corpus,),
-        tasks=max(len(source.tasks), buckets),
-        steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
-        chain=partial(_chain, source, vocabulary, configs, buckets, shuffle, spill),
-        estimate=partial(_estimate, source, vocabulary, configs, corpus, directories),
+    return PairsPlan(
+        outputs=tuple(map(Output, directories, identities)),
         given=given,
+        reads=(corpus,),
+        steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
         spill=spill,
         notes=(*notes, "  shuffle: " + ("by the engine" if shuffle == "engine" else f"by files in {spill or 'the output'}")),
         summary=_summary(source, buckets, directories),
+        source=source,
+        vocabulary=vocabulary,
+        configs=tuple(configs),
+        shuffle=shuffle,
     )
 
 
@@ -191,25 +235,6 @@ def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
     return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
 
-def _estimate(
-    source: Corpus, vocabulary: AnyVocabulary, configs: list[PairsConfig], corpus: Path, outputs: list[Path], workers: int | None
-) -> Estimate:
-    from .estimate import estimate
-    from .shards_sample import of_pairs
-
-    tasks, buckets = len(source.tasks), configs[0].shards
-    return estimate(
-        of_pairs(source, vocabulary, configs),
-        source.text_bytes,
-        tasks + buckets,
-        reads=[corpus],
-        writes=outputs,
-        references=min(tasks * buckets, source.manifest.rows),
-        held=source.text_bytes * configs[0].dupe_factor // max(1, buckets),
-        workers=workers,
-    )
-
-
 def _shuffle(asked: str, beam_args: Sequence[str], directory: Path, identity: dict[str, Any]) -> tuple[str, Path | None]:
     """Return how documents move to their shards, and where on a local disk, if not in the output."""
     is_here, is_far = runner_of(beam_args) in _HERE, not is_local(directory)
@@ -217,26 +242,6 @@ def _shuffle(asked: str, beam_args: Sequence[str], directory: Path, identity: di
         with storage_errors(f"cannot read {directory}"):
             asked = recorded(directory, identity, "shuffle") or ("engine" if is_far and not is_here else "files")
     return asked, spill_path(directory, identity) if asked == "files" and is_here and is_far else None
-
-
-def _chain(
-    source: Corpus,
-    vocabulary: AnyVocabulary,
-    configs: list[PairsConfig],
-    buckets: int,
-    shuffle: str,
-    spill: Path | None,
-    roots: list[Path | None],
-) -> Any:
-    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-        from pipelines.make_pairs import MakePairs
-    else:
-        from bertdata.pipelines.make_pairs import MakePairs
-
-    from ..build.rows.bucket import Output
-
-    outputs = [Output(str(root), config) for root, config in zip(roots, configs, strict=True) if root is not None]
-    return MakePairs(source, vocabulary, outputs, buckets, shuffle, spill)
 
 
 def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:

@@ -1,24 +1,27 @@
-"""Report to a caller how far a run is: by bytes of input, as its workers count them, or else by finished tasks."""
+"""Tell a `Reporter` how far a run is: by the bytes that its workers have read, or by finished tasks on an engine."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from ..dataset.run import STATE, count_done
+from ..dataset.run import count_done
 from ..errors import BertDataError
 from ..io.files import is_local
-from ..io.progress import Finished, ProgressReader, TaskProgress
+from ..io.progress import TaskProgress
 from ..io.storage import storage_errors
 
-__all__ = ["Progress", "Step", "watched"]
+__all__ = ["EVERY", "EVERY_IN_STORE", "Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
 
-_MAX_LOAD = 0.05  # share of its time that the thread may spend looking
-_MAX_PAUSE_S = 5.0  # between two reports, also where one look takes seconds on a busy machine
+EVERY, EVERY_IN_STORE = 0.5, 5.0  # seconds between two reports, if a look at the run is fast
+_LOOKS = 20  # times that a pause is longer than the look at a run before it
 
 
 class Progress(NamedTuple):
@@ -58,35 +61,190 @@ class Step(NamedTuple):
     bytes: int = 0
 
 
-@contextlib.contextmanager
-def watched(
-    root: Path, steps: Sequence[Step], progress: Callable[[Progress], None] | None, spill: Path | None = None
-) -> Iterator[None]:
-    """Call `progress` for each running step until the block ends, then once more for each step.
+class Reporter(Protocol):
+    """What a command tells while it runs. `started` and `progress` are called from another thread."""
 
-    On a local disk the calls come twice a second, in a store every five seconds. Where a look at the run takes long they
-    come less often, but at least every `_MAX_PAUSE_S` seconds and the time of one look.
+    def started(self, step: Step) -> None:
+        """A step has begun."""
+
+    def progress(self, progress: Progress) -> None:
+        """A step at work has come this far."""
+
+    def note(self, text: str) -> None:
+        """A fact that is no problem."""
+
+    def warning(self, text: str) -> None:
+        """A problem that does not end the run."""
+
+
+class PythonReporter:
+    """Report to a Python program: progress to its callback, notes to the log, warnings as Python's warnings."""
+
+    def __init__(self, progress: Callable[[Progress], None] | None = None) -> None:
+        self.progress = progress or (lambda _: None)
+
+    def started(self, step: Step) -> None:
+        """Do nothing."""
+
+    def note(self, text: str) -> None:
+        """Log a note."""
+        logging.getLogger("bertdata").info(text)
+
+    def warning(self, text: str) -> None:
+        """Issue a warning."""
+        warnings.warn(text, stacklevel=2)
+
+
+class _Stage:
+    """What the tasks of one step have reported."""
+
+    def __init__(self, step: Step, before: int = 0) -> None:
+        self.step, self.done = step, before
+        self.running: dict[int, TaskProgress] = {}
+        self.bytes, self.documents, self.rejects = step.bytes * before // max(1, step.total), 0, 0  # of finished tasks
+        self.first = self.bytes  # of an earlier run
+        self.began = self._since = self.wall = self.cpu = 0.0
+        self.last = Progress(step.label, 0, step.total, self.bytes, step.bytes)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all tasks are done."""
+        return self.done >= self.step.total and not self.running
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the last look has seen its end."""
+        return self.last.done == self.step.total and not self.last.workers
+
+    def receive(self, line: TaskProgress) -> None:
+        """Take note of a task's progress."""
+        now = time.monotonic()
+        self.began = self.began or now
+        if not self.running:
+            self._since = now
+        self.running[line.task] = line
+        if line.done:
+            del self.running[line.task]
+            self.done += 1
+            self.bytes, self.documents = self.bytes + line.bytes, self.documents + line.documents
+            self.rejects, self.cpu = self.rejects + line.rejects, self.cpu + line.cpu
+            if not self.running:
+                self.wall += now - self._since
+
+    def look(self) -> Progress:
+        """Return the progress now. Counts never go back: those of a lost worker's task stay until it is as far again."""
+        step, last, running = self.step, self.last, [*self.running.values()]
+        done = min(self.done, step.total) if step.total else self.done
+        known = self.bytes + sum(line.bytes for line in running)
+        read = min(known, step.bytes) if known else step.bytes * done // max(1, step.total)
+        read = step.bytes if self.is_over and step.total else max(read, last.bytes)
+        seconds = time.monotonic() - self.began if self.began else 0.0
+        rate = max(0, read - self.first) / seconds if seconds > 0 else 0.0
+        self.last = Progress(
+            step.label,
+            done,
+            step.total,
+            read,
+            step.bytes,
+            max(last.documents, self.documents + sum(line.documents for line in running)),
+            max(last.rejects, self.rejects + sum(line.rejects for line in running)),
+            seconds,
+            rate,
+            (step.bytes - read) / rate if rate > 0 and seconds > 1 else None,
+            len({line.worker for line in running}),
+        )
+        return self.last
+
+
+class Monitor:
+    """Add up what the tasks of a run report.
 
     Args:
-        root: where the run builds.
+        roots: where the steps keep the records of finished tasks.
         steps: the steps to report.
-        progress: called from a thread of its own; None reports nothing.
-        spill: directory where some steps keep their records instead of `root`.
+        counts: count these records at each look, as on an engine, whose workers report to it alone.
     """
-    if progress is None or not steps:
-        yield
-        return
-    watch, finished = _Watch([root] if spill is None else [spill, root], steps), threading.Event()
+
+    def __init__(self, roots: Sequence[Path], steps: Sequence[Step], counts: bool = False) -> None:
+        self._roots, self._counts, self._lock = roots, counts, threading.Lock()
+        self._planned = [_Stage(step, self._count(step)) for step in steps]
+        self._stages = {stage.step.name: stage for stage in self._planned}
+        self._started, self._workers, self._memory = 0.0, 0, 0
+        self.is_fast = not counts or all(map(is_local, roots))  # whether a look takes no requests to a store
+
+    def _count(self, step: Step) -> int:
+        return sum(count_done(root, step.name) for root in self._roots)
+
+    def receive(self, line: TaskProgress) -> None:
+        """Take note of a task's progress."""
+        with self._lock:
+            self._started = self._started or time.time()
+            if line.step not in self._stages:
+                self._stages[line.step] = _Stage(Step(line.step.capitalize(), line.step, 0))
+            self._stages[line.step].receive(line)
+            at_work = {other.worker for stage in self._stages.values() for other in stage.running.values()}
+            self._workers, self._memory = max(self._workers, len(at_work)), max(self._memory, line.memory)
+
+    def look(self) -> list[tuple[Step, Progress]]:
+        """Return each step at work and its progress; nothing where a store fails, as the next look tries again."""
+        if self._counts:
+            with contextlib.suppress(BertDataError), storage_errors():
+                for stage in self._planned:
+                    stage.done = self._count(stage.step)
+                    stage.began = stage.began or (time.monotonic() if stage.done else 0.0)
+                return self._at_work()
+            return []
+        return self._at_work()
+
+    def _at_work(self) -> list[tuple[Step, Progress]]:
+        with self._lock:
+            stages = [stage for stage in self._planned if (stage.done or stage.running) and not stage.is_reported]
+            if all(stage.is_over for stage in self._planned):  # the tasks of other steps are not known before
+                stages += [stage for stage in self._stages.values() if stage.running and not stage.step.total]
+            return [(stage.step, stage.look()) for stage in stages]
+
+    def ended(self) -> Iterator[Progress]:
+        """Yield the progress of each step when all is done."""
+        self.look()
+        for stage in self._planned:
+            step, last = stage.step, stage.look()
+            rate = (step.bytes - stage.first) / last.seconds if last.seconds > 0 else 0.0
+            yield last._replace(done=step.total, bytes=step.bytes, bytes_per_second=rate, seconds_left=0.0, workers=0)
+
+    def timings(self) -> dict[str, Any]:
+        """Return what the run took, for `dataset/timings.py`; an empty dict if no task has reported."""
+        if not self._started:
+            return {}
+        stages = [stage for stage in self._stages.values() if stage.began]
+        stages.sort(key=lambda stage: stage.began)
+        return {
+            "started": datetime.fromtimestamp(self._started, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "workers": self._workers,
+            "peak_memory_bytes": self._memory,
+            "stages": [
+                {"name": stage.step.name, "wall_s": round(stage.wall, 3), "cpu_s": round(stage.cpu, 3)} for stage in stages
+            ],
+        }
+
+
+@contextlib.contextmanager
+def watched(monitor: Monitor, reporter: Reporter, seconds: float) -> Iterator[None]:
+    """Report each step at work every so many seconds until the block ends, then once more each step.
+
+    Where a look takes long the reports come less often, but a look follows the last one within five seconds.
+    """
+    finished, begun = threading.Event(), set[str]()
 
     def report() -> None:
-        # The first reports come soon: the counts of a one-second run disappear when it ends.
-        pause, usual_pause = (0.05, 0.5) if is_local(root) else (_MAX_PAUSE_S, _MAX_PAUSE_S)
+        pause = seconds
         while not finished.wait(pause):
-            began = time.monotonic()
-            for step in watch.look():
-                progress(step)
-            took = time.monotonic() - began  # 0.1 s to list 100,000 records
-            pause = min(max(min(2 * pause, usual_pause), took / _MAX_LOAD), _MAX_PAUSE_S)
+            looked = time.monotonic()
+            for step, progress in monitor.look():
+                if step.name not in begun:
+                    begun.add(step.name)
+                    reporter.started(step)
+                reporter.progress(progress)
+            pause = min(max(seconds, _LOOKS * (time.monotonic() - looked)), EVERY_IN_STORE)
 
     watcher = threading.Thread(target=report, name="progress", daemon=True)
     watcher.start()
@@ -95,78 +253,5 @@ def watched(
     finally:
         finished.set()
         watcher.join()
-    for step in watch.ended():
-        progress(step)
-
-
-class _Watch:
-    """What is known of a run's steps: `look` reads what its workers say and counts the records of finished tasks."""
-
-    def __init__(self, roots: Sequence[Path], steps: Sequence[Step]) -> None:
-        self._roots, self._steps = roots, steps
-        self._reader = ProgressReader(roots[0] / STATE)  # in a store workers say nothing
-        self._begun: dict[str, tuple[float, int]] = {}  # when a step was first seen at work, and how many bytes it had by then
-        self._last: dict[str, Progress] = {}
-        for step in steps:
-            self._bytes_before(step)
-
-    def _bytes_before(self, step: Step) -> None:
-        self._last[step.name] = Progress(step.label, 0, step.total, self._finished(step.name).bytes, step.bytes)
-
-    def _finished(self, name: str) -> Finished:
-        return self._reader.finished.get(name) or Finished()
-
-    def look(self) -> list[Progress]:
-        """Return the progress of each running step, also of those without planned tasks; nothing where a store fails.
-
-        The next look tries again: a request that fails once must not end the reports, much less the run.
-        """
-        with contextlib.suppress(BertDataError), storage_errors():
-            return list(self._running())
-        return []
-
-    def _running(self) -> Iterator[Progress]:
-        running: dict[str, list[TaskProgress]] = {}
-        for line in self._reader.look():
-            running.setdefault(line.step, []).append(line)
-        for step in self._steps:
-            # The records are gone once the run is committed; before that they are what counts.
-            counted = sum(count_done(root, step.name) for root in self._roots)
-            done = max(counted, self._finished(step.name).tasks)
-            if (done or step.name in running) and not self._is_over(step):
-                self._last[step.name] = self._progress(step, done, running.get(step.name, []))
-                yield self._last[step.name]
-        if all(map(self._is_over, self._steps)):  # what then is at work has no tasks that are known before
-            for name, lines in running.items():
-                yield self._progress(Step(name.capitalize(), name, 0), self._finished(name).tasks, lines)
-
-    def _is_over(self, step: Step) -> bool:
-        last = self._last[step.name]
-        return last.done == last.total and not last.workers
-
-    def _progress(self, step: Step, done: int, running: list[TaskProgress]) -> Progress:
-        finished = self._finished(step.name)
-        known = finished.bytes + sum(line.bytes for line in running)
-        read = min(known, step.bytes) if known else step.bytes * done // max(1, step.total)
-        workers = len({line.worker for line in running})
-        last = self._last.get(step.name)
-        before, documents, rejects = (last.bytes, last.documents, last.rejects) if last else (0, 0, 0)
-        if done == step.total > 0 and not workers:
-            read = step.bytes  # also where a task needed less of its input
-        read = max(read, before)  # where a worker is lost its tasks begin anew: what is shown waits for them
-        begun, first = self._begun.setdefault(step.name, (time.monotonic(), before))
-        seconds = time.monotonic() - begun
-        rate = (read - first) / seconds if seconds > 0 else 0.0
-        left = (step.bytes - read) / rate if rate > 0 and seconds > 1 else None
-        documents = max(documents, finished.documents + sum(line.documents for line in running))
-        rejects = max(rejects, finished.rejects + sum(line.rejects for line in running))
-        return Progress(step.label, done, step.total, read, step.bytes, documents, rejects, seconds, rate, left, workers)
-
-    def ended(self) -> Iterator[Progress]:
-        """Yield each step as it is when all is done."""
-        self.look()
-        for step in self._steps:
-            last = self._last[step.name]
-            begun, first = self._begun.get(step.name, (0.0, step.bytes))
-            rate = (step.bytes - first) / last.seconds if last.seconds > 0 else 0.0  # as of the last look, some time before
-            yield last._replace(done=step.total, bytes=step.bytes, bytes_per_second=rate, seconds_left=0.0, workers=0)
+    for progress in monitor.ended():
+        reporter.progress(progress)

@@ -47,7 +47,7 @@ class _Clock:
     @contextlib.contextmanager
     def running(self) -> Iterator[Work]:
         start, cpu = time.monotonic(), time.process_time()
-        with working(None, "sample", 0) as work:
+        with working("sample", 0) as work:
             yield work
         self.seconds, self.cpu = self.seconds + time.monotonic() - start, self.cpu + time.process_time() - cpu
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.documents import read, refuse_to_replace
+from ..build.documents import Corpus, read, refuse_to_replace
 from ..build.sampling import Sample
 from ..build.vocab import STAGE
 from ..config import VocabConfig
@@ -17,8 +18,9 @@ from ..errors import StorageError, TransferError
 from ..io.files import to_path
 from ..io.storage import storage_errors
 from ..report.words import count, size
-from .progress import Progress, Step
-from .run import PlannedRun, RunOptions, complete_already, given_digest, run
+from .plan import Output, Plan, RunOptions, complete_already, given_digest
+from .progress import Progress, PythonReporter, Step
+from .run import run
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -62,11 +64,37 @@ def train_vocab(
         >>> train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1).manifest.size
         500
     """
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, progress=progress, beam_args=beam_args)
-    return run(plan_vocab(corpus, output=output, config=config), options)[0]
+    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    return run(plan_vocab(corpus, output=output, config=config), options, PythonReporter(progress))[0]
 
 
-def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> PlannedRun:
+@dataclass(frozen=True, kw_only=True)
+class VocabPlan(Plan):
+    """What `train_vocab` will do."""
+
+    source: Corpus
+    config: VocabConfig
+    sample: Sample
+
+    def chain(self, roots: Sequence[Path | None]) -> Any:
+        """Return the steps."""
+        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
+            from pipelines.train_vocab import TrainVocab
+        else:
+            from bertdata.pipelines.train_vocab import TrainVocab
+
+        return TrainVocab(self.source, self.config, roots[0] or self.directories[0])
+
+    def estimate(self, workers: int | None) -> Estimate:
+        """Count the words of samples and estimate what the run takes."""
+        from .estimate import estimate
+        from .shards_sample import of_vocab
+
+        work = of_vocab(self.source, self.config, self.sample, self.bytes)
+        return estimate(work, self.bytes, self.tasks, reads=self.reads, writes=self.directories, workers=workers)
+
+
+def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
     """Return what `train_vocab` would do; nothing is written."""
     directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
     given = given_digest("train-vocab", str(corpus), settings.identity())
@@ -82,33 +110,16 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         "versions": versions(settings.packages),
     }
 
-    def chain(roots: list[Path | None]) -> Any:
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.train_vocab import TrainVocab
-        else:
-            from bertdata.pipelines.train_vocab import TrainVocab
-
-        return TrainVocab(source, settings, roots[0] or directory)
-
     sample = Sample.of(source, settings)
-
-    def estimated(workers: int | None) -> Estimate:
-        from .estimate import estimate
-        from .shards_sample import of_vocab
-
-        where: dict[str, Any] = {"reads": [corpus], "writes": [directory]}
-        return estimate(of_vocab(source, settings, sample, read_bytes), read_bytes, tasks, **where, workers=workers)
-
-    tasks, read_bytes = len(sample.tasks), round(source.text_bytes * sample.share / sample.share_of_read)
-    sampled = size(min(settings.sample_bytes, source.text_bytes))
-    return PlannedRun(
-        directories=(directory,),
-        identities=(identity,),
-        reads=(corpus,),
-        tasks=tasks,
-        steps=(Step("Count words", "count", tasks, read_bytes), Step(STAGE.capitalize(), STAGE, 1)),
+    read_bytes = round(source.text_bytes * sample.share / sample.share_of_read)
+    sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
+    return VocabPlan(
+        outputs=(Output(directory, identity),),
         given=given,
-        chain=chain,
-        estimate=estimated,
-        summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {count(tasks, 'task')} -> {directory}",
+        reads=(corpus,),
+        steps=(Step("Count words", "count", len(sample.tasks), read_bytes), Step(STAGE.capitalize(), STAGE, 1)),
+        summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",
+        source=source,
+        config=settings,
+        sample=sample,
     )

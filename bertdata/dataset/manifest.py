@@ -21,7 +21,7 @@ from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_
 from ..io.lock import holder
 from ..io.storage import storage_errors
 from ..tally import StageCounts, Tally
-from . import lists, timings
+from . import lists
 from .manifest_records import File, FileEntry, RowFile, ShardInput
 from .manifest_rules import CARD, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
@@ -120,11 +120,7 @@ def check_rows(manifest: Manifest, counted: int) -> None:
 
 
 def write(directory: Path, manifest: Manifest, card: str = "") -> None:
-    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both.
-
-    What the run took goes to its state before that: timings.py.
-    """
-    timings.write(directory)
+    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both."""
     store(directory, to_json(manifest), card)
 
 

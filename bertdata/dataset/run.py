@@ -7,9 +7,8 @@
     corpus/manifest.json             last of all: the data set is whole
 
 Where a run builds, `.bertdata` holds its run.json, ``tasks/STEP/…``, a record for each finished task with its files and their
-digests, ``work/``, files that go from step to step, and ``progress/``, in which workers say how far they are.  A store renames no
-directory: there a run builds in the directory itself, under final names, and one that replaces a data set removes its manifest
-first, and then the rest of it.
+digests, and ``work/``, files that go from step to step.  A store renames no directory: there a run builds in the directory
+itself, under final names, and one that replaces a data set removes its manifest first, and then the rest of it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_js
 from ..io.lock import holder, lock, refuse_reserved, release
 from ..io.moves import remove, remove_temporary
 from ..io.process import release_memory
-from ..io.progress import FOLDER, working
+from ..io.progress import NO_CONTEXT, TaskContext
 from ..io.storage import storage_errors
 from .differences import NO_BYTES, differences, first_few, in_terms_of
 from .reports import record_path
@@ -217,7 +216,7 @@ def leftovers(directory: Path) -> dict[str, int]:
 
 def clean_up(directory: Path) -> None:
     """Remove what only an unfinished run needs, where it is no directory of its own."""
-    for name in ("tasks", "work", FOLDER, _REPLACING):
+    for name in ("tasks", "work", _REPLACING):
         with contextlib.suppress(OSError):  # an engine may commit twice at a time
             remove(directory / STATE / name)
     with contextlib.suppress(OSError):
@@ -236,7 +235,13 @@ def count_done(directory: Path, step: str) -> int:
 
 @storage_errors()
 def perform(
-    root: Path, step: str, index: int, task: Any, work: Callable[[], dict[str, Any]], paths: Mapping[str, str] | None = None
+    root: Path,
+    step: str,
+    index: int,
+    task: Any,
+    work: Callable[[], dict[str, Any]],
+    paths: Mapping[str, str] | None = None,
+    context: TaskContext = NO_CONTEXT,
 ) -> dict[str, Any]:
     """Do a task, or return what it reported when it was done before and its files are as it left them.
 
@@ -256,7 +261,7 @@ def perform(
             raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
     if not is_fenced(root):  # whose token was read
         check_begun(root)
-    with working(root / STATE, step, index):
+    with context.working(step, index):
         report = work()
         release_memory()
         write_json(path, {"task": task, "report": report}, PRIVATE)

@@ -259,7 +259,7 @@ def _finish(directory: Path, *owners: int) -> None:
     new = state / _NEW
     remove_temporary(new)  # of workers that were killed, on an engine that continues without them
     _move(new, directory, DATA)
-    _move(new / STATE, state, (TIMINGS, _RUN))
+    _move(new / STATE, state, (_RUN,))
     _move(new, directory, (MANIFEST,))
     release(state)
     discard(state / _OLD, *owners)

@@ -1,56 +1,46 @@
-"""Report how far the tasks of a run are: each worker writes it to a small file, which the driver reads meanwhile.
+"""Count what a task reads and makes, and report it while the task runs.
 
-    .bertdata/progress/host-4711-1a-0    lines of 256 bytes, one for each task that this thread of this process has begun
-
-A line names the step and the number of a task, and says what was read and counted, since when, in how many seconds, and whether
-the task is done; the last line is written again while its task is at work.  An engine need do nothing but let its workers share
-the directory.  In a store, where each line and each read would be a request, nothing is written, and a line that can't be
-written is left out: no byte of an output depends on one.  The commit adds them up (`dataset/timings.py`).
+A worker process sends its reports through its pipe, so they need no files. On an engine, they become Beam's own counters.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..records import FileRange
 
-__all__ = ["FOLDER", "Finished", "ProgressReader", "TaskProgress", "Work", "current", "lines", "peak_memory", "working"]
+__all__ = ["NO_CONTEXT", "InContext", "TaskContext", "TaskProgress", "Work", "current", "peak_memory", "working"]
 
-FOLDER = "progress"  # in the state of a run; it goes with the records of tasks
-_LINE = 256  # bytes
-_EVERY = 0.5  # seconds between two lines of a task
-_TASKS = 1 << 27  # of a run; a line of a higher number is none
-_MOST = 1e11  # seconds: a clock shows that in the year 5138
+_EVERY = 0.5  # seconds between two reports of a task
 _here = threading.local()
 
 
 class TaskProgress(NamedTuple):
-    """What a worker says of a task.
+    """The progress of one task.
 
-    bytes: of the input, that are read.  documents, rejects: that were counted.  began: seconds since 1970.  wall, cpu: seconds
-    since then, of the clock and of the process.  memory: the most bytes that the process has held.  worker: host and number of
-    the process, which the file's name tells.
+    bytes: of the input, read so far.  documents, rejects: counted so far.  cpu: seconds of the process since the task began.
+    memory: peak memory of the process in bytes.  worker: process id.
     """
 
     step: str
     task: int
-    done: bool
-    bytes: int
-    documents: int
-    rejects: int
-    began: float
-    wall: float
-    cpu: float
-    memory: int
-    worker: str = ""
+    done: bool = False
+    bytes: int = 0
+    documents: int = 0
+    rejects: int = 0
+    cpu: float = 0.0
+    memory: int = 0
+    worker: int = 0
+
+
+Report = Callable[[TaskProgress], object]
 
 
 def peak_memory() -> int:
@@ -62,15 +52,13 @@ def peak_memory() -> int:
 
 
 class Work:
-    """A task at work in this thread: what it has read and counted; `add` and `read` tell it now and then."""
+    """A task at work: what it has read and counted. `report` gets that when the task begins, now and then, and at its end."""
 
-    def __init__(self, state: Path | None, step: str, task: int, depth: int = 0) -> None:
-        self.step, self.task, self.depth = step, task, depth
+    def __init__(self, step: str, task: int, report: Report | None = None) -> None:
+        self.step, self.task = step, task
         self.bytes = self.documents = self.rejects = 0
-        self._began, self._start, self._cpu = time.time(), time.monotonic(), time.process_time()
+        self._report, self._cpu, self._due = report, time.process_time(), 0.0
         self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of what it reads, and bytes not read yet
-        self._due = 0.0
-        self._path, self._at = _file(state, depth) if isinstance(state, Path) else (None, 0)
         self.tell()
 
     def reads(self, parts: Iterable[FileRange]) -> None:
@@ -81,7 +69,7 @@ class Work:
             self._unread[path] = (min(start, part.start), max(end, part.end), left + part.end - part.start)
 
     def read(self, path: str, start: int, count: int) -> None:
-        """Take note that so many bytes of a file were read."""
+        """Count this many bytes of a file as read."""
         if (known := self._unread.get(path)) is not None:
             first, end, left = known
             fresh = min(left, max(0, min(end, start + count) - max(first, start)))
@@ -89,156 +77,71 @@ class Work:
             self.add(bytes=fresh)
 
     def add(self, bytes: int = 0, documents: int = 0, rejects: int = 0) -> None:
-        """Count, and tell it where that is due."""
+        """Add to the counts, and report them if the last report is half a second old."""
         self.bytes, self.documents, self.rejects = self.bytes + bytes, self.documents + documents, self.rejects + rejects
-        if self._path is not None and time.monotonic() >= self._due:
+        if self._report is not None and time.monotonic() >= self._due:
             self.tell()
 
     def finish(self) -> None:
-        """Tell that the task is done: what it was to read counts as read, also where it needed less."""
+        """Report that the task is done. All of its input counts as read, even if it needed less."""
         self.bytes += sum(left for _, _, left in self._unread.values())
         self.tell(done=True)
 
     def tell(self, *, done: bool = False) -> None:
-        """Write the line of this task."""
-        if self._path is None:
+        """Report the counts now."""
+        if self._report is None:
             return
-        now = time.monotonic()
-        self._due = now + _EVERY
-        took = (round(now - self._start, 3), round(time.process_time() - self._cpu, 3))
-        counts = (int(done), self.bytes, self.documents, self.rejects)
-        line = json.dumps([self.step, self.task, *counts, round(self._began, 3), *took, peak_memory()]).encode()
-        try:
-            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                os.pwrite(file, line.ljust(_LINE - 1)[: _LINE - 1] + b"\n", self._at)
-            finally:
-                os.close(file)
-        except OSError:  # no space, a limit, a directory that is gone: the task goes on
-            self._path = None
+        self._due = time.monotonic() + _EVERY
+        cpu = time.process_time() - self._cpu
+        counts = (self.bytes, self.documents, self.rejects)
+        self._report(TaskProgress(self.step, self.task, done, *counts, cpu, peak_memory(), os.getpid()))
 
 
-def _file(state: Path, depth: int) -> tuple[Path | None, int]:
-    """Return the file of this thread, and where its next line goes: over that of a task that was not done."""
-    path = state / FOLDER / f"{os.uname().nodename}-{os.getpid()}-{threading.get_ident():x}-{depth}"
-    try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        end = path.stat().st_size // _LINE * _LINE if path.exists() else 0
-        if not end:
-            return path, 0
-        with open(path, "rb") as file:
-            file.seek(end - _LINE)
-            last = _parse(file.read(_LINE))
-    except OSError:
-        return None, 0
-    return path, end if last is None or last.done else end - _LINE
-
-
-def _parse(data: bytes) -> TaskProgress | None:
-    """Read a line; None for one that is not whole."""
-    try:
-        step, task, done, *rest = json.loads(data)
-        size, documents, rejects = map(int, rest[:3])
-        began, wall, cpu, memory = *map(float, rest[3:6]), int(rest[6])
-        if not (
-            0 <= int(task) < _TASKS and 0 <= began < _MOST and abs(wall) < _MOST and abs(cpu) < _MOST and abs(memory) < 1 << 60
-        ):
-            return None
-        return TaskProgress(str(step), int(task), bool(done), size, documents, rejects, began, wall, cpu, memory)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
-_NOBODY = Work(None, "", -1)
+_NOBODY = Work("", -1)
 
 
 def current() -> Work:
-    """Return the task at work in this thread; one of which nothing is told where there is none."""
+    """Return the task at work in this thread; outside a task, one that reports nothing."""
     work: Work = getattr(_here, "work", _NOBODY)
     return work
 
 
 @contextlib.contextmanager
-def working(state: Path | None, step: str, task: int) -> Iterator[Work]:
-    """Do a task of a run with this state in this thread, and tell how far it is; of one that fails the line stays as it is.
-
-    Without a state it is only counted.
-    """
+def working(step: str, task: int, report: Report | None = None) -> Iterator[Work]:
+    """Count what this thread does in the block as this task. A block that fails never reports that it is done."""
     outer = getattr(_here, "work", None)
-    _here.work = Work(state, step, task, 0 if outer is None else outer.depth + 1)
+    _here.work = Work(step, task, report)
     try:
         yield _here.work
         _here.work.finish()
     finally:
-        if outer is None:
-            del _here.work
-        else:
-            _here.work = outer
+        _here.work = outer or _NOBODY
 
 
-class Finished:
-    """What the finished tasks of a step add up to, each counted once: a bit tells of each whether it is."""
+class InContext:
+    """A function of an element that also takes the worker's `TaskContext`, as its argument `context`."""
 
-    def __init__(self) -> None:
-        self.tasks = self.bytes = self.documents = self.rejects = 0
-        self._bits = bytearray()
-
-    def __contains__(self, task: int) -> bool:
-        at, bit = divmod(task, 8)
-        return at < len(self._bits) and bool(self._bits[at] >> bit & 1)
-
-    def add(self, line: TaskProgress) -> None:
-        """Count a task, but one that was done twice only once."""
-        if line.task in self:
-            return
-        at, bit = divmod(line.task, 8)
-        self._bits.extend(bytes(max(0, at + 1 - len(self._bits))))
-        self._bits[at] |= 1 << bit
-        self.tasks += 1
-        self.bytes += line.bytes
-        self.documents += line.documents
-        self.rejects += line.rejects
+    def __call__(self, element: Any, context: TaskContext) -> Any:
+        """Do the work of an element."""
+        raise NotImplementedError
 
 
-class ProgressReader:
-    """Read what the workers of a run say, each line once: `finished` tells of each step what its finished tasks add up to."""
+class TaskContext:
+    """What a worker gives to each of its tasks. A worker makes it once.
 
-    def __init__(self, state: Path) -> None:
-        """Begin with what is there; lines of tasks that were at work before are of workers that were killed, and do not count."""
-        self._folder = state / FOLDER
-        self.finished: dict[str, Finished] = {}
-        self._ends: dict[str, int] = {}
-        self._old = dict(self._last())
+    report: receives the progress of each task.
+    """
 
-    def look(self) -> list[TaskProgress]:
-        """Read what is new; return the lines of the tasks that are at work."""
-        last = dict(self._last())
-        running = {(line.step, line.task): line for name, line in last.items() if not line.done and line != self._old.get(name)}
-        return [line for (step, task), line in running.items() if task not in self.finished.get(step, ())]
+    def __init__(self, report: Report | None = None) -> None:
+        self._report = report
 
-    def _last(self) -> Iterator[tuple[str, TaskProgress]]:
-        """Yield the new lines of each file, the last one last, and count those of finished tasks."""
-        for name, line in _lines(self._folder, self._ends):
-            if line.done:
-                self.finished.setdefault(line.step, Finished()).add(line)
-            yield name, line
+    def working(self, step: str, task: int) -> contextlib.AbstractContextManager[Work]:
+        """Do a task in the block and report its progress."""
+        return working(step, task, self._report)
+
+    def call(self, function: Callable[..., Any], element: Any, *more: Any) -> Any:
+        """Call a function of an element, with this context if it takes one."""
+        return function(element, self) if isinstance(function, InContext) else function(element, *more)
 
 
-def lines(state: Path) -> Iterator[TaskProgress]:
-    """Yield what workers have said of each task that a run has begun: once, or more often where it was begun more than once."""
-    return (line for _, line in _lines(state / FOLDER, {}))
-
-
-def _lines(folder: Path, ends: dict[str, int]) -> Iterator[tuple[str, TaskProgress]]:
-    """Yield the lines of each file behind its end, with the file's name; ends are moved behind lines of finished tasks."""
-    names: list[str] = []
-    if isinstance(folder, Path):  # not in a store
-        with contextlib.suppress(OSError):
-            names = sorted(os.listdir(folder))
-    for name in names:
-        with contextlib.suppress(OSError), open(folder / name, "rb") as file:
-            file.seek(ends.get(name, 0))
-            while line := _parse(file.read(_LINE)):
-                if line.done:
-                    ends[name] = file.tell()
-                yield name, line._replace(worker=name.rsplit("-", 2)[0])
+NO_CONTEXT = TaskContext()  # of a call outside a run: it reports nothing

@@ -15,6 +15,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from .process import arrow_alone
+from .progress import TaskContext, TaskProgress
 from .terminal import guard
 
 __all__ = ["main"]
@@ -45,17 +46,30 @@ def main() -> None:
 
 
 def _serve(pipe: Connection) -> None:
-    """Answer each request by what was made, or else by what was raised and its traceback; raise EOFError after the last."""
+    """Answer each request by what was made, or else by what was raised and its traceback; raise EOFError after the last.
+
+    The progress of tasks is sent before the answer.
+    """
     work: Callable[[Any], Any] | None = None
+    sending = threading.Lock()  # a reader in a thread of its own may report progress, too
+
+    def report(progress: TaskProgress) -> None:
+        with sending:
+            if progress.done or select.select([], [pipe], [], 0)[1]:  # the driver may be busy, and the pipe full
+                pipe.send(progress)
+
+    context = TaskContext(report)
     while True:
         request = pipe.recv_bytes()
         try:
             new, element = ForkingPickler.loads(request)
             work = work if new is None else new
             assert work is not None
-            pipe.send((work(element), None, ""))
+            answer = ForkingPickler.dumps((context.call(work, element), None, ""))
         except BaseException as error:
-            pipe.send((None, _portable(error), traceback.format_exc()))
+            answer = ForkingPickler.dumps((None, _portable(error), traceback.format_exc()))
+        with sending:
+            pipe.send_bytes(answer)
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BertDataError
 from .process import FOR_PARENT
+from .progress import TaskProgress
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,10 +58,17 @@ class Pool:
         count: how many.
         verbose: show what they print.
         warn: called with a message when a worker is replaced.
+        report: called with the progress of each task.
     """
 
-    def __init__(self, count: int, verbose: bool = False, warn: Callable[[str], object] = warnings.warn) -> None:
-        self._count, self._verbose, self._warn = count, verbose, warn
+    def __init__(
+        self,
+        count: int,
+        verbose: bool = False,
+        warn: Callable[[str], object] = warnings.warn,
+        report: Callable[[TaskProgress], object] = lambda _: None,
+    ) -> None:
+        self._count, self._verbose, self._warn, self._report = count, verbose, warn, report
         self._workers, self._has_replaced = list[_Worker](), False
 
     def __enter__(self) -> Self:
@@ -98,10 +106,16 @@ class Pool:
                 return
             made = []
             for pipe in wait([*busy]):
-                worker, element = busy.pop(pipe)
+                worker, element = busy[pipe]
                 try:
-                    made.append(worker.answer())
+                    answer = worker.receive()
+                    if isinstance(answer, TaskProgress):
+                        self._report(answer)
+                        continue
+                    del busy[pipe]
+                    made.append(_made(answer))
                 except _KilledError as killed:
+                    del busy[pipe]
                     worker = self._give(self._replace(worker, killed), work, element)
                     busy[worker.pipe] = worker, element
 
@@ -126,6 +140,14 @@ class Pool:
         return new
 
 
+def _made(answer: tuple[Any, BaseException | None, str]) -> Any:
+    """Return what a worker has made of its element; raise what was raised there."""
+    made, error, traceback = answer
+    if error is not None:
+        raise error from RuntimeError(f"in a worker process:\n{traceback}")
+    return made
+
+
 class _KilledError(BertDataError):
     """Report a worker that a signal has ended."""
 
@@ -145,15 +167,12 @@ class _Worker:
             raise self._death() from error
         self._work = work
 
-    def answer(self) -> Any:
-        """Return what it has made of its element; raise what was raised there, and BertDataError where it is dead."""
+    def receive(self) -> Any:
+        """Return the progress of a task, or the answer to its element; raise BertDataError where it is dead."""
         try:
-            made, error, traceback = self.pipe.recv()
+            return self.pipe.recv()
         except (EOFError, OSError) as error:
             raise self._death() from error
-        if error is not None:
-            raise error from RuntimeError(f"in a worker process:\n{traceback}")
-        return made
 
     def _death(self) -> BertDataError:
         """Return an error that tells how it ended, which its pipe says a moment before the system does."""

@@ -17,7 +17,6 @@ from apache_beam.transforms import environments
 
 from bertdata import errors
 from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.io.lock import Job
 from bertdata.io.storage import storage_error
 
 from ..steps import Step
@@ -35,14 +34,13 @@ def run(
     *,
     beam_args: Sequence[str],
     wait: bool = True,
-    reserve: Callable[[Job], None] = lambda _: None,
-    release: Callable[[], None] = lambda: None,
+    states: Sequence[Path] = (),
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
     """Run a chain of steps to its end; `beam_args`, which name a runner, go to Beam unchanged.
 
-    A job that continues without this process is given to `reserve` before it can begin, and `release` is called when it is over;
-    it is waited for only with `wait`.  `warn` gets a line for each worker that Dask loses.
+    A job that continues without this process reserves the outputs with these `states` until it is over; it is waited for only
+    with `wait`.  `warn` gets a line for each worker that Dask loses.
     Raise the BertDataError that a step raised, on whatever engine, TransferError where the engine or its workers are lost,
     BertDataError for another failure of the engine, or, where this process is interrupted, KeyboardInterrupt.
     """
@@ -55,7 +53,7 @@ def run(
         _ = pipeline | on_beam(chain)  # in the UI under the name of its class
     try:
         if jobs.is_elsewhere(runner, options):
-            jobs.submit(lambda: _submit(pipeline), runner, options, reserve, release, wait)
+            jobs.submit(lambda: _submit(pipeline), runner, options, states, wait)
         else:
             _await(runner, _submit(pipeline), warn)
     except KeyboardInterrupt as stopped:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from apache_beam.runners.runner import PipelineState
 
 from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.io.files import is_local, to_path
-from bertdata.io.lock import Job
+from bertdata.io.lock import Job, release, reserve
 
 __all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "refuse_local", "submit"]
 
@@ -119,36 +119,45 @@ def submit(
     start: Callable[[], Any],
     runner: Any,
     options: PipelineOptions,
-    reserve: Callable[[Job], None],
-    release: Callable[[], None],
+    states: Sequence[Path],
     wait: bool,
 ) -> None:
     """Give a job to the service that runs it, which `start` does, and with `wait` wait for its end.
 
-    `reserve` gets the job before it can begin, and again when it has a number; `release` is called when it is over.  A directory
-    stays reserved for a job that this process loses sight of.
+    The outputs with these `states` are reserved for the job before it can begin, and released when it is over.  They stay
+    reserved for a job that this process loses sight of.
     """
     if is_dry_run(runner, options):
         start()
         return
-    reserve(_describe(runner, options, None))
+    _reserve(states, _describe(runner, options, None))
     try:
         result = start()
     except Exception:
-        release()
+        _release(states)
         raise
     job = _describe(runner, options, result)
-    reserve(job)
+    _reserve(states, job)
     if wait:
         try:
             state = result.wait_until_finish()
         except Exception:
             if _has_ended(result):
-                release()
+                _release(states)
             raise
-        release()
+        _release(states)
         if state != PipelineState.DONE:
             raise BertDataError(f"{job} has ended as {state}: look there for why, then run the same command again")
+
+
+def _reserve(states: Sequence[Path], job: Job) -> None:
+    for state in states:
+        reserve(state, job)
+
+
+def _release(states: Sequence[Path]) -> None:
+    for state in states:
+        release(state)
 
 
 def _describe(runner: Any, options: PipelineOptions, result: Any) -> Job:

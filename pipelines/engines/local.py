@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import chain as chained
 from typing import Any
 
 from bertdata.errors import BertDataError
+from bertdata.io.progress import NO_CONTEXT, InContext, TaskContext, TaskProgress
 from bertdata.io.storage import storage_error
 from bertdata.io.workers import Pool
 
@@ -24,21 +24,27 @@ from ..transforms import Chain
 __all__ = ["run"]
 
 
-def run(chain: Step, workers: int = 1, verbose: bool = False, warn: Callable[[str], object] = warnings.warn) -> None:
+def run(
+    chain: Step,
+    workers: int = 1,
+    verbose: bool = False,
+    warn: Callable[[str], object] = warnings.warn,
+    report: Callable[[TaskProgress], object] = lambda _: None,
+) -> None:
     """Run a chain of steps to its end, in this process where one worker is enough.
 
-    `warn` gets a message when a worker was killed and is replaced.
+    `warn` gets a message when a worker was killed and is replaced, `report` the progress of each task.
     Raise the BertDataError that a step raises, and BertDataError for any other exception, or where a second worker is killed.
     """
     if isinstance(chain, Chain):
         chain.write_plan()
     try:
         if workers == 1:
-            elements = chain.here(())
+            elements = chain.here((), TaskContext(report))
             del chain  # what it has written for its steps need not be in memory any more
             _exhaust(elements)
         else:
-            with Pool(workers, verbose, warn) as pool:
+            with Pool(workers, verbose, warn, report) as pool:
                 elements = chain.expand(_Stage(pool)).results()
                 del chain
                 _exhaust(elements)
@@ -75,12 +81,17 @@ class _Stage:
         """Return what the steps make of the elements, in any order."""
         if not self._steps:
             return self._elements
-        return chained.from_iterable(self._pool.each(partial(_made, self._steps), self._elements))
+        return chained.from_iterable(self._pool.each(_Steps(self._steps), self._elements))
 
 
-def _made(steps: tuple[Map, ...], element: Any) -> list[Any]:
+class _Steps(InContext):
     """Return what steps make of an element."""
-    elements: Any = [element]
-    for step in steps:
-        elements = step.here(elements)
-    return [*elements]
+
+    def __init__(self, steps: tuple[Map, ...]) -> None:
+        self._steps = steps
+
+    def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> list[Any]:
+        elements: Any = [element]
+        for step in self._steps:
+            elements = step.here(elements, context)
+        return [*elements]

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.metrics import Metrics
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata.errors import StorageError
+from bertdata.io.progress import TaskContext, TaskProgress
 
 from ..steps import Create, FlatMap, GroupByKey, Map, Step, ToList
 
@@ -31,6 +33,17 @@ def _naming_the_host() -> Iterator[None]:
         raise type(error)(f"worker on {os.uname().nodename}: {error}{advice}") from error
 
 
+def _count(progress: TaskProgress) -> None:
+    """Add a finished task to Beam's counters, which its engine shows."""
+    if progress.done:
+        for name in ("bytes", "documents", "rejects"):
+            Metrics.counter("bertdata", f"{progress.step} {name}").inc(getattr(progress, name))
+        Metrics.counter("bertdata", f"{progress.step} tasks").inc()
+
+
+_CONTEXT = TaskContext(_count)
+
+
 class _OnWorker:
     """Call a function of an element, and of arguments that are the same for all, on a worker of an engine."""
 
@@ -39,7 +52,7 @@ class _OnWorker:
 
     def __call__(self, element: Any) -> Any:
         with _naming_the_host():
-            return self._function(element, *self._arguments)
+            return _CONTEXT.call(self._function, element, *self._arguments)
 
 
 class _OnWorkerEach(_OnWorker):
@@ -47,7 +60,7 @@ class _OnWorkerEach(_OnWorker):
 
     def __call__(self, element: Any) -> Iterable[Any]:
         with _naming_the_host():
-            yield from self._function(element, *self._arguments)
+            yield from _CONTEXT.call(self._function, element, *self._arguments)
 
 
 _PRIMITIVES: dict[type[Step], Callable[[Any], beam.PTransform]] = {

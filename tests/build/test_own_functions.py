@@ -83,16 +83,20 @@ def test_a_filter_that_is_none_ends_the_run(module: str, name: str, problem: str
         build_corpus(text="a.txt", filters=[f"{module}:{name}"], output="out", config=LOOSE, workers=1)
 
 
+def _digest(name: str) -> str:
+    """Return the digest of a filter that a plan records."""
+    plan = plan_corpus(inputs={"text": "a.txt"}, filters=[name], output="out")
+    found: str = plan.outputs[0].identity["config"]["functions"][0]["sha256"]
+    return found
+
+
 def test_a_changed_function_is_a_changed_setting(module: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("One kettle sings. It boils.")
     name = f"{module}:numbers"
-    before = plan_corpus(inputs={"text": "a.txt"}, filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"]
+    before = _digest(name)
     with (tmp_path / f"{module}.py").open("a") as file:
         file.write("# changed\n")
-    assert (
-        plan_corpus(inputs={"text": "a.txt"}, filters=[name], output="out").identities[0]["config"]["functions"][0]["sha256"]
-        != before
-    )
+    assert _digest(name) != before
     with pytest.raises(ResumeError, match="its source has changed"):
         functions.load(name, "filters", before)
 

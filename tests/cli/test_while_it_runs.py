@@ -31,7 +31,7 @@ from bertdata.commands.progress import Progress
 from bertdata.config.engines import ENGINES
 from bertdata.errors import StorageError
 from bertdata.io import cgroup, machine, process
-from bertdata.io.progress import working
+from bertdata.io.progress import TaskProgress
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "verify", "inspect", "templates", "demo", "doctor")
 
@@ -69,18 +69,18 @@ def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Pa
 
 def test_progress_does_not_go_back_where_a_worker_is_lost(tmp_path: Path) -> None:
     """Its task begins anew, with nothing read: what is shown waits for it."""
-    (tmp_path / ".bertdata").mkdir()
-    watch = progress._Watch([tmp_path], [progress.Step("Extract", "extract", 2, 100)])
-    with pytest.raises(StorageError), working(tmp_path / ".bertdata", "extract", 0) as work:
-        work.add(bytes=70, documents=9, rejects=1)
-        work.tell()
-        assert [(told.bytes, told.documents) for told in watch.look()] == [(70, 9)]
-        raise StorageError("lost")
-    with working(tmp_path / ".bertdata", "extract", 0) as work:
-        assert [(told.bytes, told.documents, told.rejects) for told in watch.look()] == [(70, 9, 1)]
-        work.add(bytes=80, documents=10)
-        work.tell()
-        assert [(told.bytes, told.documents) for told in watch.look()] == [(80, 10)]
+    monitor = progress.Monitor([tmp_path], [progress.Step("Extract", "extract", 2, 100)])
+    lost = TaskProgress("extract", 0, bytes=70, documents=9, rejects=1, worker=1)
+
+    def shown() -> list[tuple[int, int, int]]:
+        return [(told.bytes, told.documents, told.rejects) for _, told in monitor.look()]
+
+    monitor.receive(lost)
+    assert shown() == [(70, 9, 1)]
+    monitor.receive(lost._replace(bytes=0, documents=0, rejects=0, worker=2))
+    assert shown() == [(70, 9, 1)]
+    monitor.receive(lost._replace(bytes=80, documents=10, worker=2))
+    assert shown() == [(80, 10, 1)]
 
 
 @pytest.mark.parametrize("failure", [None, PermissionError("the store is busy")])
@@ -107,11 +107,12 @@ def test_progress_is_reported_every_five_seconds_however_long_a_look_takes(
             raise failure
         return 1
 
+    monitor = progress.Monitor([tmp_path], [progress.Step("Extract", "extract", 2, 100)], counts=True)
     monkeypatch.setattr(progress, "threading", SimpleNamespace(Event=Clock, Thread=threading.Thread))
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(progress, "count_done", count_done)
     reports: list[Progress] = []
-    with progress.watched(tmp_path, [progress.Step("Extract", "extract", 2, 100)], reports.append):
+    with progress.watched(monitor, progress.PythonReporter(reports.append), 0.5):
         deadline = time.perf_counter() + 60
         while len(pauses) <= 5 and time.perf_counter() < deadline:
             time.sleep(0.01)
@@ -202,10 +203,10 @@ def test_everything_on_stderr_is_json(tmp_path: Path, text: Path) -> None:
     patch = """
 import logging, os, signal, time, warnings
 from bertdata.commands import run
-def stopped(planned, options):
+def stopped(plan, options, reporter):
     logging.getLogger("a.library").error("cannot: %s", "it")
     warnings.warn("old")
-    options.warn("worker lost")
+    reporter.warning("worker lost")
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(60)
 run.run = stopped
@@ -223,10 +224,9 @@ def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.Cap
     monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
     output.speak(quiet=False, log_json=False)
     told = Progress("Extract", 3, 9, 1_500_000, 6_000_000, 1234, 5, 62.0, 24_000.0, 187.5, 2)
-    with bars.of_steps(()) as show:
-        assert show is not None
+    with bars.reporting() as reporter:
         for now[0] in (1.0, 29.0, 30.5, 31.0, 59.0, 61.0):
-            show(told)
+            reporter.progress(told)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[0] == (
@@ -244,15 +244,17 @@ def test_lines_come_in_the_order_of_the_steps(capsys: pytest.CaptureFixture[str]
     output.speak(quiet=False, log_json=False)
     steps = [progress.Step("Count words", "count", 3, 900), progress.Step("Train vocabulary", "train vocabulary", 1)]
     training = Progress("Train vocabulary", 0, 1, seconds=38.0, workers=1)
-    with bars.of_steps(steps) as show:
-        assert show is not None
+    with bars.reporting() as reporter:
+        reporter.started(steps[0])
         for now[0], told in (
             (31.0, Progress("Count words", 2, 3, 600, 900, seconds=31.0)),
             (62.0, training),
             (93.0, Progress("Count words", 3, 3, 900, 900, seconds=31.0)),
             (94.0, training._replace(done=1, seconds=70.0, workers=0)),
         ):
-            show(told)
+            if told is training:
+                reporter.started(steps[1])
+            reporter.progress(told)
     assert capsys.readouterr().err.splitlines() == [
         "  Count words: 66.7%  600 B of 900 B  elapsed 0:00:31",
         "  Train vocabulary: at work  elapsed 0:00:38  1 worker at work",
@@ -278,8 +280,8 @@ def test_what_has_not_changed_is_not_read_again(build: Build, text: Path, tmp_pa
     arguments = ["build-corpus", "--text", str(source), "--output", str(made), "--workers", "1"]
     build("build-corpus", made, "--text", source)
     cut: list[Any] = []
-    whole = planning.plan
-    monkeypatch.setattr(planning, "plan", lambda *given: cut.append(given) or whole(*given))
+    whole = planning.cut_input
+    monkeypatch.setattr(planning, "cut_input", lambda *given: cut.append(given) or whole(*given))
     for more in ([], ["--dry-run"]):
         assert "complete already: nothing to do" in CliRunner().invoke(cli, [*arguments, *more]).output
     again = bertdata.build_corpus(text=source, output=made, workers=1)
@@ -334,7 +336,7 @@ def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path,
     assert kept in CliRunner().invoke(cli, arguments).output
     monkeypatch.undo()
     said = CliRunner().invoke(cli, [*arguments[:-1], "--workers", "1"]).stderr.splitlines()
-    assert kept in said[0] and sum(kept in line for line in said) == 1, "the run says it as well, before it reads its input"
+    assert sum(kept in line for line in said) == 1, "the run says it as well"
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from bertdata.commands.corpus_sample import lost_share
 from bertdata.commands.estimate import Estimate, Measured, estimate
 from bertdata.commands.export import plan_export
 from bertdata.commands.make_pairs import plan_pairs
-from bertdata.commands.run import PlannedRun
+from bertdata.commands.plan import Plan
 from bertdata.commands.train_vocab import plan_vocab
 from bertdata.config import CorpusConfig, ExportConfig, VocabConfig
 
@@ -183,7 +183,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-PLANS: dict[str, tuple[Callable[[Path, Path], PlannedRun], tuple[str, ...]]] = {
+PLANS: dict[str, tuple[Callable[[Path, Path], Plan], tuple[str, ...]]] = {
     "train-vocab": (lambda root, out: plan_vocab(root / "corpus", output=out, config=VocabConfig(size=300)), ("--size", "300")),
     "make-pairs": (lambda root, out: plan_pairs(root / "corpus", vocab=root / "vocab", output=out), ("--vocab", "vocab")),
     "export": (lambda root, out: plan_export(root / "corpus", output=out, config=ExportConfig(to="jsonl")), ("--to", "jsonl")),

@@ -174,7 +174,7 @@ class Late:
 
 
 def _commit(late: Late) -> None:
-    transforms._commit_once([], late, Gather(late, 0)._runs, 0)
+    transforms.CommitOnce(late, Gather(late, 0)._runs, 0)([])
 
 
 def test_a_late_commit_is_refused(directory: Path) -> None:

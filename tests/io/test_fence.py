@@ -77,7 +77,7 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
     gather = transforms.Gather(Commit(), 1)
     begin(directory, 2, overwrite=True)
     with pytest.raises(OutputLockedError):
-        transforms._commit_once([], gather._commit, gather._runs, 0)
+        transforms.CommitOnce(gather._commit, gather._runs, 0)([])
 
 
 def test_the_same_run_goes_on(directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,12 +32,14 @@ class Result:
         return self.end
 
 
-def _submit(start: Callable[[], Any], wait: bool = True) -> list[Job | str]:
+def _submit(monkeypatch: pytest.MonkeyPatch, start: Callable[[], Any], wait: bool = True) -> list[Job | str]:
     """Return what happened to the directory, in order."""
     events: list[Job | str] = []
+    monkeypatch.setattr(jobs, "reserve", lambda state, job: events.append(job))
+    monkeypatch.setattr(jobs, "release", lambda state: events.append("released"))
     options = PipelineOptions(["--job_endpoint=localhost:8099"])
     try:
-        jobs.submit(start, PortableRunner(), options, events.append, lambda: events.append("released"), wait)
+        jobs.submit(start, PortableRunner(), options, [Path("state")], wait)
     except (BertDataError, OSError) as error:
         events.append(type(error).__name__)
     return events
@@ -51,16 +54,18 @@ def _submit(start: Callable[[], Any], wait: bool = True) -> list[Job | str]:
         (Result(OSError()), ["OSError"]),  # this command has lost sight of it
     ],
 )
-def test_a_directory_is_held_for_a_job_until_it_is_over(result: Result, happened: list[str]) -> None:
-    assert _submit(lambda: result) == [BEFORE, AFTER, *happened]
+def test_a_directory_is_held_for_a_job_until_it_is_over(
+    monkeypatch: pytest.MonkeyPatch, result: Result, happened: list[str]
+) -> None:
+    assert _submit(monkeypatch, lambda: result) == [BEFORE, AFTER, *happened]
 
 
-def test_a_job_that_is_not_waited_for_stays_held() -> None:
-    assert _submit(lambda: Result(PipelineState.DONE), wait=False) == [BEFORE, AFTER]
+def test_a_job_that_is_not_waited_for_stays_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _submit(monkeypatch, lambda: Result(PipelineState.DONE), wait=False) == [BEFORE, AFTER]
 
 
-def test_a_job_that_no_service_takes_is_released() -> None:
+def test_a_job_that_no_service_takes_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused() -> Any:
         raise OSError
 
-    assert _submit(refused) == [BEFORE, "released", "OSError"]
+    assert _submit(monkeypatch, refused) == [BEFORE, "released", "OSError"]

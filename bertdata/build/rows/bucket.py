@@ -19,7 +19,7 @@ from ...dataset.plan_files import StoredValue
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
-from ...io.progress import current
+from ...io.progress import NO_CONTEXT, InContext, TaskContext, current
 from ...pieces import bare
 from ...records import Report
 from ...text.language import writing
@@ -41,7 +41,7 @@ class Output(NamedTuple):
 
 
 @dataclass
-class BuildBucket:
+class BuildBucket(InContext):
     """Build a bucket's pairs, once for each output."""
 
     vocabulary: StoredValue
@@ -50,7 +50,7 @@ class BuildBucket:
     merged: bool = False
     spill: str = ""  # where spill files lie
 
-    def __call__(self, group: tuple[int, Iterable[Ref | Tokens]]) -> Report:
+    def __call__(self, group: tuple[int, Iterable[Ref | Tokens]], context: TaskContext = NO_CONTEXT) -> Report:
         number, members = group
         documents = list(gather(self.spill, members, self.merged))
         seed = self.outputs[0].config.seed
@@ -68,7 +68,7 @@ class BuildBucket:
         for output in self.outputs:
             task = [number, content.hexdigest()]
             work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, facts, *self.layout.split_of(number))
-            done.append(perform(to_path(output.root), "pairs", number, task, work))
+            done.append(perform(to_path(output.root), "pairs", number, task, work, context=context))
         return reports.reference(number, "pairs", done)
 
     def sample(self, documents: list[Tokens]) -> list[int]:

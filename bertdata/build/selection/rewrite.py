@@ -22,6 +22,7 @@ from ...dataset.run import STATE, perform
 from ...errors import VerificationError
 from ...io.files import digest, is_local, read_json, to_path
 from ...io.moves import move
+from ...io.progress import NO_CONTEXT, InContext, TaskContext
 from ...records import Document, Report
 from ...tally import Tally
 from ..amounts import Amounts, count_words
@@ -58,7 +59,7 @@ def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Rewrite:
+class Rewrite(InContext):
     """Return a task's report without the documents that it has lost; if it has lost any, shard and lists are written again."""
 
     root: str
@@ -66,14 +67,15 @@ class Rewrite:
     format: str
     count: int
 
-    def __call__(self, task: int) -> Report:
+    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Report:
         root = to_path(self.root)
         report, steps = read_json(reports.record_path(root, "extract", task))["report"], "extract"
         losses = Losses(self.root, task, self.rounds)
         if losses.table.num_rows:  # most tasks of a corpus without copies lose nothing: their shards stay
             # The new shard depends on nothing but the old one and the losses, so a resumed run can tell whether it is done.
             identity = [report["files"][0]["sha256"], *losses.digests()]
-            report |= perform(root, "choose", task, identity, partial(self._rewrite, root, task, report, losses))
+            work = partial(self._rewrite, root, task, report, losses)
+            report |= perform(root, "choose", task, identity, work, context=context)
             steps = "extract choose"
         return reports.reference(task, steps, [report])
 

@@ -24,9 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...dataset import shards
-from ...dataset.run import STATE
 from ...io.files import digest, to_path
-from ...io.progress import working
+from ...io.progress import NO_CONTEXT, InContext, TaskContext
 from ..levels import Levels
 from . import round_files
 from .duplicates import WHOLE, Claims, Indices, bucket
@@ -140,7 +139,7 @@ class BucketClaims:
 
 
 @dataclass(frozen=True)
-class WriteClaims:
+class WriteClaims(InContext):
     """Write a task's claims; yield a reference to them for each bucket, or for each merged file that they go to.
 
     Each task also yields a reference without claims to one bucket, so that it comes out of the round even if it loses nothing.
@@ -152,11 +151,11 @@ class WriteClaims:
     levels: Levels
     shards: int
 
-    def __call__(self, task: int) -> Iterator[tuple[int, Ref]]:
+    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Ref]]:
         yield self._key(task, task % self.levels.groups), (task, *NONE)
         if task >= self.shards:  # it has checked a file
             return
-        with working(to_path(self.root) / STATE, f"{self.rule.name} claims", task):
+        with context.working(f"{self.rule.name} claims", task):
             claims = self.rule.claims(task, Losses(self.root, task, self.earlier))
             written = list(
                 round_files.write_claims(self.root, self.rule.name, self.rule.columns, task, claims, self._group, False)
@@ -199,19 +198,19 @@ class MergeClaims:
 
 
 @dataclass(frozen=True)
-class Decide:
+class Decide(InContext):
     """Write what is lost in a bucket; yield references for tasks that lose some, or blocks, and one for each without claims."""
 
     root: str
     rule: Rule
     levels: Levels
 
-    def __call__(self, group: tuple[int, Iterable[Ref]]) -> Iterator[tuple[int, Ref]]:
+    def __call__(self, group: tuple[int, Iterable[Ref]], context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Ref]]:
         number, members = group
         refs = sorted(set(members))  # an engine may deliver a reference twice
         two, bucket_group = self.levels.are_two, self.levels.group(number)
         received = BucketClaims(self.root, self.rule.name, self.rule.columns, refs, two)
-        with working(to_path(self.root) / STATE, f"{self.rule.name} choice", number):
+        with context.working(f"{self.rule.name} choice", number):
             lost = self.rule.decide(received)
             if two:
                 lost = round_files.group_losses(lost, lambda task: self.levels.merged(task, bucket_group))

@@ -1,0 +1,150 @@
+"""Plan a command: what it makes, from what, in which steps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..dataset.run import is_done, unfinished
+from ..errors import BertDataError
+from ..io.storage import storage_errors
+from ..report.words import count
+from .progress import Step
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
+
+__all__ = ["Finished", "Output", "Paths", "Plan", "RunOptions", "complete_already", "given_digest", "kept", "paths_of"]
+
+Paths = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to run a plan; no byte of the output depends on it.
+
+    workers: local worker processes; None for one per usable CPU, or one for little input.  overwrite: replace a finished dataset
+    once the new one is complete.  wait: False submits the job to an engine that continues by itself, and returns.  beam_args:
+    options for Beam, such as ``--runner=DataflowRunner``.  verbose: show the logs of Beam and the workers.  check_space: raise
+    StorageError if the output, estimated from samples of the input, does not fit on the disk.
+    """
+
+    workers: int | None = None
+    overwrite: bool = False
+    wait: bool = True
+    beam_args: tuple[str, ...] = ()
+    verbose: bool = False
+    check_space: bool = True
+
+    @property
+    def on_engine(self) -> bool:
+        """Whether Beam runs the plan."""
+        return bool(self.beam_args) or not self.wait
+
+
+@dataclass(frozen=True)
+class Output:
+    """A dataset that a run makes: its directory, and everything that its bytes depend on."""
+
+    directory: Path
+    identity: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a command will do. Each command has its own kind of plan.
+
+    given: a digest of what the command was given.  summary: the plan in one line; notes: further lines.  reads: the inputs.
+    spill: a local directory for work files, if the output is in a store and the run is on this machine.
+    """
+
+    outputs: tuple[Output, ...]
+    given: str
+    summary: str
+    notes: tuple[str, ...] = ()
+    reads: tuple[str | Path, ...] = ()
+    steps: tuple[Step, ...] = ()
+    spill: Path | None = None
+
+    @property
+    def directories(self) -> list[Path]:
+        """The directories of the outputs."""
+        return [output.directory for output in self.outputs]
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks of the largest step."""
+        return max((step.total for step in self.steps), default=0)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of input of the largest step."""
+        return max((step.bytes for step in self.steps), default=0)
+
+    def chain(self, roots: Sequence[Path | None]) -> Any:
+        """Return the steps; `roots` are where to build each output, None for one that is complete."""
+        raise NotImplementedError
+
+    def estimate(self, workers: int | None) -> Estimate:
+        """Run a part of the work on samples of the input and estimate what the run takes."""
+        raise NotImplementedError
+
+    def to_do(self, overwrite: bool, concerned: Callable[[Path], bool] = lambda _: True) -> list[Path]:
+        """Return the directories of the outputs that are not complete, or are to be made again."""
+        with storage_errors("cannot read the output"):
+            return [
+                output.directory
+                for output in self.outputs
+                if concerned(output.directory) and (overwrite or not is_done(output.directory, output.identity))
+            ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished(Plan):
+    """A plan whose outputs are complete. unreached: why the input cannot be compared with what they were made from."""
+
+    unreached: BertDataError | None = None
+
+    def to_do(self, overwrite: bool, concerned: Callable[[Path], bool] = lambda _: True) -> list[Path]:
+        """Return no directory."""
+        return []
+
+
+def given_digest(command: str, *arguments: Any) -> str:
+    """Return a digest of what a command was given. It identifies a finished dataset whose input cannot be reached."""
+    return hashlib.sha256(json.dumps([command, *arguments], sort_keys=True, default=str).encode()).hexdigest()
+
+
+def complete_already(directories: Sequence[Path], given: str, error: BertDataError) -> Plan:
+    """Return a finished plan if the same command has made these datasets before; otherwise raise `error`."""
+    if not all(is_done(directory, {"given": given}) for directory in directories):
+        raise error
+    names = ", ".join(map(str, directories))
+    return Finished(
+        outputs=tuple(Output(directory, {}) for directory in directories),
+        summary=f"{names}: already complete (could not check whether the input has changed): {error}",
+        given=given,
+        unreached=error,
+    )
+
+
+def paths_of(paths: Paths) -> tuple[str, ...]:
+    """Return one path, or several, as strings.
+
+    >>> paths_of("dumps/*.bz2"), paths_of([Path("a"), "b"])
+    (('dumps/*.bz2',), ('a', 'b'))
+    """
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
+
+
+def kept(plan: Plan) -> Iterator[str]:
+    """Yield a line for each output of which an unfinished run of the same settings has done some tasks."""
+    for output in plan.outputs:
+        done = {} if isinstance(plan, Finished) else unfinished(output.directory, output.identity)
+        if any(done.values()):
+            tasks = ", ".join(f"{name} {count(number, 'task')}" for name, number in done.items())
+            yield f"{output.directory}: an earlier run did {tasks}, which are kept"
