@@ -215,6 +215,7 @@ def test_nothing_names_this_machine_or_a_registry() -> None:
         assert "pypi" + ".org" not in text, f"{name} names a registry's host"
 
 
+@pytest.mark.slow
 def test_all_is_true() -> None:
     """Every name in a module's `__all__` exists, and the modules that have public names list them."""
     import importlib.util

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ TEXTS = st.text(st.one_of(st.sampled_from(SPACES), st.sampled_from("ab\u00e9\u83
 DOCUMENTS = st.tuples(st.sampled_from(["en", "ja"]), st.lists(TEXTS, max_size=4))  # languages and sentences
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(
     documents=st.lists(st.tuples(st.sampled_from(["en", "ja"]), st.lists(TEXTS, max_size=4)), max_size=5), cut=st.integers(0, 5)

@@ -161,6 +161,7 @@ def test_texts_without_a_word_are_no_copies_of_each_other(tmp_path: Path) -> Non
 # --- cuts ---
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.tuples(ANY_KEY, st.integers(0, 50)), max_size=6), max_size=5), st.integers(0, 400))
 def test_a_cut_takes_the_smallest_keys_that_fit(parts: list[list[tuple[int, int]]], limit: int) -> None:
     arrays = [(np.array([k for k, _ in part], np.uint64), np.array([s for _, s in part], np.int64)) for part in parts]

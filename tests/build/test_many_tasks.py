@@ -100,6 +100,7 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
     """Some claims each: what a record batch takes beside them is not held for all tasks of a bucket at a time."""
     (tmp_path / ".bertdata" / "work").mkdir(parents=True)

@@ -128,6 +128,7 @@ def test_a_doubtful_beginning_leaves_it_to_the_rest() -> None:
     assert guess(names) == UNKNOWN and guess(names + TEXTS["de"] * 30) == "de"
 
 
+@pytest.mark.slow
 def test_a_part_of_real_documents_gives_the_language_of_the_rest(shared: Path) -> None:
     long = 0
     with lzma.open(shared / "extraction" / "dev_pages.jsonl.xz", "rt", encoding="utf-8") as file:

@@ -154,6 +154,7 @@ def test_a_file_that_cannot_work_is_refused(text: str, message: str) -> None:
         load_templates("en", {"own.toml": text})
 
 
+@pytest.mark.slow
 def test_every_built_in_table_loads() -> None:
     tables = Path(load_templates.__code__.co_filename).parent / "tables"
     languages = {path.stem for path in tables.glob("*.toml")} - {"common"}
@@ -167,6 +168,7 @@ def test_every_built_in_table_loads() -> None:
     assert load_templates("../x") == load_templates("")
 
 
+@pytest.mark.slow
 def test_a_body_that_doubles_does_not_blow_up() -> None:
     lines = "".join(f'a{n} = "{{{{a{n + 1}|{{{{{{1}}}}}}{{{{{{1}}}}}}}}}}" \n' for n in range(10))
     wide = "".join(f'b{n} = "' + f"{{{{b{n + 1}}}}}" * 50 + '"\n' for n in range(10))
