@@ -41,7 +41,7 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 MARKED = ("README.md", "README.zh-CN.md", "docs/benchmarks.md")
 REPEATS = {"tiny": 1, "small": 2, "full": 3}
-TITLE = "bertdata beside others, each row of the same runs"
+TITLE = "bertdata and its baselines, each row measured in the same runs"
 _MARKS = re.compile(r"(<!-- benchmarks: (all|readme|chinese) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
 Row = dict[str, Any]  # the fields of a Ratio, `ours` and `theirs` a list of a figure a run; benchmark, size, date, machine
 
@@ -162,10 +162,10 @@ def table(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})
     def say(phrase: str) -> str:
         return phrases.get(phrase, phrase)
 
-    lines = [f"| | bertdata | {say('beside it')} | {say('times better (least to most)')} |", "|---|---|---|---|"]
+    lines = [f"| | bertdata | {say('baseline')} | {say('ratio (min to max)')} |", "|---|---|---|---|"]
     for row in rows:
         ours, theirs, times = median(row["ours"]), median(row["theirs"]), better(row)
-        unit = say("{unit}, less is better" if row["less"] else "{unit}").format(unit=say(row["unit"]))
+        unit = say("{unit}, lower is better" if row["less"] else "{unit}").format(unit=say(row["unit"]))
         spread = say(" ({least} to {most})").format(least=number(times.least), most=number(times.most))
         figures = f"{number(ours)} | {say(row['peer'])} {number(theirs)} | {number(times.middle)}"
         what = say("{what} ({unit})").format(what=say(row["what"]), unit=unit)
@@ -181,7 +181,7 @@ def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType(
         names += [row["benchmark"]] * (row["benchmark"] not in names)
     lines = []
     for (date, where, size, runs), names in kinds.items():
-        many = "the middle of {runs} runs" if runs > 1 else "one run"
+        many = "median of {runs} runs" if runs > 1 else "one run"
         sentence = f"measured {{date}} at size {{size}} on {{where}}; {many}."
         for part in ("cores", ", "):
             where = where.replace(part, phrases.get(part, part))

@@ -11,9 +11,9 @@ SHOWN = {
     ("prose of Wikipedia pages, one core", "mwparserfromhell"): "单核抽取 Wikipedia 页面正文",
     ("its words against MediaWiki's own", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
     ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文转 WordPiece id，新文本",
-    ("English to ids, WordPiece, known words, one core", "tokenizers"): "单核，英文转 WordPiece id，已见过的词",
+    ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文转 WordPiece id，已见过的词",
     (
-        "labels told by lengths and places alone, 128 tokens",
+        "label leakage through lengths and positions, 128 tokens",
         "BERT's own algorithm",
     ): "仅凭长度和位置判断句对标签，128 个词元",
     ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个词元",
@@ -31,14 +31,14 @@ SHOWN = {
 
 CHINESE = {
     **{what: told for (what, _), told in SHOWN.items()},
-    "beside it": "对照",
-    "times better (least to most)": "提升倍数（最低至最高）",
+    "baseline": "对照",
+    "ratio (min to max)": "倍数（最低至最高）",
     " ({least} to {most})": "（{least} 至 {most}）",
     "{what} ({unit})": "{what}（{unit}）",
     "cores": "核",
     ", ": "、",
-    "{unit}, less is better": "{unit}，越小越好",
-    "measured {date} at size {size} on {where}; the middle of {runs} runs.": (
+    "{unit}, lower is better": "{unit}，越小越好",
+    "measured {date} at size {size} on {where}; median of {runs} runs.": (
         "{date} 在 {where} 上以 `--size {size}` 测得，取 {runs} 次运行的中位数。"
     ),
     "measured {date} at size {size} on {where}; one run.": "{date} 在 {where} 上以 `--size {size}` 测得，只运行一次。",
@@ -47,7 +47,7 @@ CHINESE = {
     "MB/s": "MB/秒",
     "ms": "毫秒",
     "share": "占比",
-    "AUC's distance from 0.5": "AUC 与 0.5 的差",
+    "AUC minus 0.5": "AUC 减 0.5",
     "litdata and a NumPy collator": "litdata 加 NumPy collator",
     "transformers, masked positions": "transformers，仅计算掩码位置",
     "BERT's own algorithm": "BERT 原始算法",

@@ -237,7 +237,7 @@ def judge(rows: Sequence[Row]) -> list[str]:
         first, last = (_peak(row.run) / 1e6 for row in (own[0], own[-1]))
         if command in JUDGED and len(own) > 1:
             times = f"{own[-1].mb:,.0f} MB of XML, {workers} worker{'s' * (workers > 1)}"
-            ratio(f"{command}, most memory, {times}", last, "MB", f"on {own[0].mb:,.0f} MB of XML", first, less=True)
+            ratio(f"{command}, peak memory, {times}", last, "MB", f"on {own[0].mb:,.0f} MB of XML", first, less=True)
         line, name = fit(own), f"{command} with {workers} worker{'s' * (workers > 1)}"
         if command in JUDGED and line.last > ALLOWED * line.first:
             faults.append(f"{name}: the last MB take {line.last / line.first:.3f} times the seconds of the first")

@@ -97,7 +97,7 @@ def main() -> int:
             )
             if language == "en" and kind in RATIOS:
                 ratio(f"English to ids, {RATIOS[kind]}, new text, one core", speed.unseen, "MB/s", "tokenizers", speed.library)
-                ratio(f"English to ids, {RATIOS[kind]}, known words, one core", speed.seen, "MB/s", "tokenizers", speed.library)
+                ratio(f"English to ids, {RATIOS[kind]}, seen words, one core", speed.seen, "MB/s", "tokenizers", speed.library)
                 if speed.peer_unseen:
                     ratio(
                         f"English to ids, {RATIOS[kind]}, new text, one core",
