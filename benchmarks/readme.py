@@ -12,6 +12,8 @@ SHOWN = {
     ("its words against MediaWiki's own", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
     ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文转 WordPiece id，新文本",
     ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文转 WordPiece id，已见过的词",
+    ("English to ids, WordPiece, new text, one core", "nanotoken"): "单核，英文转 WordPiece id，新文本",
+    ("English to ids, byte-level BPE, new text, one core", "gigatoken"): "单核，英文转字节级 BPE id，新文本",
     (
         "label leakage through lengths and positions, 128 tokens",
         "BERT's own algorithm",

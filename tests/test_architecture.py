@@ -47,7 +47,7 @@ TORCH = {
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "steps.py",
 }  # the only files that import torch and safetensors
-AUTO = PACKAGE / "tokens" / "auto.py"  # reads a tokenizer of transformers, in the driver alone
+VOCABULARY_READER = PACKAGE / "tokens" / "read.py"  # reads a tokenizer of transformers, in the driver alone
 TRAINER_LINES = 640
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PIPELINES.rglob("*.py")])
 
@@ -131,7 +131,7 @@ def what_is_heavy_has_its_place(path: Path, imported: set[str]) -> None:
     )
     assert part_of(path) == "cli" or "click" not in roots
     assert with_torch(path) or not roots & {"torch", "safetensors"}
-    assert path == AUTO or not roots & {"transformers", "datasets"}
+    assert path == VOCABULARY_READER or not roots & {"transformers", "datasets"}
     assert not roots & {"pickle", "dill", "marshal", "shelve"}, "no pickle in the data path"
 
 

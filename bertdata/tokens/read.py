@@ -6,10 +6,11 @@ from pathlib import Path
 
 from ..config import read_small
 from ..errors import UsageError
+from ..extras import missing_package
 from ..io.files import to_path
-from . import auto, vocab
-from .tokenizer import MOST, read_named, vocabulary_of
-from .tokenizer_json import is_bert
+from . import vocab
+from .bert_files import MAX_TOKENIZER_BYTES, is_bert
+from .tokenizer import read_named, vocabulary_of
 
 __all__ = ["read_any"]
 
@@ -45,11 +46,11 @@ def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:
     """Return the name and text of a tokenizer.json that is not BERT's, and what stands beside it; None for a BERT's."""
     file = path / "tokenizer.json" if path.is_dir() else path
     if path.is_dir() and not file.exists() and not (path / "vocab.txt").exists():
-        return (str(path), *auto.read_directory(path)) if any((path / name).exists() for name in _SAVED) else None
+        return (str(path), *_read_by_transformers(path)) if any((path / name).exists() for name in _SAVED) else None
     if file.suffix != ".json" or not file.exists():
         return None
     try:
-        text = read_small(file, MOST).decode("utf-8")
+        text = read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8")
     except (OSError, ValueError):
         return None  # `vocab.read` says what is wrong with it
     if is_bert(text) or (path.is_dir() and _is_bert_txt(path / "vocab.txt")):
@@ -60,6 +61,35 @@ def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:
 def _is_bert_txt(file: Path) -> bool:
     """Tell whether a vocab.txt has all special pieces of BERT."""
     try:
-        return set(vocab.SPECIAL) <= {line.strip() for line in read_small(file, MOST).decode("utf-8-sig").split("\n")}
+        return set(vocab.SPECIAL) <= {
+            line.strip() for line in read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8-sig").split("\n")
+        }
     except (OSError, ValueError):
         return file.exists()  # `vocab.read` says what is wrong with it
+
+
+def _read_by_transformers(path: Path) -> tuple[str, dict[str, str]]:
+    """Let `transformers` read a directory; return its tokenizer.json, and its special tokens by keys such as ``cls_token``.
+
+    This is done once, in the process that begins a run, and without a network; workers get the other form.
+    Raise UsageError where `transformers` is missing, cannot read the directory, or has no form of `tokenizers` for it.
+    """
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        problem = "has no vocab.txt and no tokenizer.json, so reading it needs transformers"
+        raise missing_package(f"the vocabulary {path} {problem}", "transformers", error) from None
+    try:
+        loaded = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, use_fast=True)
+    except Exception as error:  # of many classes
+        problem = " ".join(str(error).split())[:300]
+        raise UsageError(f"cannot read the vocabulary {path}: `transformers` says: {problem}") from error
+    tokenizer = getattr(loaded, "backend_tokenizer", None)
+    if tokenizer is None:
+        raise UsageError(
+            f"the vocabulary {path} is of {type(loaded).__name__}, which has no form of `tokenizers`: ids would be slow"
+        )
+    named = {
+        key: str(token) for key, token in loaded.special_tokens_map.items() if isinstance(token, str) and key.endswith("_token")
+    }
+    return tokenizer.to_str(), named

@@ -21,11 +21,11 @@ from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
 from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, continues_word, of_tokenizer
+from .bert_files import MAX_TOKENIZER_BYTES
 from .documents import DocumentEncoder
 
-__all__ = ["MOST", "TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
+__all__ = ["TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
 
-MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
 _SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
 _INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # what stands for [CLS] and [SEP] where those have no name
 
@@ -84,7 +84,7 @@ def read_named(directory: Path) -> dict[str, str]:
         if not path.exists():
             continue
         try:
-            settings = json.loads(read_small(path, MOST).decode("utf-8"))
+            settings = json.loads(read_small(path, MAX_TOKENIZER_BYTES).decode("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise UsageError(f"cannot read {path}: {error}") from error
         for key, value in settings.items() if isinstance(settings, dict) else ():

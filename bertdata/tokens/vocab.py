@@ -29,10 +29,9 @@ from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
 from ..io.files import to_path, write_json, write_text
 from ..pieces import OF_BERT, Special, continues_word, of_bert
+from .bert_files import SETTINGS, check_pieces, read_pieces, read_settings, read_tokenizer
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary
-from .tokenizer_json import read_tokenizer
-from .vocab_txt import SETTINGS, check_pieces, read_pieces, read_settings
 
 __all__ = [
     "SPECIAL",

@@ -1,0 +1,136 @@
+"""Read the files of a BERT vocabulary: its tokens by id, and how it normalizes text.
+
+A vocab.txt has one token a line, and the tokenizer_config.json beside it tells about case and accents. A tokenizer.json has all
+of that; train-vocab writes one, and `transformers` from 5 on saves nothing else of a BERT tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..config import read_small
+from ..errors import UsageError
+from ..pieces import OF_BERT
+
+__all__ = ["MAX_TOKENIZER_BYTES", "SETTINGS", "check_pieces", "is_bert", "read_pieces", "read_settings", "read_tokenizer"]
+
+SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # of tokenizer_config.json: our names
+MAX_VOCAB_BYTES = 64 << 20  # of a vocab.txt; that of 250,000 pieces has 3 MB
+MAX_TOKENIZER_BYTES = 1 << 28  # of a tokenizer.json: that of a million pieces has less
+_LONGEST_PIECE = 1000  # characters
+_BLANK = " \t\r"
+_NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
+_BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; what a file does not name has this value
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+    "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+}
+
+
+def _unreadable(file: Path, error: BaseException) -> UsageError:
+    """Return the error of a vocabulary's file that cannot be read."""
+    why = getattr(error, "strerror", None) or error
+    remedy = "give a vocab.txt, a tokenizer.json, or a directory of train-vocab"
+    return UsageError(f"cannot read the vocabulary {file} ({why}): {remedy}")
+
+
+def read_pieces(file: Path) -> list[str]:
+    """Return the piece of each line, without white space around it, as BERT's own reader takes it."""
+    try:
+        text = read_small(file, MAX_VOCAB_BYTES).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(file, error) from error
+    pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
+    check_pieces(file, pieces, "line")
+    return pieces
+
+
+def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
+    """Raise UsageError, with the number of a line or piece, for what is no vocabulary of BERT."""
+    if missing := [token for token in OF_BERT.values() if token not in pieces]:
+        raise UsageError(
+            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has: give another, or make one with train_vocab"
+        )
+    first = unit == "line"  # lines are counted from 1, pieces by their ids
+    numbers: dict[str, int] = {}
+    for number, piece in enumerate(pieces, int(first)):
+        if not piece:
+            raise UsageError(f"{file}: {unit} {number} is blank: ids would be unsure; remove it, or write [unused{number}] there")
+        if len(piece) > _LONGEST_PIECE or not _NO_PIECE.isdisjoint(piece):
+            raise UsageError(f"{file}: {unit} {number} is no piece of a word ({piece[:40]!a}): it is not a vocabulary of BERT")
+        if (before := numbers.setdefault(piece, number)) != number:
+            where = f"in lines {before} and {number}"
+            raise UsageError(f"{file} holds {piece!a} twice, {where}: ids would be wrong; remove the second one")
+
+
+def read_settings(path: Path) -> dict[str, bool | None]:
+    """Read what a tokenizer_config.json says of case and accents, where there is one; null leaves it open, as in Google's."""
+    if not path.exists():
+        return {}
+    try:
+        settings = json.loads(read_small(path).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    stated = {name: settings[name] for name in SETTINGS if name in settings} if isinstance(settings, dict) else {}
+    for name, value in stated.items():
+        if type(value) not in (bool, type(None)):
+            raise UsageError(f"{path}: {name} is {value!r}: write true or false there")
+    return stated
+
+
+def is_bert(text: str) -> bool:
+    """Tell whether a tokenizer.json cuts text as BERT does, and has its pieces in one vocabulary."""
+    try:
+        parsed = json.loads(text)
+        added = {entry["content"] for entry in parsed.get("added_tokens") or []}
+        return not _other(parsed) and added <= set(parsed["model"]["vocab"])
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return False
+
+
+def _other(parsed: dict[str, Any]) -> str:
+    """Say in what a tokenizer differs from BERT's; nothing where it does not."""
+    for part, wanted in _BERT.items():
+        settings = parsed[part] if isinstance(parsed.get(part), dict) else {}
+        for key, value in wanted.items():
+            if (part == "model" or settings) and settings.get(key, value) == value:
+                continue
+            value_found = f"{key} {settings[key]!r}" if key in settings else "nothing"
+            return f"its {part} has {value_found}, BERT's {key} {value!r}"
+    return ""
+
+
+def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
+    """Return the pieces, and whether text is made lower case and loses its accents.
+
+    Raise UsageError for a file that cannot be read, and for a tokenizer that cuts text in another way than BERT's.
+    """
+    try:
+        parsed = json.loads(read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(file, error) from error
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
+        raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
+    if other := _other(parsed):
+        raise UsageError(f"{file} cuts text in another way than BERT: {other}")
+    normalizer = parsed["normalizer"]
+    lowercase, strip = normalizer.get("lowercase", True), normalizer.get("strip_accents")
+    if type(lowercase) is not bool or type(strip) not in (bool, type(None)):
+        raise UsageError(f"{file}: lowercase and strip_accents of its normalizer must be true or false")
+    return _pieces(file, parsed), lowercase, lowercase if strip is None else strip
+
+
+def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
+    """Return the pieces in order of their ids, which are 0 and up without a gap."""
+    vocabulary, added = parsed["model"].get("vocab"), parsed.get("added_tokens") or []
+    if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
+        raise UsageError(f"{file}: its model has no vocab of pieces and their ids")
+    names = [entry.get("content") if isinstance(entry, dict) else None for entry in added] if isinstance(added, list) else [None]
+    if strange := [name for name in names if name not in vocabulary]:
+        raise UsageError(f"{file} adds the token {strange[0]!r}, which its vocabulary lacks: give a vocab.txt that has it")
+    pieces = sorted(vocabulary, key=lambda piece: (vocabulary[piece], piece))
+    if [vocabulary[piece] for piece in pieces] != list(range(len(pieces))):
+        raise UsageError(f"{file}: the ids of its pieces are not 0 to {len(pieces) - 1}, one each: ids would be wrong")
+    return pieces
