@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,8 @@ class TaskProgress(NamedTuple):
     """The progress of one task.
 
     bytes: of the input, read so far.  documents, rejects: counted so far.  cpu: seconds of the process since the task began.
-    memory: peak memory of the process in bytes.  worker: process id.
+    memory: peak memory of the process in bytes.  worker: process id.  reasons: counts of drops and rejects by name, such as
+    ``drops: redirect``, once the task is done.
     """
 
     step: str
@@ -38,6 +40,7 @@ class TaskProgress(NamedTuple):
     cpu: float = 0.0
     memory: int = 0
     worker: int = 0
+    reasons: tuple[tuple[str, int], ...] = ()
 
 
 Report = Callable[[TaskProgress], object]
@@ -57,6 +60,7 @@ class Work:
     def __init__(self, step: str, task: int, report: Report | None = None) -> None:
         self.step, self.task = step, task
         self.bytes = self.documents = self.rejects = 0
+        self.reasons: Counter[str] = Counter()
         self._report, self._cpu, self._due = report, time.process_time(), 0.0
         self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of what it reads, and bytes not read yet
         self.tell()
@@ -93,8 +97,8 @@ class Work:
             return
         self._due = time.monotonic() + _EVERY
         cpu = time.process_time() - self._cpu
-        counts = (self.bytes, self.documents, self.rejects)
-        self._report(TaskProgress(self.step, self.task, done, *counts, cpu, peak_memory(), os.getpid()))
+        counts, reasons = (self.bytes, self.documents, self.rejects), tuple(self.reasons.items()) if done else ()
+        self._report(TaskProgress(self.step, self.task, done, *counts, cpu, peak_memory(), os.getpid(), reasons))
 
 
 _NOBODY = Work("", -1)

@@ -36,9 +36,9 @@ def _naming_the_host() -> Iterator[None]:
 def _count(progress: TaskProgress) -> None:
     """Add a finished task to Beam's counters, which its engine shows."""
     if progress.done:
-        for name in ("bytes", "documents", "rejects"):
-            Metrics.counter("bertdata", f"{progress.step} {name}").inc(getattr(progress, name))
-        Metrics.counter("bertdata", f"{progress.step} tasks").inc()
+        totals = [("tasks", 1), *((name, getattr(progress, name)) for name in ("bytes", "documents", "rejects"))]
+        for name, number in (*totals, *progress.reasons):
+            Metrics.counter("bertdata", f"{progress.step} {name}").inc(number)
 
 
 _CONTEXT = TaskContext(_count)

@@ -51,10 +51,12 @@ class Ledger:
                     yield self.amounts.add(batch.take())
             elif isinstance(record, Drop):
                 self.tally.dropped[record.reason] += 1
+                work.reasons[f"drops: {record.reason}"] += 1
                 if record.id:
                     self.drops.append({"id": record.id, "reason": record.reason, "detail": record.detail})
             else:
                 self.tally.rejected[record.reason] += 1
+                work.reasons[f"rejects: {record.reason}"] += 1
                 self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
                 self.lost += record.lost
             if self.tally.left == self.most > 0:

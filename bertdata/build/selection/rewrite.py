@@ -22,7 +22,7 @@ from ...dataset.run import STATE, perform
 from ...errors import VerificationError
 from ...io.files import digest, is_local, read_json, to_path
 from ...io.moves import move
-from ...io.progress import NO_CONTEXT, InContext, TaskContext
+from ...io.progress import NO_CONTEXT, InContext, TaskContext, current
 from ...records import Document, Report
 from ...tally import Tally
 from ..amounts import Amounts, count_words
@@ -191,6 +191,7 @@ class _Removal:
         kept[row] = False
         self.tally.left -= 1
         self.tally.dropped[reason] += 1
+        current().reasons[f"drops: {reason}"] += 1
         if reason in LISTED:
             self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})
 
