@@ -1,8 +1,6 @@
 """The values that travel between stages: parts of input files, documents, drops, rejects and references."""
 
 # No `from __future__ import annotations`: `bertdata.beam` makes schemas of these types, and Beam reads no annotations as strings.
-import json
-from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = [
@@ -17,8 +15,6 @@ __all__ = [
     "Reject",
     "Report",
     "Task",
-    "pack",
-    "unpack",
 ]
 
 PARAGRAPH = "\n\n"  # between the paragraphs of a document's text
@@ -39,26 +35,26 @@ class FileRange(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What one call of a worker does: `number` names the output, `parts` are those of files that it reads, packed by `pack`."""
+    """What one call of a worker does: `number` names the output, `parts` are the ranges of files that it reads."""
 
     number: int
     kind: str
-    parts: str
+    parts: tuple[FileRange, ...]
 
     def names(self) -> list[list[str | int]]:
         """Return name, start and end of each part of a file: what the task is, wherever its files are."""
-        return [[part.name, part.start, part.end] for part in unpack(self.parts)]
+        return [[part.name, part.start, part.end] for part in self.parts]
 
     def paths(self) -> dict[str, str]:
         """Return where each of its files is on this machine."""
-        return {part.name: part.path for part in unpack(self.parts)}
+        return {part.name: part.path for part in self.parts}
 
 
 class Report(NamedTuple):
     """Where a finished task's report is: in its records of these `steps`, the later one over the earlier; and its digest."""
 
     number: int
-    steps: str
+    steps: tuple[str, ...]
     digest: int
 
 
@@ -161,13 +157,3 @@ class Reject(NamedTuple):
     reason: str
     where: str
     lost: int = 0  # bytes of the input, more than the record's own, that could not be read
-
-
-def pack(parts: Iterable[FileRange]) -> str:
-    """Write parts of files as one string, so that a task is made of plain values only."""
-    return json.dumps([list(part) for part in parts], ensure_ascii=False, separators=(",", ":"))
-
-
-def unpack(parts: str) -> list[FileRange]:
-    """Read what `pack` wrote."""
-    return [FileRange(*part) for part in json.loads(parts)]

@@ -19,7 +19,7 @@ from ..errors import UsageError, VerificationError
 from ..io.files import digest, is_local, to_path
 from ..io.progress import current
 from ..io.stamp import stamp
-from ..records import FileRange, Task, pack, unpack
+from ..records import FileRange, Task
 
 __all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
 
@@ -44,7 +44,7 @@ class DocumentReader(NamedTuple):
         was changed later than the manifest, or while it was read; raise VerificationError for one that is not as it was.
         """
         format, digests = _known(self)
-        for part in unpack(task.parts):
+        for part in task.parts:
             path = to_path(part.path)
             before = stamp(path)
             if (whole and part.start == 0) or self._is_later(before):
@@ -148,7 +148,7 @@ def read(directory: Path) -> Corpus:
         path = directory / shard.name
         count = math.ceil(shard.batches / BATCHES)
         for start, end in pairwise(shard.batches * number // max(1, count) for number in range(count + 1)):
-            tasks.append(Task(len(tasks), "documents", pack([FileRange(shard.name, str(path.resolve()), start, end)])))
+            tasks.append(Task(len(tasks), "documents", (FileRange(shard.name, str(path.resolve()), start, end),)))
     return Corpus(contents, tasks, sum(shard.text_bytes for shard in contents.shards), reader)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .. import keys
 from ..config import VocabConfig
 from ..io.files import to_path
-from ..records import FileRange, Task, pack
+from ..records import FileRange, Task
 from .documents import BATCHES, Corpus
 
 __all__ = ["Sample"]
@@ -49,4 +49,4 @@ def _some(source: Corpus, seed: int, share: float) -> list[Task]:
         path = str(to_path(source.reader.directory) / name)
         drawn += [FileRange(name, path, batch, batch + 1) for batch in chosen.tolist()]
     groups = [drawn[start : start + BATCHES] for start in range(0, len(drawn), BATCHES)]
-    return [Task(number, "documents", pack(parts)) for number, parts in enumerate(groups)] or source.tasks
+    return [Task(number, "documents", tuple(parts)) for number, parts in enumerate(groups)] or source.tasks

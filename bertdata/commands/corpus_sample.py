@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..io.files import size
 from ..io.progress import working
-from ..records import Document, Drop, FileRange, Reject, unpack
+from ..records import Document, Drop, FileRange, Reject
 from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
 
@@ -102,7 +102,7 @@ def _strata(plan: CorpusPlan) -> list[Stratum]:
     strata: dict[tuple[str, str], Stratum] = {}
     for position, task in enumerate(plan.tasks):
         if not is_check(task.kind):
-            for part in unpack(task.parts):
+            for part in task.parts:
                 if part.end > part.start:
                     key = (task.kind, Path(part.name).suffix.lower())
                     stratum = strata.setdefault(key, Stratum(task.kind))

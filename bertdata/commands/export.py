@@ -21,7 +21,7 @@ from ..exports.base import ExportSource, read
 from ..extras import install
 from ..io.files import size, to_path
 from ..io.storage import storage_errors
-from ..records import Task, unpack
+from ..records import Task
 from ..report.words import count
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
@@ -156,7 +156,7 @@ def plan_export(
 
 
 def _bytes(tasks: list[Task]) -> int:
-    return sum(size(part.path) for task in tasks for part in unpack(task.parts))
+    return sum(size(part.path) for task in tasks for part in task.parts)
 
 
 def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> AnyVocabulary | None:

@@ -12,7 +12,7 @@ from ..dataset.plan_files import StoredValue
 from ..dataset.run import STATE
 from ..errors import BertDataError, EmptyResultError
 from ..io.progress import Work, working
-from ..records import Task, pack, unpack
+from ..records import Task
 from ..tokens import vocab
 from .estimate import REPORT, SECONDS, Measured, Sample, slowdown
 
@@ -54,18 +54,18 @@ class _Clock:
 
 def _batches(tasks: Sequence[Task]) -> list[Task]:
     """Return some record batches of all that the tasks read, evenly spaced, each as a task."""
-    places = [(task, part, batch) for task in tasks for part in unpack(task.parts) for batch in range(part.start, part.end)]
+    places = [(task, part, batch) for task in tasks for part in task.parts for batch in range(part.start, part.end)]
     count = min(_BATCHES, len(places))
     chosen = [places[len(places) * (2 * number + 1) // (2 * count)] for number in range(count)]
     return [
-        task._replace(number=number, parts=pack([part._replace(start=batch, end=batch + 1)]))
+        task._replace(number=number, parts=(part._replace(start=batch, end=batch + 1),))
         for number, (task, part, batch) in enumerate(chosen)
     ]
 
 
 def _by_task(tasks: Sequence[Task], seconds: float) -> list[float]:
     """Divide seconds among tasks by their record batches."""
-    sizes = [sum(part.end - part.start for part in unpack(task.parts)) for task in tasks]
+    sizes = [sum(part.end - part.start for part in task.parts) for task in tasks]
     return [seconds * size / max(1, sum(sizes)) for size in sizes]
 
 

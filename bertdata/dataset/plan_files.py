@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..codec import decode
 from ..io.files import PRIVATE, replacing, to_path
 from ..io.ranges import range_digest, read_range
 from ..records import Task
@@ -49,7 +50,7 @@ class TaskRange(NamedTuple):
 
 
 def _task(line: bytes) -> Task:
-    return Task(*json.loads(line))
+    return decode(json.loads(line), Task)
 
 
 def ranges(tasks: Sequence[Task]) -> list[TaskRange]:

@@ -30,7 +30,7 @@ def record_path(root: Path, step: str, number: int) -> Path:
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
-def reference(number: int, steps: str, reports: list[dict[str, Any]]) -> Report:
+def reference(number: int, steps: tuple[str, ...], reports: list[dict[str, Any]]) -> Report:
     """Return a reference to what a task has reported, once for each root of its run, in the records of `steps`."""
     return Report(number, steps, _digest(reports))
 
@@ -50,11 +50,11 @@ def read(roots: list[Path], references: Iterable[Report]) -> Iterator[list[dict[
 def _read(roots: list[Path], reference: Report) -> list[dict[str, Any]]:
     reports: list[dict[str, Any]] = []
     for root in roots:
-        records = [read_json(record_path(root, step, reference.number)) for step in reference.steps.split()]
+        records = [read_json(record_path(root, step, reference.number)) for step in reference.steps]
         reports.append({key: value for record in records for key, value in (record or {}).get("report", {}).items()})
     if _digest(reports) != reference.digest:
         raise VerificationError(
-            f"{record_path(roots[0], reference.steps.split()[-1], reference.number)} is not what its task has written: run the "
+            f"{record_path(roots[0], reference.steps[-1], reference.number)} is not what its task has written: run the "
             "same command again"
         )
     return reports

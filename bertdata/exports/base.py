@@ -18,7 +18,7 @@ from ..errors import UsageError, VerificationError
 from ..io.files import digest, file_entry, replacing, size, to_path
 from ..io.progress import current
 from ..pieces import Special
-from ..records import FileRange, Task, pack, unpack
+from ..records import FileRange, Task
 from ..tally import Tally
 from ..tokens.vocab import AnyVocabulary
 
@@ -41,7 +41,7 @@ class ExportSource(NamedTuple):
         """Yield a shard's record batches; raise VerificationError where it is not what the manifest says."""
         contents = self.manifest()
         digests = {shard.name: shard.sha256 for shard in contents.shards}
-        for part in unpack(task.parts):
+        for part in task.parts:
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
@@ -69,7 +69,7 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     manifest.check_files(directory, [*(file for file in manifest.listed(contents) if file not in contents.shards), *of_split])
     paths = [str((directory / shard.name).resolve()) for shard in of_split]
     parts = [FileRange(shard.name, path, 0, shard.batches) for shard, path in zip(of_split, paths, strict=True)]
-    tasks = [Task(number, contents.kind, pack([part])) for number, part in enumerate(parts)]
+    tasks = [Task(number, contents.kind, (part,)) for number, part in enumerate(parts)]
     return ExportSource(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
 
 

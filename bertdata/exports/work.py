@@ -15,7 +15,7 @@ from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..io.files import to_path
-from ..records import Task, unpack
+from ..records import Task
 from ..tally import Tally
 from ..tokens import vocab
 from .base import ExportSource, Shard
@@ -45,7 +45,7 @@ class ExportShard:
     def __call__(self, task: Task) -> dict[str, Any]:
         format, contents = FORMATS[self.config.to], self.source.manifest()
         tally = Tally("documents" if format.of == "documents" else "rows")
-        stem = unpack(task.parts)[0].name.rpartition(".")[0]
+        stem = task.parts[0].name.rpartition(".")[0]
         batches = self.source.batches(task)
         files = format.write(Shard(to_path(self.root), task.number, stem, contents, _given(self.vocabulary), batches, tally))
         return {"files": files, "rows": tally.left, "tally": tally.to_json()}

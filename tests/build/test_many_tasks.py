@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from bertdata.build.selection import round_files
 from bertdata.build.selection.duplicates import Claims
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.plan_files import StoredValue
-from bertdata.records import Task, unpack
+from bertdata.records import Task
 from bertdata.tokens import vocab
 
 
@@ -34,11 +33,11 @@ def test_references_are_as_many_as_buckets_or_documents_at_the_most(
     """A task names only the buckets that it has documents for; the first one names all, so that each exists."""
     source, layout = corpus.read(sample_corpus), buckets.Layout(1, count, 0.0)
     tokenize = buckets.Tokenize(str(tmp_path), stored(tmp_path, sample_vocab), source.reader, layout)
-    (part,) = unpack(source.tasks[0].parts)
+    (part,) = source.tasks[0].parts
     documents = sum(len(ids) for (ids,) in source.reader.columns(source.tasks[0], "id"))
     assert 2 < documents < 500
     for number in (0, 7):
-        report = tokenize(Task(number, "documents", json.dumps([part])))
+        report = tokenize(Task(number, "documents", (part,)))
         found = list(buckets.references(number, report))
         full = [(bucket, ref) for bucket, ref in found if ref[1] >= 0]
         assert len(full) <= min(count, documents)
@@ -88,7 +87,7 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
     manifest.store(tmp_path, corpus_manifest(shards), "# Corpus\n")
     found: dict[str, list[tuple[int, int]]] = {}
     for task in corpus.read(tmp_path).tasks:
-        (part,) = unpack(task.parts)
+        (part,) = task.parts
         found.setdefault(part.name, []).append((part.start, part.end))
     assert list(found.values()) == [
         [(0, 1)],

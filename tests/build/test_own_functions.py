@@ -154,7 +154,7 @@ def test_a_worker_with_another_content_of_a_file_stops_the_run(tmp_path: Path) -
     (tmp_path / "names.txt").write_text("Bob\n")
     extract = Extract(str(tmp_path / "out"), CorpusConfig(depends_on=((name, path, sha256),)), 1)
     with pytest.raises(ResumeError, match=r"`depends_on` names.txt has changed"):
-        extract(Task(0, "text", "[]"))
+        extract(Task(0, "text", ()))
 
 
 def test_ids_of_a_list_are_dropped(run: Run, tmp_path: Path) -> None:

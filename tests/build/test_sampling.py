@@ -24,13 +24,13 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import VerificationError
 from bertdata.io.files import open_file, write_json
-from bertdata.records import FileRange, Task, pack, unpack
+from bertdata.records import FileRange, Task
 
 
 def large(shard_count: int, batches: int = 8) -> Corpus:
     """A corpus of so many shards of 16 MB, none of which is there."""
     names = [f"data/train-{number:05d}.arrow" for number in range(shard_count)]
-    tasks = [Task(n, "documents", pack([FileRange(name, f"/{name}", 0, batches)])) for n, name in enumerate(names)]
+    tasks = [Task(n, "documents", (FileRange(name, f"/{name}", 0, batches),)) for n, name in enumerate(names)]
     entries = [{"name": name, "rows": 1, "batches": batches, "bytes": 1 << 24, "sha256": "", "text_bytes": 1} for name in names]
     manifest = decode(corpus_manifest(entries), CorpusManifest)
     return Corpus(manifest, tasks, shard_count << 24, DocumentReader("/", ""))
@@ -40,12 +40,12 @@ def large(shard_count: int, batches: int = 8) -> Corpus:
 def test_as_much_is_read_of_any_corpus(count: int) -> None:
     """A GB for a sample of 256 MB: 512 batches of 2 MB, of which a quarter of the documents are taken."""
     found = Sample.of(large(count), VocabConfig())
-    parts = [part for task in found.tasks for part in unpack(task.parts)]
+    parts = [part for task in found.tasks for part in task.parts]
     assert 430 < len(parts) < 600
     assert all(part.end - part.start == 1 for part in parts) and len(set(parts)) == len(parts)
     assert len({part.name for part in parts}) > 0.8 * min(count, 400), "from many places"
     assert (found.share_of_read, found.share) == (0.25, pytest.approx((256 << 20) / (count << 24)))
-    assert [part for task in Sample.of(large(count), VocabConfig(seed=7)).tasks for part in unpack(task.parts)] != parts
+    assert [part for task in Sample.of(large(count), VocabConfig(seed=7)).tasks for part in task.parts] != parts
 
 
 @pytest.mark.parametrize(("source", "config"), [(large(64), VocabConfig()), (large(8), VocabConfig(sample_bytes=1 << 20))])

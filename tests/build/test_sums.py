@@ -94,7 +94,7 @@ class Kept:
 def done(root: Path, number: int) -> Report:
     """Leave the record of a task."""
     write_json(record_path(root, "add", number), {"task": number, "report": {"value": number * 10}})
-    return reports.reference(number, "add", [{"value": number * 10}])
+    return reports.reference(number, ("add",), [{"value": number * 10}])
 
 
 def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +124,8 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
 def test_the_report_of_a_later_step_is_laid_over_that_of_an_earlier_one(tmp_path: Path) -> None:
     write_json(record_path(tmp_path, "extract", 3), {"task": [], "report": {"kind": "text", "files": [1]}})
     write_json(record_path(tmp_path, "choose", 3), {"task": [], "report": {"files": [2], "trimmed": [0, 1]}})
-    both = reports.reference(3, "extract choose", [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
-    first = reports.reference(3, "extract", [{"kind": "text", "files": [1]}])
+    both = reports.reference(3, ("extract", "choose"), [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
+    first = reports.reference(3, ("extract",), [{"kind": "text", "files": [1]}])
     assert [report for (report,) in reports.read([tmp_path], [both, first])] == [
         {"kind": "text", "files": [2], "trimmed": [0, 1]},
         {"kind": "text", "files": [1]},

@@ -33,7 +33,7 @@ from bertdata.io.files import read_json, write_json, write_text
 from bertdata.io.lock import Job, lock, reserve
 from bertdata.records import Task
 
-TASK = Task(0, "text", "[]")
+TASK = Task(0, "text", ())
 NOBODY = 65534
 
 
@@ -148,7 +148,7 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
 
     root = _begin(directory)
     with pytest.raises(StorageError, match="not found. All workers must see"):
-        list(Perform(root, "extract", work)(Task(1, "text", "[]"))), list(Perform(root, "extract", work)(TASK))
+        list(Perform(root, "extract", work)(Task(1, "text", ()))), list(Perform(root, "extract", work)(TASK))
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
     with building(directory, OTHER) as done:
         assert done == directory

@@ -21,7 +21,7 @@ from conftest import REPOSITORY, SAMPLE, Run, digests
 
 from bertdata.build.corpus.plan import CorpusPlan
 from bertdata.config import CorpusConfig
-from bertdata.records import FileRange, Task, pack
+from bertdata.records import FileRange, Task
 
 pytest.importorskip("google.cloud.dataflow", reason="Beam's client of Dataflow is not installed")
 cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")
@@ -135,7 +135,7 @@ def test_a_job_is_small_whatever_its_input() -> None:
     tasks, inputs = [], []
     for number in range(20_000):
         name, start = files[number // 8], number % 8 * 16_777_216 + number * 7919 % 65_536
-        tasks.append(Task(number, "wikipedia", pack([FileRange(name, f"gs://dumps/enwiki/{name}", start, start + 16_777_216)])))
+        tasks.append(Task(number, "wikipedia", (FileRange(name, f"gs://dumps/enwiki/{name}", start, start + 16_777_216),)))
     for name in files:
         checksum = f"sha1:{hashlib.sha1(name.encode()).hexdigest()}"
         inputs.append({"name": name, "source": "wikipedia", "bytes": 134_217_728, "licence": "CC BY-SA", "checksum": checksum})

@@ -19,7 +19,7 @@ from bertdata.io.fence import TOKEN, admit, fenced, token
 from bertdata.records import Task
 
 pytest.importorskip("upath")
-TASK = Task(0, "text", "[]")
+TASK = Task(0, "text", ())
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from bertdata.dataset import versions
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
 from bertdata.io.files import is_local
-from bertdata.records import Report, Task, unpack
+from bertdata.records import Report, Task
 from bertdata.tokens.vocab import read
 
 PRIMITIVES = {"Impulse", "ParDo", "FlatMap", "Map", "GroupByKey", "CombinePerKey", "_GroupByKeyOnly", "CombineValues"}
@@ -171,7 +171,7 @@ def length(value: Any) -> int:
 def paths(value: Any) -> list[str]:
     """Return the paths that an element names."""
     if isinstance(value, Task):
-        return [part.path for part in unpack(value.parts)]
+        return [part.path for part in value.parts]
     return [path for part in value for path in paths(part)] if isinstance(value, tuple) else []
 
 
@@ -231,7 +231,7 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     (tmp_path / ".bertdata" / "run.json").write_text("{}")
     done: dict[str, Any] = {"files": []}
     perform = Perform(tmp_path, "extract", lambda _: done, ("pyarrow",))
-    assert [report.number for report in perform(Task(0, "text", "[]"))] == [0]
+    assert [report.number for report in perform(Task(0, "text", ()))] == [0]
     older = tmp_path / "site" / "pyarrow-1.0.dist-info"
     older.mkdir(parents=True)
     (older / "METADATA").write_text("Metadata-Version: 2.1\nName: pyarrow\nVersion: 1.0\n")
@@ -239,7 +239,7 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     transforms._own_versions.cache_clear()
     try:
         with pytest.raises(UsageError, match=r"a worker on .* has pyarrow 1\.0, not .*\. Install the same versions on all hosts"):
-            list(perform(Task(1, "text", "[]")))
+            list(perform(Task(1, "text", ())))
     finally:
         transforms._own_versions.cache_clear()
 
@@ -254,7 +254,7 @@ def test_a_worker_with_other_code_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(versions, "code_digest", lambda: "0f")
     transforms._own_versions.cache_clear()
     try:
-        for step in (lambda: list(perform(Task(1, "text", "[]"))), lambda: writing(1)):
+        for step in (lambda: list(perform(Task(1, "text", ()))), lambda: writing(1)):
             with pytest.raises(UsageError, match=r"a worker on .* has code 0f, not .*\. Install the same versions on all hosts"):
                 step()
     finally:

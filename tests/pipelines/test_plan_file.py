@@ -39,7 +39,7 @@ from bertdata.dataset.plan_files import StoredValue
 from bertdata.errors import VerificationError
 from bertdata.exports.base import ExportSource
 from bertdata.io.files import write_json
-from bertdata.records import FileRange, Report, Task, pack
+from bertdata.records import FileRange, Report, Task
 from bertdata.tokens.vocab import Vocabulary
 
 MOST = 200_000  # bytes of any job
@@ -47,7 +47,7 @@ MOST = 200_000  # bytes of any job
 # (https://docs.cloud.google.com/dataflow/docs/request-quotas, read in November 2026).  It names no bound on steps.
 GRAPH, REQUEST, STEPS = 10_000_000, 20_000_000, 100
 ELEMENT = 80_000_000  # bytes of one that crosses a shuffle; the least bound of Dataflow's that we have heard of is of 80 MB
-PARTS = pack([FileRange(name := "enwiki-20261101-pages-articles-multistream7.xml-p1p2.bz2", f"gs://dumps/{name}", 0, 1 << 24)])
+PARTS = (FileRange(name := "enwiki-20261101-pages-articles-multistream7.xml-p1p2.bz2", f"gs://dumps/{name}", 0, 1 << 24),)
 
 
 @pytest.fixture(scope="module")

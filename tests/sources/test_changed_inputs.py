@@ -168,8 +168,8 @@ def test_a_shard_of_a_corpus_that_is_changed_later(sample_corpus: Path, tmp_path
     root = Path(shutil.copytree(sample_corpus, tmp_path / "corpus"))
     os.utime(root / "manifest.json")
     source = corpus.read(root)
-    (part,) = corpus.unpack(source.tasks[0].parts)
-    later = source.tasks[0]._replace(parts=corpus.pack([part._replace(start=1, end=1)]))
+    (part,) = source.tasks[0].parts
+    later = source.tasks[0]._replace(parts=(part._replace(start=1, end=1),))
     assert list(source.reader.columns(later, "id")) == []
     flip(root / part.name)
     with pytest.raises(VerificationError, match="is not what its manifest says"):

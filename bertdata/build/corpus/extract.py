@@ -15,7 +15,7 @@ from ...io.files import digest, to_path
 from ...io.progress import current
 from ...io.stamp import read_unchanged
 from ...io.storage import storage_errors
-from ...records import Document, Drop, FileRange, Reject, Task, unpack
+from ...records import Document, Drop, FileRange, Reject, Task
 from ...sources.dumps import checksums, multistream
 from ...tally import Tally
 from ..listing import Listing
@@ -42,7 +42,7 @@ class Extract:
     choosing: bool = False
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        parts = unpack(task.parts)
+        parts = list(task.parts)
         kind, _, checksum = task.kind.partition(" ")
         check_dependencies(self.config.depends_on)
         with storage_errors("cannot read the input"):

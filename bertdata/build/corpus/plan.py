@@ -12,7 +12,7 @@ from ...config.inputs import INPUTS
 from ...errors import NoInputError
 from ...io.files import to_path
 from ...io.storage import storage_errors
-from ...records import FileRange, Task, pack
+from ...records import FileRange, Task
 from ...sources import dumps
 from ...text import sentences
 from . import trial
@@ -66,7 +66,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
     if config.max_documents:
         groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them
-    return CorpusPlan([Task(index, kind, pack(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
+    return CorpusPlan([Task(index, kind, tuple(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
 
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class BuildBucket(InContext):
             task = [number, content.hexdigest()]
             work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, facts, *self.layout.split_of(number))
             done.append(perform(to_path(output.root), "pairs", number, task, work, context=context))
-        return reports.reference(number, "pairs", done)
+        return reports.reference(number, ("pairs",), done)
 
     def sample(self, documents: list[Tokens]) -> list[int]:
         """Build the rows of these documents as if they were all; return the bytes of each output's shard."""

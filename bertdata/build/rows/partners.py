@@ -24,7 +24,7 @@ import pyarrow as pa
 from ...config import PairsConfig
 from ...dataset.manifest_types import CorpusManifest
 from ...io.files import to_path
-from ...records import FileRange, Task, pack
+from ...records import FileRange, Task
 from ...text.language import writing
 from ..documents import Corpus
 
@@ -156,7 +156,7 @@ def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[str]:
     count = min(_SAMPLED, len(batches))
     for name, number in (batches[len(batches) * (2 * index + 1) // (2 * count)] for index in range(count)):
         path = str(to_path(corpus.reader.directory) / name)
-        task = Task(0, "documents", pack([FileRange(name, path, number, number + 1)]))
+        task = Task(0, "documents", (FileRange(name, path, number, number + 1),))
         for sources, spoken, documents in corpus.reader.columns(task, "source", "language", "sentences", whole=False):
             chosen = pa.array([language in wanted for language in spoken.to_pylist()], pa.bool_())
             counts.update(origins(sources.filter(chosen), spoken.filter(chosen), documents.filter(chosen), True))

@@ -69,14 +69,15 @@ class Rewrite(InContext):
 
     def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Report:
         root = to_path(self.root)
-        report, steps = read_json(reports.record_path(root, "extract", task))["report"], "extract"
+        report = read_json(reports.record_path(root, "extract", task))["report"]
+        steps: tuple[str, ...] = ("extract",)
         losses = Losses(self.root, task, self.rounds)
         if losses.table.num_rows:  # most tasks of a corpus without copies lose nothing: their shards stay
             # The new shard depends on nothing but the old one and the losses, so a resumed run can tell whether it is done.
             identity = [report["files"][0]["sha256"], *losses.digests()]
             work = partial(self._rewrite, root, task, report, losses)
             report |= perform(root, "choose", task, identity, work, context=context)
-            steps = "extract choose"
+            steps += ("choose",)
         return reports.reference(task, steps, [report])
 
     def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
