@@ -81,7 +81,7 @@ class Map(Step):
     def returns(self) -> Any:
         """Return the annotated type of what comes out, or Any."""
         function = self.function
-        while callable(inner := getattr(function, "result_of", None)):
+        while callable(inner := getattr(function, "function", None)):
             function = inner
         try:
             return get_type_hints(function if isroutine(function) else type(function).__call__).get("return", Any)

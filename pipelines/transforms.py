@@ -120,7 +120,7 @@ class Writing(InContext):
 
     def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
         self._function, self._runs = function, Runs(*roots, packages=packages)
-        self.result_of = function
+        self.function = function
 
     def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> Any:
         with self._runs.entered():
@@ -133,7 +133,7 @@ class Perform(InContext):
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
         self._root, self._step, self._work, self._emit = str(root), step, work, emit
-        self.result_of = emit or _references
+        self.function = emit or _references
         self._runs = Runs(root, packages=packages)
 
     def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
