@@ -106,8 +106,8 @@ def test_a_language_can_have_one_of_its_own(module: Path) -> None:
 def test_a_function_of_ones_own_is_stripped_and_checked(module: Path) -> None:
     assert splitter("own_splitter:spaces")("The tea is ready. He came. ", "en") == ["The tea is ready.", "He came."]
     said = {
-        "changes": "gives 'coffeeisready.' in the place of 'teaisready.'",
-        "loses": "gives '' in the place of '.'",
+        "changes": "returns 'coffeeisready.' instead of 'teaisready.'",
+        "loses": "returns '' instead of '.'",
         "nothing": "raises TypeError",
         "numbers": "raises TypeError",
         "fails": "raises ValueError: no model",

@@ -1,4 +1,4 @@
-"""Tell a paragraph that is no text but a site's own words: cookie notices, rights, links, script warnings, filler."""
+"""Detect boilerplate paragraphs of websites: cookie notices, rights, links, script warnings, filler."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 __all__ = ["is_boilerplate"]
 
-_LONGEST = 300  # characters; a longer paragraph is text that may speak of such things
+_MAX_CHARACTERS = 300  # a longer paragraph is an article that may mention cookies or rights
 _FILLER = "lorem ipsum dolor"
-_ABOUT = {  # a word -> what is said of it to a visitor
+_ABOUT = {  # keyword -> pattern of a boilerplate sentence that contains it
     "cookie": re.compile(
         r"\b(?:we|this (?:web)?site|our (?:web)?site)\b.{0,40}\buses? cookies|\b(?:accept|reject|allow|manage) (?:all )?cookies"
         r"|\bcookie (?:policy|settings|preferences|notice)|\bverwende[nt]\b.{0,30}\bcookies|\bcookies? (?:zulassen|akzeptieren)"
@@ -52,7 +52,7 @@ _WHOLE = re.compile(  # from the first letter of the paragraph to its end
 
 
 def is_boilerplate(paragraph: str) -> bool:
-    """Tell whether a paragraph is a site's own words.
+    """Return True if a paragraph is website boilerplate.
 
     >>> is_boilerplate("We use cookies to improve your visit."), is_boilerplate("© 2024 Harbour Press. All rights reserved.")
     (True, True)
@@ -62,7 +62,7 @@ def is_boilerplate(paragraph: str) -> bool:
     lower = paragraph.lower()
     if _FILLER in lower:
         return True
-    if len(lower) > _LONGEST:
+    if len(lower) > _MAX_CHARACTERS:
         return False
     for word, said in _ABOUT.items():
         if word in lower and said.search(lower):

@@ -1,4 +1,4 @@
-"""Measure a document, and tell which bound it breaks: length, letters, digits, repeated sentences, boilerplate.
+"""Measure a document and find the limit that it exceeds: length, letters, digits, repeated sentences, boilerplate.
 
 >>> from bertdata.config import FilterConfig
 >>> table = Document("text:a", "text", "en", "", "", ["12.5 17.25 8 1 94"], [0])
@@ -23,7 +23,7 @@ __all__ = ["FILTERS", "Filter", "Measures", "check"]
 
 
 class Measures:
-    """What is measured of a document, each when it is asked for."""
+    """The measures of a document, each computed on first use."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -68,13 +68,13 @@ class Measures:
 
     @property
     def boilerplate(self) -> float:
-        """The share of paragraphs that are no text but a site's own words, by characters."""
+        """Share of boilerplate paragraphs, by characters."""
         paragraphs = map(" ".join, self._document.paragraphs())
         return sum(len(paragraph) for paragraph in paragraphs if is_boilerplate(paragraph)) / max(1, self.characters)
 
 
 class Filter(NamedTuple):
-    """A bound: under which reason a document goes that breaks it, which option sets it, and what it is a bound of."""
+    """A limit: the reason for a drop, the option that sets it, and the measure that it applies to."""
 
     reason: str
     field: str
@@ -113,7 +113,7 @@ def check(document: Document, bounds: FilterConfig) -> Drop | None:
 
 
 def _figure(value: float) -> str:
-    """Write a share with two digits, more where they are needed to tell it from its bound, or a count.
+    """Format a share with two digits, or more if it would look equal to its limit, or a count.
 
     >>> _figure(0.314), _figure(1200)
     ('0.31', '1200')

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 __all__ = ["DIGIT", "LETTER", "LIMIT", "OTHER", "SIGN", "WINDOW", "codes", "kinds"]
 
-LIMIT = 0x323B0  # code points from here on, which are no letters, count as this one
+LIMIT = 0x323B0  # code points from here on are not letters and count as this one
 WINDOW = 1 << 18  # characters that are looked at together, so that a long text takes no more memory than this
 OTHER, LETTER, DIGIT, SIGN = 1, 2, 3, 4  # of any script
 _BY_CATEGORY = {"L": LETTER, "M": LETTER, "N": DIGIT, "P": SIGN, "S": SIGN}  # first letter of Unicode's general category

@@ -1,4 +1,4 @@
-"""Find documents that share 13 words in a row with an evaluation set, so that no model is tested on what it was trained on.
+"""Find documents that share 13 consecutive words with an evaluation set, so that models are not tested on training text.
 
 Text is compared as words, without case and width of letters; punctuation, symbols and space only end a word.  (13 words: Brown et
 al. 2020, "Language Models are Few-Shot Learners", appendix C.)  Each Chinese or Japanese character counts as a word, as BERT has
@@ -30,9 +30,9 @@ __all__ = ["CHARACTERS", "WORDS", "Grams", "read_examples"]
 
 WORDS, CHARACTERS = 13, 26  # in a run: of words, and where half or more are Chinese or Japanese characters
 _OVERLAP = 2000  # characters that two windows share: a run of words is shorter
-_PART, _ALONE = 1, 2  # of a word; a word by itself.  0 is between words
+_PART, _ALONE = 1, 2  # part of a word; a word of one character.  0: between words
 _SINGLE = ((0x3040, 0x3100), (0x31F0, 0x3200), (0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, LIMIT))
-_BYTE, _BIT = np.uint64(64 - 24), np.uint64(64 - 27)  # a bit for each 27 first bits of a hash sorts out what is in no example
+_BYTE, _BIT = np.uint64(64 - 24), np.uint64(64 - 27)  # one bit per 27-bit hash prefix excludes words that are in no example
 _BITS = np.array([1, 2, 4, 8, 16, 32, 64, 128], np.uint8)
 _BASE = 0x9E3779B97F4A7C15  # of the polynomial; odd, so that its powers have inverses
 _OPENS = np.uint64(0xBF58476D1CE4E5B9)  # added where a word begins
@@ -67,7 +67,7 @@ class Grams:
         for window in _windows(text):
             hashes, starts, ends = _runs(window)
             likely = np.flatnonzero(self._table[hashes >> _BYTE] & _bit(hashes))
-            # Without the last hash, so that what is larger than all gets its index, and not one beyond the end.
+            # Leave out the last hash, so that larger values get its index instead of one past the end.
             index = np.searchsorted(self._hashes[:-1], hashes[likely])
             shared = likely[self._hashes[index] == hashes[likely]] if len(likely) else likely
             if len(shared):
@@ -86,7 +86,7 @@ def read_examples(name: str, path: str) -> Iterator[str]:
     Raise UsageError, with the line, for what can't be read.
     """
     if not name.lower().endswith((".txt", ".jsonl")):
-        raise UsageError(f"`exclude` {name}: give .txt, an example a line, or .jsonl")
+        raise UsageError(f"`exclude` {name}: unsupported file type. Use .txt with one example per line, or .jsonl")
     with open_file(path) as file:
         for number, line in enumerate(file, 1):
             try:

@@ -1,13 +1,13 @@
 """The words and letters by which a language is known: its most frequent words, most frequent first, and its letters past a-z.
 
-Languages that no short text tells apart share an entry, under the code of one of them (`ALIKE`).
+Languages that short texts cannot distinguish share an entry, under the code of one of them (`ALIKE`).
 """
 
 from __future__ import annotations
 
 __all__ = ["ALIKE", "LETTERS", "WORDS"]
 
-ALIKE = {  # code -> the code under which its words stand
+ALIKE = {  # code -> the code whose words it shares
     **dict.fromkeys(("bs", "sh"), "hr"),
     **dict.fromkeys(("nb", "nn"), "no"),
     **dict.fromkeys(("yue", "wuu", "gan", "hak", "lzh", "cmn", "nan"), "zh"),

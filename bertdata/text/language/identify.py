@@ -1,9 +1,9 @@
-"""Tell a text's language, where nothing names it, by its script, its most frequent words and its letters.
+"""Detect the language of a text from its script, its most frequent words and its letters.
 
-A script that one language writes tells by itself.  Among the languages of Latin, Cyrillic, Arabic, Hebrew and Devanagari letters
-the words decide: each frequent word of a language speaks for it, the more frequent, the more.  Nothing is downloaded.
+A script that only one language uses decides the language.  For Latin, Cyrillic, Arabic, Hebrew and Devanagari text the words
+decide: each frequent word of a language adds to its score, in proportion to its frequency.  Nothing is downloaded.
 
-300 characters each from the beginning and the middle are enough for most texts.  Only where they leave a doubt, 1,000 characters
+300 characters each from the beginning and the middle are enough for most texts.  If the result is unclear, 1,000 characters
 each from the beginning, the middle and the end decide together.
 """
 
@@ -34,13 +34,13 @@ _SCRIPTS = (  # where each range of letters begins, and whose they are; "" is no
     (0x3400, "han"), (0xA000, ""), (0xAC00, "ko"), (0xD7B0, ""), (0xF900, "han"), (0xFB00, ""), (0x20000, "han"), (0x32000, ""),
 )  # fmt: skip
 _STARTS = [start for start, _ in _SCRIPTS]
-_LEAST_OF_CJK, _LEAST_KANA = 0.3, 0.05  # share of letters that tells Chinese, Japanese or Korean; a character is a word
+_LEAST_OF_CJK, _LEAST_KANA = 0.3, 0.05  # minimum share of letters for Chinese, Japanese or Korean, and of kana for Japanese
 _WORD = re.compile(r"[^\s\d!-/:-@\[-`{-~\u00a0-\u00bf\u2000-\u206f\u0589\u05be\u05f3\u060c\u061b\u061f\u06d4\u0964\u0965]+")
-_OWN, _ALIEN = 0.7, -1.5  # what a letter says for a language that has it, and against one that has not
-_PRIOR = {"en": 2.0, "de": 1.0, "es": 1.0, "fr": 1.0, "pt": 1.0, "ru": 1.0}  # most text is theirs
-_LEAST = 4.0  # what must speak for a language, for it to be told: a word or two
-_SURE, _SURE_WORDS = 12.0, 8  # what must speak for it more than for the next one, and how many of its words
-_CERTAIN, _CERTAIN_WORDS = 40.0, 16  # the same, for a glance to be enough
+_OWN, _ALIEN = 0.7, -1.5  # score of a letter that the language uses, and of one that it does not use
+_PRIOR = {"en": 2.0, "de": 1.0, "es": 1.0, "fr": 1.0, "pt": 1.0, "ru": 1.0}  # most text is in these languages
+_MIN_SCORE = 4.0  # minimum score of a language: a word or two
+_SURE, _SURE_WORDS = 12.0, 8  # minimum lead over the next language, and minimum number of known words
+_CERTAIN, _CERTAIN_WORDS = 40.0, 16  # the same, after the first short sample
 
 
 class Guess(NamedTuple):
@@ -51,7 +51,7 @@ class Guess(NamedTuple):
 
 
 def guess(text: str) -> str:
-    """Return the language of a text, `UNKNOWN` where nothing tells.
+    """Return the language of a text, or `UNKNOWN`.
 
     >>> guess("茶树原产于中国。"), guess("お茶を飲む。"), guess("Tea is drunk."), guess("Der Tee ist nicht da."), guess("Tea")
     ('zh', 'ja', 'en', 'de', 'und')
@@ -60,7 +60,7 @@ def guess(text: str) -> str:
 
 
 def among(language: str, languages: tuple[str, ...]) -> bool:
-    """Tell whether a language is one of those given, or so like one that no text tells them apart.
+    """Return True if a language is in a list, or indistinguishable from one in the list.
 
     >>> among("zh-TW", ("en", "zh")), among("nb", ("no",)), among("de", ("en", "zh"))
     (True, True, False)
@@ -69,10 +69,10 @@ def among(language: str, languages: tuple[str, ...]) -> bool:
 
 
 def outside(text: str, declared: str, languages: tuple[str, ...]) -> str:
-    """Return the language of a document if it is none of those wanted, else ``""``.
+    """Return the language of a document if it is not in the wanted list, else ``""``.
 
-    ``declared`` is the language that the source gives.  A declared language that is not wanted is returned.  One that is
-    wanted is checked against the text, if it is among the languages that `identify` knows.
+    ``declared`` is the language named by the source.  If it is not wanted, it is returned.  If it is wanted, it is checked
+    against the text, provided that `identify` knows the language.
 
     >>> outside("Il tè si beve in tazza. " * 5, "en", ("en", "de")), outside("Tea is drunk.", "en", ("en", "de"))
     ('it', '')
@@ -175,7 +175,7 @@ def _by_words(sample: str, characters: Counter[str], script: str) -> tuple[Guess
         for number, weight in letters.get(letter.lower(), ()):
             scores[number] += weight * times
     best, second = sorted(range(len(languages)), key=lambda number: -scores[number])[:2]
-    if scores[best] < _LEAST:
+    if scores[best] < _MIN_SCORE:
         return Guess(UNKNOWN, False), False
     margin, count = scores[best] - scores[second], words_of[best]
     sure = margin >= _SURE and count >= _SURE_WORDS

@@ -19,7 +19,7 @@ import numpy.typing as npt
 __all__ = ["CHINESE", "characters", "has_one_script", "plain", "script", "signs"]
 
 CHINESE = ("Hans", "Hant")
-_RANGES = (  # where the letters of a script begin, and its code; "" is for what is not a letter
+_RANGES = (  # first code point of a script's letters, and its code; "" for other characters
     (0x41, "Latn"), (0x5B, ""), (0x61, "Latn"), (0x7B, ""), (0xC0, "Latn"), (0x2B0, ""), (0x370, "Grek"), (0x400, "Cyrl"),
     (0x530, "Armn"), (0x590, "Hebr"), (0x600, "Arab"), (0x700, ""), (0x750, "Arab"), (0x780, "Thaa"), (0x7C0, ""),
     (0x8A0, "Arab"), (0x900, "Deva"), (0x980, "Beng"), (0xA00, "Guru"), (0xA80, "Gujr"), (0xB00, "Orya"), (0xB80, "Taml"),

@@ -1,4 +1,4 @@
-"""Paragraphs become sentences, in any language, and nothing but white space is lost; who splits them can be chosen."""
+"""Split paragraphs into sentences, in any language and with a choice of splitters. Only whitespace is lost."""
 
 from .choose import Splitter, own_functions, packages, splitter
 from .rules import split_sentences

@@ -1,6 +1,6 @@
 """Abbreviations that a sentence goes on after, because a name or a number follows: titles, places, references.
 
-The library `sentencex` knows others.  One that may well end a sentence (etc., Co., kr.) is none of them: `starters` has those.
+The library `sentencex` knows others.  Abbreviations that can end a sentence (etc., Co., kr.) are in `starters`.
 
     >>> is_open("Viz str. ", 8, "cs"), is_open("V lednici je sýr. ", 17, "cs")
     (True, False)
@@ -69,18 +69,18 @@ _BEFORE = frozenset(" \t\n(.")  # a letter after one of them stands alone
 _ONE_LETTER = frozenset(("ar", "as", "bn", "fa", "gu", "hi", "kn", "ml", "mr", "ne", "or", "te", "ur"))
 _NO_CAPITALS = _ONE_LETTER | {"arz", "bho", "ckb", "he", "mai", "pa", "ps", "sa", "sd", "si", "ta", "yi"}
 _LONGEST = 12
-LANGUAGES = frozenset((*_OPEN, *_NO_CAPITALS))  # those where is_open may tell more than sentencex does
+LANGUAGES = frozenset((*_OPEN, *_NO_CAPITALS))  # languages in which is_open knows more than sentencex
 
 
 def is_initial(text: str, end: int) -> bool:
-    """Tell whether a letter that stands alone is before the full stop before `end`."""
+    """Return True if a single letter precedes the full stop before `end`."""
     if not text[end - 2 : end - 1].isalpha():
         return False
     return end < 3 or text[end - 3] in _BEFORE or text.startswith(".-", end - 4)
 
 
 def is_open(text: str, end: int, language: str) -> bool:
-    """Tell whether the full stop before `end` is that of an initial or of an abbreviation that something must follow."""
+    """Return True if the full stop before `end` belongs to an initial or to an abbreviation that cannot end a sentence."""
     if text[end - 1] != ".":
         return False
     if is_initial(text, end):
@@ -99,7 +99,7 @@ def is_open(text: str, end: int, language: str) -> bool:
 
 
 def _is_among_initials(text: str, end: int) -> bool:
-    """Tell whether one of several letters with full stops is before `end`, in a script without capitals."""
+    """Return True if one of several letters with full stops precedes `end`, in a script without capitals."""
     if _AFTER_INITIAL.search(text, max(0, end - _LONGEST), end):
         return True
     return _INITIAL.search(text, max(0, end - _LONGEST), end) is not None and _NEXT_INITIAL.match(text, end) is not None

@@ -1,4 +1,4 @@
-"""Chinese and Japanese sentences end with marks of their own, and with nothing else."""
+"""Find the ends of Chinese and Japanese sentences, which have their own punctuation marks."""
 
 from __future__ import annotations
 

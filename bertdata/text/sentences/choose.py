@@ -4,7 +4,7 @@ sentencex                  the library, and the rules of `rules`
 blingfire                  the library of Microsoft, one model for all languages; the extra `blingfire`
 regex                      one rule, nothing to install
 spacy_split:split          a function of yours: (paragraph, language) -> its sentences
-blingfire,zh=sentencex     blingfire, but for Chinese
+blingfire,zh=sentencex     blingfire, except for Chinese
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Splitter = Callable[[str, str], list[str]]
 
 @functools.lru_cache(maxsize=8)
 def splitter(names: str) -> Splitter:
-    """Return the function of this name, which takes a paragraph and a language; raise UsageError where there is none.
+    """Return the function of this name, which takes a paragraph and a language; raise UsageError if it does not exist.
 
     >>> splitter("regex,zh=sentencex")("He came. She left.", "en")
     ['He came.', 'She left.']
@@ -38,7 +38,7 @@ def splitter(names: str) -> Splitter:
     for part in names.split(","):
         language, _, name = part.strip().rpartition("=")
         if language in chosen:
-            raise UsageError(f"`sentence_splitter` {names}: {language or 'the languages without one of their own'} twice")
+            raise UsageError(f"`sentence_splitter` {names}: {language or 'the default'} twice")
         chosen[language.lower()] = _by_name(name)
     default = chosen.pop("", split_sentences)
     if not chosen:
@@ -102,7 +102,7 @@ def _blingfire() -> Splitter:
 
 
 class _Checked:
-    """Hold a function of the user's to its contract: its sentences, joined, are the paragraph but for white space."""
+    """Check that the sentences of a user's function, joined, equal the paragraph except for whitespace."""
 
     def __init__(self, name: str, function: Splitter) -> None:
         self._name, self._function = name, function
@@ -117,12 +117,12 @@ class _Checked:
         if joined != whole:
             same = len(os.path.commonprefix([joined, whole]))
             has, wants = joined[same : same + 20], whole[same : same + 20]
-            raise self._error(f"gives {has!r} in the place of {wants!r}", paragraph, language)
+            raise self._error(f"returns {has!r} instead of {wants!r}", paragraph, language)
         return [sentence for text in sentences if (sentence := text.strip())]
 
     def _error(self, what: str, paragraph: str, language: str) -> UsageError:
         where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"
         return UsageError(
-            f"`sentence_splitter` {self._name} {what}, {where}: it must return sentences that, joined, are the paragraph but for "
-            "white space"
+            f"`sentence_splitter` {self._name} {what}, {where}: its sentences, joined, must equal the paragraph except for "
+            "whitespace"
         )

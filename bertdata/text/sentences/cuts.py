@@ -11,7 +11,7 @@ from .starters import begins_sentence, is_listed, is_written_out
 
 __all__ = ["cut"]
 
-_ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[IVXLC]+|[a-z])\W*\s*")  # "3." or "IV." or "b)" alone is no sentence
+_ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[IVXLC]+|[a-z])\W*\s*")  # "3." or "IV." or "b)" alone is not a sentence
 _FIRST_ITEM = re.compile(r":\s+1[.]$")  # "You need: 1. Tea"
 _FOOTNOTE = re.compile(  # a footnote's number after the end of a sentence: "as they say. 4 Even so …"
     r"\d{1,3}(?:\s+(?=(?:The|A|An|In|At|On|It|He|She|We|They|This|That|These|Those|There|But|And|For|As|If|When|While|Although"
@@ -27,7 +27,7 @@ _VERBS = {  # of saying, in the past, in languages whose verb comes last: "“Wh
     "mr": "म्हणाल[ाेी]|म्हणाल्या|म्हणतो|म्हणते|विचारले|बोलल[ाेी]|ओरडल[ाेी]|सुचविले|सांगितले",
     "ne": "भन्यो|भने|भनिन्|सोध्यो",
 }
-_PARTICLES = {  # words that take up what was said or asked before them
+_PARTICLES = {  # words that continue a sentence after a quotation
     "kn": "ಎಂದು|ಎಂಬ|ಎನ್ನು|ಅಂತ",
     "ko": r"(?:이?라고|이?라는|이?라며|하고|고)\s",
     "ml": "എന്ന",
@@ -36,7 +36,7 @@ _PARTICLES = {  # words that take up what was said or asked before them
     "ta": "என்று|என்ற|என்றா|எனக்|என ",
     "te": "అని|అనే|అన్నా",
 }
-_WITHIN = 200  # characters in which a verb of saying stands: each end of a text is looked at
+_WITHIN = 200  # characters after a quotation that are searched for a verb of saying
 _TOOK_UP = {
     language: re.compile(
         rf"{_PARTICLES.get(language, '(?!)')}|(?:[^\s.!?।]+\s+){{1,4}}(?:{_VERBS.get(language, '(?!)')})\s*(?:[.।]|$)"
@@ -51,7 +51,7 @@ _DASHED = re.compile(r"(?:--+|[—–-])\s*([\w,;:]?)")
 _DATE = re.compile(r"\W{0,99}\d{1,2}[.]? (?:de )?[^\W\d_]{3,10}(?: (?:de )?\d{4})?[.]")  # "7 de junio. - El rey …": a heading
 _CARRIES_ON = frozenset(",;:/")
 _ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
-_ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, and what after
+_ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": pattern before, and pattern after
     "de": (
         re.compile(
             r"\b(?i:[ai]m|[zv]om|zum|zur|de[rsmn]|die|das|dies\w+|jede\w*|seine?\w?|ihre?\w?|beim|eine?\w?|ab|bis|seit|und|oder)"
@@ -62,11 +62,11 @@ _ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": what stands before, 
         ),
     ),
 }
-_NO_NOUN = re.compile(  # "am 12. Er ging": a word that no ordinal stands before
+_NO_NOUN = re.compile(  # "am 12. Er ging": a word that never follows an ordinal
     r"\s+(?:Er|Sie|Es|Wir|Ich|Ihr|Man|Der|Die|Das|Den|Dem|Dies\w*|Eine?|Im|In|Am|An|Auf|Mit|Nach|Bei|Von|Zu|Und|Aber|Doch|Dann|Da|So)\b"
 )
 _ROMAN = {"hu": re.compile(r"(?<!\w)[IVXLC]+[.]$")}  # an ordinal before a name: "IV. Béla"
-_PAUSES = frozenset(("ar", "arz", "ckb", "fa", "he", "ps", "sd", "ug", "ur", "yi"))  # no capital tells an end from a pause: "…"
+_PAUSES = frozenset(("ar", "arz", "ckb", "fa", "he", "ps", "sd", "ug", "ur", "yi"))  # without capitals: "…" may be a pause
 
 
 def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
@@ -110,7 +110,7 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
 
 
 def _goes_on(masked: str, last: int, after: int, language: str, gap: str) -> bool:
-    """Tell whether the mark before `last` ends nothing: in "J.-P.", ".NET", "“Who?” — he asked", and after an abbreviation."""
+    """Return True if the mark before `last` ends no sentence: in "J.-P.", ".NET", "“Who?” — he asked", or an abbreviation."""
     following = masked[after : after + 1]
     mark = masked[last - 1]
     if following in _CARRIES_ON:
@@ -137,7 +137,7 @@ def _goes_on(masked: str, last: int, after: int, language: str, gap: str) -> boo
 
 
 def _is_unspaced(masked: str, last: int) -> bool:
-    """Tell whether a full stop with no white space behind it ends a sentence: not in numbers, names of files, "a.C."."""
+    """Return True if a full stop without whitespace after it ends a sentence: not in numbers, names of files, "a.C."."""
     following, before = masked[last : last + 2], masked[max(0, last - 6) : last].rstrip(".")[-3:]
     if following[:1].isupper():  # "left in May.Then he …"
         return following[1:].islower() and len(before) == 3 and before[1:].islower() and before.isalpha()
@@ -146,7 +146,7 @@ def _is_unspaced(masked: str, last: int) -> bool:
 
 
 def _is_abbreviated(masked: str, last: int, after: int, language: str) -> bool:
-    """Tell whether the full stop before `last` is an abbreviation's or an ordinal's, and what follows belongs to it."""
+    """Return True if the full stop before `last` belongs to an abbreviation or ordinal that the next word continues."""
     if language == "en" and masked[after : after + 1].isupper():  # sentencex knows English titles
         return False
     if language in _ROMAN and _ROMAN[language].search(masked, max(0, last - 8), last) and masked[after : after + 1].isupper():

@@ -1,6 +1,6 @@
 """Quotation marks, brackets and reference marks: blanked for sentencex, and shared out between two sentences.
 
-sentencex keeps what stands between a pair of them in one piece, and looks for pairs in quadratic time.
+sentencex keeps the text between a pair of marks together, and searches for pairs in quadratic time.
 
     >>> mask("« Oui. » (Non.)[1]", "fr")
     '  Oui.    Non.    '
@@ -83,5 +83,5 @@ def brackets(text: str) -> list[tuple[int, int]]:
 
 
 def is_inside(text: str, start: int, cut: int, bracket: tuple[int, int]) -> bool:
-    """Tell whether `cut` is inside a bracket that opens in the middle of the sentence from `start`."""
+    """Return True if `cut` is inside a bracket that opens in the middle of the sentence from `start`."""
     return bracket[0] < cut < bracket[1] - 1 and not text[start : bracket[0]].isspace() and start < bracket[0]

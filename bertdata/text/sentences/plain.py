@@ -11,7 +11,7 @@ import re
 __all__ = ["split_plain"]
 
 _END = re.compile(
-    r"(?:(?<!\b\w)\.|[!?…؟۔।॥။።፧])[.!?…]{0,3}[\"'”’»›)\]]{0,3}\s+(?=\W{0,3}(\w?))"  # but for initials: one letter and a full stop
+    r"(?:(?<!\b\w)\.|[!?…؟۔।॥။።፧])[.!?…]{0,3}[\"'”’»›)\]]{0,3}\s+(?=\W{0,3}(\w?))"  # not after an initial and a full stop
     r"|[。！？｡]{1,3}[”’」』）)】》]{0,3}()"
 )
 

@@ -1,4 +1,4 @@
-"""Paragraphs become sentences, in any language, and nothing but white space is lost.
+"""Split paragraphs into sentences in any language. Only whitespace is lost.
 
 The library `sentencex` knows the abbreviations and the sentence ends of some 240 languages, but keeps a quotation or a
 bracket in one piece.  So it is given the paragraph with quotation marks, brackets and reference marks blanked (`marks`); the ends
@@ -37,7 +37,7 @@ _SHORT = 12  # a piece of so few characters may have no letter
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
-    """Split a paragraph into its sentences, stripped, none empty; joined, they are the paragraph but for white space.
+    """Split a paragraph into stripped, non-empty sentences. Joined, they equal the paragraph except for whitespace.
 
     `language` is an ISO 639 code, with or without a region; an unknown one is split by the rules that most share.
     """

@@ -86,7 +86,7 @@ _FIRST = {language: frozenset(words.split()) for language, words in _table(_STAR
 _LISTED, _WORDS = _table(_LISTS), _table(_WRITTEN_OUT)
 _STOP = re.compile(r"[.;]\s+(?=([^\W\d_]+)(?!\w|[.]))")
 _LONG_WORD = re.compile(r"(?:[^\W\d_]{5,}[aeiouyàáâãäåèéêëìíîïòóôõöøùúûüýąęıаеиоуыэюяіїєёsς]|[^\W\d_]{8,})\s?$")
-_LETTERS = re.compile(r"(?<!\w)[^\W\d_], (?:[^\W\d_] \w{1,4} )?[^\W\d_]\s?$")  # "A, B and C" are no initials
+_LETTERS = re.compile(r"(?<!\w)[^\W\d_], (?:[^\W\d_] \w{1,4} )?[^\W\d_]\s?$")  # "A, B and C" are not initials
 _CAPITALS_ONLY = frozenset(("de", "en", "hy", "lb", "nds"))  # German shortens words at any length; in Armenian it is a colon
 _LOOK_BACK = 24
 
@@ -101,24 +101,24 @@ def _complete(language: str) -> re.Pattern[str] | None:
 
 
 def begins_sentence(text: str, at: int, language: str) -> bool:
-    """Tell whether the word at `at` is one that begins sentences and no names."""
+    """Return True if the word at `at` starts sentences but not names."""
     end = text.find(" ", at, at + _LOOK_BACK)
     return end > at and text[at:end] in _FIRST.get(language, ())
 
 
 def is_listed(text: str, end: int) -> bool:
-    """Tell whether the letter before the full stop before `end` is the last one of a list of letters."""
+    """Return True if the letter before the full stop before `end` is the last item of a list of letters."""
     return _LETTERS.search(text, max(0, end - _LOOK_BACK), end - 1) is not None
 
 
 def is_written_out(text: str, end: int, language: str) -> bool:
-    """Tell whether the word before the full stop before `end` is too long for an abbreviation, whatever follows."""
+    """Return True if the word before the full stop before `end` is too long to be an abbreviation."""
     return language not in _CAPITALS_ONLY and _LONG_WORD.search(text, max(0, end - _LOOK_BACK), end - 1) is not None
 
 
 def left_out(masked: str, language: str, known: Container[int]) -> list[int]:
-    """Return the ends after full stops, besides the known ones, that what stands before or after them shows."""
-    if language in ("en", "hy"):  # sentencex knows enough English, and an Armenian full stop is no "."
+    """Return additional sentence ends after full stops, found from the words before or after them."""
+    if language in ("en", "hy"):  # sentencex knows enough English, and the Armenian full stop is not "."
         return []
     first, complete = _FIRST.get(language), _complete(language)
     ends = []

@@ -1,8 +1,8 @@
-"""Thai has no full stop: a space stands between sentences, and between clauses, around numbers and foreign words too.
+"""Split Thai text, which has no full stop: spaces separate sentences and clauses, and surround numbers and foreign words.
 
-So a piece is cut at a space between clauses, and only there: no full stop ("พ.ศ.") ends anything, and no word is cut.
-What is a clause of its own and what is a sentence nobody marks; a cut wants a clause before the space and one after it that does
-not begin with a word that carries the sentence on.
+Text is only cut at a space between clauses: full stops ("พ.ศ.") end nothing, and no word is cut.  Thai does not mark the
+difference between clauses and sentences.  A cut needs a clause before the space and one after it that does not begin with a word
+that continues the sentence.
 
     >>> list(ends("เขาเดินทางไปถึงเชียงใหม่เมื่อวานนี้ เธออยู่ที่กรุงเทพฯ กับครอบครัวตั้งแต่เกิด"))
     [36, 77]
