@@ -86,7 +86,7 @@ def _patch(scale: int, buckets: int) -> None:
     local: Any = importlib.import_module("bertdata.pipelines.engines.local")
     transforms: Any = importlib.import_module("bertdata.pipelines.transforms")
     local._run_before, local.run = local.run, _work
-    transforms._commit_before, transforms._commit_once = transforms._commit_once, _commit
+    transforms._commit_before, transforms.CommitOnce.__call__ = transforms.CommitOnce.__call__, _commit
 
 
 def _run(asked: dict[str, Any], told: Path) -> None:

@@ -2,7 +2,3 @@
 
 Only `engines/engine.py`, what it needs, and `dataflow/` import Beam, which takes a second.
 """
-
-import pyarrow
-
-pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's default keeps some 15 MB of what it has freed

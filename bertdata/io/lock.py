@@ -7,6 +7,7 @@ directory for the job.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -104,6 +105,7 @@ def _name(said: bytes) -> str:
 def _flocked(path: Path, holder: str) -> Iterator[None]:
     import fcntl
 
+    _close_in_children()
     with storage_errors(f"cannot lock {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with _forking:
@@ -131,7 +133,10 @@ def _close_in_child() -> None:
     _forking.release()
 
 
-os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_close_in_child)
+@functools.cache
+def _close_in_children() -> None:
+    """Close locks in children that are forked from now on."""
+    os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_close_in_child)
 
 
 @contextlib.contextmanager

@@ -113,6 +113,7 @@ def current() -> Work:
 @contextlib.contextmanager
 def working(step: str, task: int, report: Report | None = None) -> Iterator[Work]:
     """Count what this thread does in the block as this task. A block that fails never reports that it is done."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a task takes one core; its threads would fight for it
     outer = getattr(_here, "work", None)
     _here.work = Work(step, task, report)
     try:

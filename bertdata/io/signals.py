@@ -8,6 +8,7 @@ a pipe (`signal.set_wakeup_fd`), says what happens, and ends the process where t
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -75,6 +76,7 @@ class _Heard:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
+        _watch_forks()
         end, start = os.pipe()
         os.set_blocking(start, False)
         threading.Thread(target=self._watch, args=(end,), name="signals", daemon=True).start()
@@ -153,7 +155,9 @@ def _leave_to_parent() -> None:
     _unblock()
 
 
-os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_leave_to_parent)
+@functools.cache
+def _watch_forks() -> None:
+    os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_leave_to_parent)
 
 
 def _later(seconds: float, code: int, children: list[int]) -> None:

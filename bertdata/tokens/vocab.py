@@ -9,13 +9,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a worker is one process; threads would fight for its core
 
 import numpy as np
 import numpy.typing as npt

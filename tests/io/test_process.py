@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ import pytest
 
 from bertdata.errors import OutputLockedError
 from bertdata.io.lock import lock
-from bertdata.io.process import cores, end_with_parent, imports_frozen
+from bertdata.io.process import cores, end_with_parent
 
 # Two children sit in pipes that the parent's death does not break: each holds the reading end of the other's, as the workers of a
 # DataLoader do.
@@ -171,15 +170,36 @@ print(before, full, kept, used())
     assert after < before + 20, told
 
 
-def test_a_package_is_hidden_while_another_is_imported() -> None:
-    """It can be imported afterwards; one that was imported before is the same again."""
-    sys.modules.pop("colorsys", None)
-    with imports_frozen(without=("colorsys", "signal")):
-        for name in ("colorsys", "signal"):
-            with pytest.raises(ImportError):
-                importlib.import_module(name)
-    assert importlib.import_module("colorsys").rgb_to_hsv(0, 0, 0) == (0, 0, 0)
-    assert importlib.import_module("signal") is signal
+def test_pyarrow_is_imported_without_pandas() -> None:
+    """pandas can be imported afterwards; where it was imported before it is the same again."""
+    pytest.importorskip("pandas")
+    code = """
+import sys
+from bertdata.io.process import arrow_alone
+if sys.argv[1:]:
+    import pandas
+before = sys.modules.get("pandas")
+arrow_alone()
+print("numpy" in sys.modules, sys.modules.get("pandas") is before, "pandas.core" in sys.modules)
+import pandas
+print(pandas.DataFrame({"a": [1]}).shape)
+"""
+    for given, loaded in (([], "False"), (["before"], "True")):
+        done = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True)
+        assert (done.stdout.split("\n")[:2], done.stderr) == ([f"True True {loaded}", "(1, 1)"], "")
+
+
+def test_an_import_changes_nothing_in_the_process() -> None:
+    code = """
+import os, sys, pyarrow
+known = lambda: (dict(os.environ), [*sys.meta_path], pyarrow.default_memory_pool().backend_name)
+before, hooks = known(), []
+os.register_at_fork = lambda **given: hooks.append(given) if "bertdata" in sys._getframe(1).f_globals["__name__"] else None
+import bertdata.pipelines.make_pairs, bertdata.commands.make_pairs, bertdata.io.signals, bertdata.tokens.vocab, bertdata.cli
+print(known() == before, hooks)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True []\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists() or cores() == 1, reason="threads are not listed, or there is one core")
