@@ -13,18 +13,21 @@ plain integer arithmetic, so no release of Python or NumPy can change them.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bits", "at", "below", "key", "share", "stream", "substream", "upper"]
+__all__ = ["Bits", "at", "below", "child", "derive", "key", "share", "stream", "substream", "upper"]
 
 Bits = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, SplitMix64's increment
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # Stafford's variant 13, as in SplitMix64
 _MIX_2 = np.uint64(0x94D049BB133111EB)
+_AT_ONCE = 1 << 13  # numbers that `upper` draws at a time: they stay in the processor's cache
+_ONE, _SHIFT_1, _SHIFT_2, _SHIFT_3, _TO_31 = map(np.uint64, (1, 30, 27, 31, 33))
 
 
 def key(seed: int, *names: str | int) -> int:
@@ -61,17 +64,37 @@ def upper(keys: int | Bits, count: int) -> npt.NDArray[np.int32]:
     >>> upper(key(1, "a"), 3).tolist() == (stream(key(1, "a"), 3) >> np.uint64(33)).tolist()
     True
     """
-    steps = (np.arange(count, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
-    bits = np.asarray(np.asarray(keys, dtype=np.uint64)[..., None] + steps)
-    _scramble(bits)
-    bits >>= np.uint64(33)
-    return bits.astype(np.int32)
+    starts = np.asarray(keys, dtype=np.uint64).reshape(-1, 1)
+    drawn = np.empty((len(starts), count), np.int32)
+    at_once = max(1, _AT_ONCE // max(1, count))
+    for first in range(0, len(starts), at_once):
+        bits = np.asarray(starts[first : first + at_once] + _steps(count))
+        _scramble(bits)
+        bits >>= _TO_31
+        drawn[first : first + at_once] = bits
+    return drawn.reshape((*np.shape(keys), count))
+
+
+@lru_cache(maxsize=16)
+def _steps(count: int) -> Bits:
+    steps: Bits = (np.arange(count, dtype=np.uint64) + _ONE) * _GOLDEN
+    steps.flags.writeable = False
+    return steps
 
 
 def substream(keys: int | Bits, number: int | Bits) -> Bits:
     """Derive the key of the `number`-th child of every key (an epoch, a row, a copy), element by element."""
-    child = (np.atleast_1d(np.asarray(number, dtype=np.uint64)) + np.uint64(1)) * _GOLDEN  # of scalars NumPy warns
-    return _mix(np.asarray(_mix(np.array(keys, dtype=np.uint64, ndmin=1)) ^ _mix(child)))
+    return derive(keys, child(number))
+
+
+def child(number: int | Bits) -> Bits:
+    """Return what `derive` takes for the `number`-th child, which a caller that derives it from many keys computes once."""
+    return _mix((np.atleast_1d(np.asarray(number, dtype=np.uint64)) + _ONE) * _GOLDEN)  # of scalars NumPy warns
+
+
+def derive(keys: int | Bits, children: Bits) -> Bits:
+    """Derive children of every key, element by element: see `substream`."""
+    return _mix(np.asarray(_mix(np.array(keys, dtype=np.uint64, ndmin=1)) ^ children))
 
 
 def below(bits: Bits, bound: int | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -89,15 +112,15 @@ def share(bits: Bits) -> npt.NDArray[np.float64]:
 def _mix(x: Bits) -> Bits:
     """Scramble numbers in place, because new memory takes longer than the arithmetic."""
     shifted = _scramble(x)
-    x ^= np.right_shift(x, np.uint64(31), out=shifted)
+    x ^= np.right_shift(x, _SHIFT_3, out=shifted)
     return x
 
 
 def _scramble(x: Bits) -> Bits:
     """Do all of `_mix` except the last step, in place; return an array of the same shape that may be overwritten."""
-    shifted = np.asarray(x >> np.uint64(30))
+    shifted = np.asarray(x >> _SHIFT_1)
     x ^= shifted
     x *= _MIX_1
-    x ^= np.right_shift(x, np.uint64(27), out=shifted)
+    x ^= np.right_shift(x, _SHIFT_2, out=shifted)
     x *= _MIX_2
     return shifted

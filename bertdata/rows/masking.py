@@ -15,7 +15,7 @@ each epoch (BERT's paper, section 3.1 task 1; RoBERTa's paper, section 4.1, for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from .. import keys
 from ..config import PairsConfig, mask_shares
 from ..labels import IGNORED
-from ..pieces import Special, continues_word, of_bert
+from .mask_vocabulary import MaskVocabulary, mask_vocabulary
 
 __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
 
@@ -33,21 +33,10 @@ _SPAN_P, _SPAN_WORDS = 0.2, 10  # SpanBERT (Joshi et al. 2020), section 3.1: len
 _SLACK = 8  # positions beyond the share, for the last word, which may reach over it
 _STREAMS = 5
 _ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_STREAMS)  # the streams of random numbers of a row, one for each use
+_STREAM_NUMBERS = keys.child(np.arange(_STREAMS, dtype=np.uint64))[:, None]
+_OFFSET = 1 << 16  # of the stream of kinds, the number that is drawn once for a row: no position is so far
 Ids = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
-
-
-class MaskVocabulary(NamedTuple):
-    """What masking needs of a vocabulary of V pieces.
-
-    mask_id: [MASK]'s id.  maskable: whether a piece may be masked, [V].  continues: whether it continues a word (``##ing``), [V].
-    words: the ids from which random replacements are drawn.
-    """
-
-    mask_id: int
-    maskable: Flags
-    continues: Flags
-    words: Ids
 
 
 class _Rows(NamedTuple):
@@ -57,21 +46,6 @@ class _Rows(NamedTuple):
     wanted: Ids
     keys: keys.Bits
     begins: Flags
-
-
-def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> MaskVocabulary:
-    """Read a vocabulary's pieces: no special token is masked, and none, nor an unknown word, replaces a piece.
-
-    `special` are those of a vocabulary that is not BERT's.
-    """
-    special = special or of_bert(pieces)
-    maskable = np.ones(len(pieces), bool)
-    maskable[sorted(special.never)] = False
-    words = maskable.copy()
-    words[[i for i in (special.unk,) if i >= 0]] = False
-    continues = np.array([continues_word(piece, special.mark) for piece in pieces])
-    drawn = np.flatnonzero(words)
-    return MaskVocabulary(special.mask, maskable, continues, drawn if len(drawn) else np.array([special.mask]))
 
 
 def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "piece") -> int:
@@ -114,13 +88,13 @@ def mask(
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
     maskable = vocabulary.maskable.take(ids)
-    count = maskable.sum(1)
+    barred = np.flatnonzero(~maskable)
+    count = ids.shape[1] - np.bincount(barred // ids.shape[1], minlength=len(ids))
     wanted = np.minimum(np.minimum(np.maximum(np.rint(count * masked_lm_prob), 1), max_predictions), count).astype(np.int64)
-    row_keys = keys.substream(np.uint64(keys.key(seed, "mask", epoch)), rows.astype(np.uint64))
-    numbers = np.arange(_STREAMS, dtype=np.uint64)
-    streams = keys.substream(row_keys, numbers[:, None])  # [5, B] at once: for a small batch the calls take most of the time
+    row_keys = keys.substream(_epoch_key(seed, epoch), rows.astype(np.uint64))
+    streams = keys.derive(row_keys, _STREAM_NUMBERS)  # [5, B] at once: for a small batch the calls take most of the time
     if unit == "piece":
-        selected, first = _pieces(maskable, wanted, streams[_ORDER]), None
+        selected, first = _pieces(maskable, barred, wanted, streams[_ORDER]), None
     else:
         joined = vocabulary.continues[ids] if continues is None else continues
         begins = maskable.copy()
@@ -129,7 +103,15 @@ def mask(
         selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch, max_predictions)
     at = np.flatnonzero(selected)
     words = None if first is None or per_piece else first.ravel()[at]
-    return _replace(ids, vocabulary, streams, at, words, max_predictions, mask_shares(shares))
+    return _replace(ids, vocabulary, streams, at, words, max_predictions, _mask_shares(shares))
+
+
+_mask_shares = lru_cache(mask_shares)  # parsing takes as long as some of the arithmetic
+
+
+@lru_cache
+def _epoch_key(seed: int, epoch: int) -> int:
+    return keys.key(seed, "mask", epoch)
 
 
 def _replace(
@@ -139,53 +121,60 @@ def _replace(
 
     The tokens of a row with equal `words` are treated alike, or where it is None, each by its own number.
     """
-    masked, row = ids.copy(), at // ids.shape[1]
-    flat, old = masked.ravel(), ids.ravel()[at]  # `flat` is a view
-    counts = np.bincount(row, minlength=len(ids))
-    used = np.arange(width) < counts[:, None]
-    positions = np.zeros(used.shape, np.int64)
-    labels = np.full(used.shape, IGNORED, np.int64)
-    positions[used], labels[used] = at - row * ids.shape[1], old
+    masked, count = ids.copy(), ids.shape[1]
+    flat, old = masked.ravel(), ids.ravel().take(at)  # `flat` is a view
+    starts = np.searchsorted(at, np.arange(len(ids) + 1) * count)  # of each row's tokens in `at`
+    counts = np.diff(starts)
+    row = np.repeat(np.arange(len(ids)), counts)
+    column = at - row * count
+    places = np.arange(len(at)) + (row * width - starts.take(row))  # in the arrays of positions and labels, end to end
+    positions = np.zeros((len(ids), width), np.int64)
+    labels = np.full(positions.shape, IGNORED, np.int64)
+    positions.ravel()[places], labels.ravel()[places] = column, old
     drawn = positions
     if words is not None:
-        drawn = np.zeros(used.shape, np.int64)
-        drawn[used] = words
-    kinds, order = _kinds(streams[_KINDS], drawn, counts, used, repeated=words is not None)
-    at = at[order]
-    flat[at[kinds < shares[0]]] = vocabulary.mask_id
-    random = np.flatnonzero((kinds >= shares[0]) & (kinds < shares[1]))
-    at, row = at[random], row[random]
-    picks = keys.below(keys.at(streams[_WORDS][row], at - row * ids.shape[1]), len(vocabulary.words))
-    flat[at] = vocabulary.words[picks]
+        drawn = np.zeros(positions.shape, np.int64)
+        drawn.ravel()[places] = words
+    kinds, order = _kinds(streams[_KINDS], drawn, counts, places, repeated=words is not None)
+    order += starts.take(row)
+    order = order[kinds < shares[1]]
+    kinds = kinds[kinds < shares[1]]
+    changed = at.take(order)
+    flat[changed] = vocabulary.mask_id
+    random = order[kinds >= shares[0]]
+    picks = keys.below(keys.at(streams[_WORDS].take(row.take(random)), column.take(random)), len(vocabulary.words))
+    flat[at.take(random)] = vocabulary.words[picks]
     return masked, positions, labels
 
 
-def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, used: Flags, *, repeated: bool) -> tuple[npt.NDArray[np.float64], Ids]:
-    """Return numbers in ``[0, 1)`` for the selected tokens, by systematic sampling, and the number of the token that gets each.
+def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeated: bool) -> tuple[npt.NDArray[np.float64], Ids]:
+    """Return numbers in ``[0, 1)`` for the selected tokens, by systematic sampling, and which token of its row gets each.
 
     A row's n tokens, in random order, get (k + u) / n modulo 1 for k = 0 to n - 1, with one uniform offset u.  So each row is as
     close to 80/10/10 as n allows, where independent draws would vary: of 20 tokens exactly 16 are below 0.8.  If `drawn` [B, P]
-    is `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.
+    is `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.  `places` are the indices
+    of the selected tokens in `drawn`, end to end.
     """
     nth = np.arange(drawn.shape[1])
+    unused = nth >= counts[:, None]
     draws = keys.at(row_keys[:, None], drawn)
     # A sort is several times as fast as an argsort, so each number carries its place in its last 16 bits.
     draws >>= np.uint64(24)
     draws <<= np.uint64(16)
-    draws |= nth.astype(np.uint64)
-    draws[~used] = ~np.uint64(0)
+    draws |= nth.view(np.uint64)
+    draws[unused] = ~np.uint64(0)
     draws.sort(axis=1)
     draws &= np.uint64(0xFFFF)
     order, step = draws.view(np.int64), nth
     if repeated:
-        by_draw = np.take_along_axis(drawn, np.where(used, order, 0), 1)
-        first = np.ones(used.shape, bool)
+        by_draw = np.take_along_axis(drawn, np.where(unused, 0, order), 1)
+        first = np.ones(unused.shape, bool)
         first[:, 1:] = by_draw[:, 1:] != by_draw[:, :-1]
         step = np.maximum.accumulate(np.where(first, nth, 0), axis=1)
-    numbers = step / np.maximum(counts, 1)[:, None] + keys.share(keys.at(row_keys, 1 << 16))[:, None]
+    numbers = step / np.maximum(counts, 1)[:, None]
+    numbers += keys.share(keys.at(row_keys, _OFFSET))[:, None]
     numbers -= numbers >= 1  # the same as modulo 1 below 2, in a fraction of the time
-    order += (np.cumsum(counts) - counts)[:, None]
-    return numbers[used], order[used]
+    return numbers.take(places), order.take(places)
 
 
 def _ranks(order_keys: keys.Bits, allowed: Flags) -> keys.Bits:
@@ -202,13 +191,13 @@ def _smallest(ranks: Ids, most: int) -> Ids:
     return np.sort(ranks, axis=1)
 
 
-def _pieces(maskable: Flags, wanted: Ids, order_keys: keys.Bits) -> Flags:
-    """Select the pieces with the smallest random numbers.
+def _pieces(maskable: Flags, barred: Ids, wanted: Ids, order_keys: keys.Bits) -> Flags:
+    """Select the pieces with the smallest random numbers; `barred` are the indices of those that are not maskable.
 
     The upper 31 bits decide, in half of the time, unless a piece that is not wanted has the same as the last that is.
     """
     draws = keys.upper(order_keys, maskable.shape[1])
-    draws[~maskable] = np.iinfo(np.int32).max
+    draws.ravel()[barred] = np.iinfo(np.int32).max
     selected = draws <= _last(draws, wanted)
     if np.count_nonzero(selected) != wanted.sum():
         ranks = _ranks(order_keys, maskable)

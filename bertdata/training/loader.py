@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
@@ -23,9 +23,11 @@ from ..errors import UsageError
 from ..extras import missing_package
 from ..io.process import obey_parent
 from ..labels import IGNORED
+from .ahead import StepsAhead
 from .masks import MaskConfig, Masker
 from .models import Target, target_for
 from .plan import Batch
+from .unpadded import Arrays, segments, unpad
 from .windows import plan_of
 
 try:
@@ -40,7 +42,6 @@ from .attention import for_transformers
 
 __all__ = ["Batches", "MaskConfig", "batches"]
 
-Arrays = dict[str, npt.NDArray[Any]]
 Tensors = dict[str, torch.Tensor]
 
 
@@ -146,6 +147,7 @@ class Batches(Dataset[Tensors]):
         self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
         self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
+        self._ahead = StepsAhead(self.plan, self._make, alone=masks.schedule.first != masks.schedule.last)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._again, ()
@@ -172,58 +174,30 @@ class Batches(Dataset[Tensors]):
 
     def __getitem__(self, step: int) -> Tensors:
         """Return a step's batch; from a worker, narrow arrays go to the main process and become tensors there."""
-        batch = self._arrays(self.plan[step]), self._form, self._target
+        batch = self._ahead[step], self._form, self._target
         return _PickledBatch(*batch) if get_worker_info() else _tensors(*batch)  # type: ignore[return-value]
 
-    def _arrays(self, batch: Batch) -> Arrays:
-        count = len(batch.rows)
-        mine = slice(self._rank * count // self._world_size, (self._rank + 1) * count // self._world_size)
-        arrays = self._shards.gather(batch.rows[mine], batch.width)
+    def _make(self, batches: list[Batch]) -> list[Arrays]:
+        """Return the arrays of this rank's share of some batches of one epoch and width."""
+        mine = [batch.share(self._rank, self._world_size) for batch in batches]
+        first, counts = mine[0], [len(batch.rows) for batch in mine]
+        rows = np.concatenate([batch.rows for batch in mine])
+        arrays = self._shards.gather(rows, first.width)
         continues = arrays.pop("continues_word", None)
         if not OBJECTIVES[self._shards.objective].masks:
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
-            numbers = batch.rows[mine] + batch.copies[mine] * len(self._shards)
-            masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
+            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self._shards)
+            masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=first.step, epoch=first.epoch)
             arrays |= {
                 "input_ids": masked,
                 "masked_lm_positions": positions.astype(np.uint16),
                 "masked_lm_labels": labels.astype(np.int32),
             }
-        return _unpadded(arrays) if self._form == "unpadded" else arrays
-
-
-def _unpadded(arrays: Arrays) -> Arrays:
-    """Put the parts of rows end to end, and their labels beside them."""
-    attention, ids = arrays["attention_mask"], arrays["input_ids"]
-    row, part = _parts(arrays, len(ids))
-    ends = np.append(0, np.cumsum(attention.sum(1)))
-    starts = np.append(ends[row] + (arrays["document_starts"][row, part] if "document_starts" in arrays else 0), ends[-1])
-    flat: Arrays = {"input_ids": ids[attention]}
-    if "token_type_ids" in arrays:
-        flat["token_type_ids"] = arrays["token_type_ids"][attention]
-    if "masked_lm_labels" in arrays:
-        labels = np.full(len(flat["input_ids"]), IGNORED, np.int32)
-        used = arrays["masked_lm_labels"] != IGNORED
-        labels[(ends[:-1, None] + arrays["masked_lm_positions"])[used]] = arrays["masked_lm_labels"][used]
-    else:
-        labels = flat["input_ids"].astype(np.int32)
-        labels[starts[:-1]] = IGNORED
-    flat |= {"labels": labels, "cu_seqlens": starts.astype(np.int32)}
-    if "next_sentence_label" in arrays:
-        of_pairs = arrays["next_sentence_label"]
-        flat["next_sentence_label"] = of_pairs if of_pairs.ndim == 1 else of_pairs[row, part]
-    return flat
-
-
-def _parts(arrays: Arrays, rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the row of each part, and its number in that row."""
-    if "document_starts" not in arrays:
-        return np.arange(rows), np.zeros(rows, np.int64)
-    used = arrays["document_starts"] > 0
-    used[:, :1] = True
-    row, part = np.nonzero(used)
-    return row, part
+        if self._form == "unpadded":
+            return unpad(arrays, counts)
+        ends = np.cumsum([0, *counts]).tolist()
+        return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
 
 
 class _PickledBatch:
@@ -249,8 +223,12 @@ def _flat_batch(arrays: Arrays) -> Tensors:
     """Turn the arrays of an unpadded batch into tensors, and add positions."""
     starts = arrays["cu_seqlens"].astype(np.int64)
     sizes = np.diff(starts)
-    arrays = {**arrays, "position_ids": np.arange(int(starts[-1])) - np.repeat(starts[:-1], sizes)}
-    tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items() if name != "cu_seqlens"}
+    positions = np.arange(int(starts[-1]))
+    positions -= np.repeat(starts[:-1], sizes)
+    arrays = {**arrays, "position_ids": positions}
+    tensors = {
+        name: torch.from_numpy(values.astype(np.int64, copy=False)) for name, values in arrays.items() if name != "cu_seqlens"
+    }
     tensors["cu_seqlens"] = torch.from_numpy(arrays["cu_seqlens"])
     return {**tensors, "max_seqlen": int(sizes.max(initial=0))}  # type: ignore[dict-item]
 
@@ -261,7 +239,7 @@ def _batch(arrays: Arrays, form: str) -> Tensors:
         return _flat_batch(arrays)
     tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
     if "document_starts" in tensors:
-        row, part = map(torch.from_numpy, _parts(arrays, len(tensors["input_ids"])))
+        row, part = map(torch.from_numpy, segments(arrays, len(tensors["input_ids"])))
         starts = tensors["document_starts"][row, part]
         begins = torch.zeros_like(tensors["input_ids"])
         begins[row, starts] = 1

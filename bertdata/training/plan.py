@@ -79,6 +79,16 @@ class Batch(NamedTuple):
     rows: Ints
     copies: Ints
 
+    def share(self, rank: int, ranks: int) -> Batch:
+        """Return the rows of one of several ranks."""
+        mine = slice(rank * len(self.rows) // ranks, (rank + 1) * len(self.rows) // ranks)
+        return self._replace(rows=self.rows[mine], copies=self.copies[mine])
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens, and at least 1, that its rows have if all are padded."""
+        return max(1, len(self.rows) * self.width)
+
 
 class _Part(NamedTuple):
     """Rows of one bucket and one directory: `size` entries of the table from `start`, of which an epoch serves `taken`."""

@@ -147,7 +147,10 @@ class Loader(DataLoader["Tensors"]):
         self.steps = steps
 
     def __iter__(self) -> Any:
-        return self._count(self.steps.next_pass(), super().__iter__())
+        steps = self.steps.next_pass()
+        if self.num_workers or self.pin_memory:
+            return self._count(steps, super().__iter__())
+        return self._count(steps, map(self.dataset.__getitem__, steps))  # in this process a DataLoader adds only its overhead
 
     def _count(self, steps: range, batches: Iterator[_Batch]) -> Iterator[_Batch]:
         for batch, step in zip(batches, steps, strict=False):  # workers read ahead, so the sampler's count is too high

@@ -1,0 +1,48 @@
+"""Make the arrays of several steps together, because NumPy's calls take longer than the arithmetic on a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .plan import Batch, BatchPlan
+from .unpadded import Arrays
+from .windows import WindowPlan
+
+__all__ = ["StepsAhead"]
+
+_TOKENS = 1 << 17  # that are made together: their arrays still fit in a processor's cache
+
+
+class StepsAhead:
+    """The arrays of each step, which `make` makes of a list of batches of one width.
+
+    Steps that are read in order, or every n-th step as a worker reads them, are made a few at a time and kept until they are
+    read.  A step has the same arrays either way.  `alone`: each step is made by itself, as its masks take the step's share.
+    """
+
+    def __init__(self, plan: BatchPlan | WindowPlan, make: Callable[[list[Batch]], list[Arrays]], *, alone: bool = False) -> None:
+        self._plan, self._make = plan, make
+        self._alone = alone or not isinstance(plan, BatchPlan)  # of a store, the next step may be in another window
+        self._last, self._stride = -1, 0
+        self._made: dict[int, Arrays] = {}
+
+    def __getitem__(self, step: int) -> Arrays:
+        stride = step - self._last
+        if step not in self._made:
+            batches = self._together(step, stride if stride == self._stride else 0)
+            self._made = {batch.step: arrays for batch, arrays in zip(batches, self._make(batches), strict=True)}
+        self._last, self._stride = step, stride
+        return self._made.pop(step)
+
+    def _together(self, step: int, stride: int) -> list[Batch]:
+        """Return the batch of a step, and those that follow at a stride, if it is over 0, in the same epoch and width."""
+        first = self._plan[step]
+        batches = [first]
+        if stride > 0 and not self._alone:
+            last = min(first.epoch * self._plan.batches + self._plan.batches, step + stride * (_TOKENS // first.tokens))
+            for following in range(step + stride, last, stride):
+                batch = self._plan[following]
+                if batch.width != first.width:
+                    break
+                batches.append(batch)
+        return batches
