@@ -88,7 +88,6 @@ def cases(workers: int) -> list[Case]:
         Case("pairs whole words", rows + "--masking static --whole-word"),
         Case("pairs two lengths", rows + "--max-seq-length 128 --max-seq-length 512"),
         Case("pairs bpe", "make-pairs {corpus} --vocab {vocab bpe} --objective documents"),
-        Case("pairs engine", rows + "--shuffle engine"),
     ]
     reads = {"documents": "{corpus}", "pairs": "{pairs static}"}
     for name, form in FORMATS.items():

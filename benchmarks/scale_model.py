@@ -68,19 +68,15 @@ def _commit(*given: Any) -> None:
 
 
 def _patch(scale: int, buckets: int) -> None:
-    """Make what is read and written at a time smaller, and choose the buckets of rounds; one level of them."""
+    """Make what is read and written at a time smaller, and choose the buckets of rounds."""
     for name, constants in _SCALED.items():
         module: Any = importlib.import_module(name)
         for constant in constants:
             setattr(module, constant, max(1, getattr(module, constant) // scale))
     files: Any = importlib.import_module("bertdata.io.files")
     files.open_file.__defaults__ = (files._RANGE,)
-    pairs: Any = importlib.import_module("bertdata.commands.make_pairs")
-    pairs._HERE = ()  # with files as those of a cluster, in the store
     lock: Any = importlib.import_module("bertdata.io.lock")
     lock._RENEWED = 1 << 20  # seconds: what a slow machine asks for more often is no work
-    levels: Any = importlib.import_module("bertdata.build.levels")
-    levels._ONE_LEVEL = 1 << 60
     corpus: Any = importlib.import_module("bertdata.pipelines.build_corpus")
     corpus.bucket_count = lambda rule, _: buckets if rule.per_document else 1
     local: Any = importlib.import_module("bertdata.pipelines.engines.local")

@@ -7,10 +7,10 @@
 Every command runs on an S3 server on loopback (of the tests), which waits 30 ms before each answer, at three sizes, each with few
 and with many tasks, as a scale model: bytes of a request and of a record batch are 4 to 16 times smaller, so that small inputs
 ask as large ones do (benchmarks/scale_model.py).  Each number that is counted is fitted as a sum of shares of bytes, requests'
-worth of bytes, tasks, buckets, and pieces: what tasks have for buckets and back, of each round that chooses, where there is any.
+worth of bytes, tasks and buckets.  What tasks send to buckets and back goes through the engine, which takes its price for bytes.
 
 A command takes what its work takes, shared by the workers, and what its driver and its last step take alone: processor time, and
-30 ms for each request, or for 16 of those that a worker sends ahead.  That is counted and not timed, so that other work on the
+30 ms for each request.  That is counted and not timed, so that other work on the
 machine does not matter.  Each worker is one vCPU.  What an engine itself does, such as starting its workers, is not in it.
 """
 
@@ -32,33 +32,26 @@ from fitting import fit, predict
 from prices import SHUFFLED, WORKER, of_requests
 from scale_model import RANGE
 
-from bertdata.build.levels import Levels
-from bertdata.build.selection import rules
-from bertdata.build.selection.kinds import Kinds
-from bertdata.build.selection.rounds import bucket_count
-from bertdata.config import ChoiceConfig
 from bertdata.sample import sample
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 BYTES, WORKERS = 10e12, 1000
-LATENCY, IN_FLIGHT = 0.03, 16  # seconds of a request; how many requests are on their way at a time (dataset/shards/ranges.py)
+LATENCY, IN_FLIGHT = 0.03, 16  # seconds of a request; how many requests the last step has on their way at a time
 SPILLED = 2.3 / 4.3  # bytes of tokens that are shuffled for a byte of text (docs/explanation/scale.md)
 DOCUMENT, NEAR = 3000, 0.05  # bytes of a document; the share of copies, and that of near-copies
-BANDS, SHARED, PAIRS = 21, 11, 1.5  # of a signature at 0.8; of them those that a near-copy shares; pairs of it to compare
-ROUNDS = {  # what a document has on the way to the buckets and back: claims; losses, or pairs
-    "texts": (1, NEAR),
-    "bands": (BANDS, NEAR * SHARED * PAIRS),
-    "near": (NEAR * PAIRS, NEAR),
+SHUFFLED_BYTES = {  # that the engine moves for a byte of text: tokens; claims of texts, with ids; bands, and signatures of pairs
+    "make-pairs": SPILLED,
+    "build-corpus": 44 / DOCUMENT,
+    "near-duplicates": (44 + 21 * 12 + 1.5 * NEAR * 140) / DOCUMENT,
 }
-CHOSEN = {"build-corpus": "exact", "near-duplicates": "near"}  # what `--dedup` is
-COMMANDS = ("build-corpus", "near-duplicates", "train-vocab", "make-pairs", "make-pairs by files", "export")
+COMMANDS = ("build-corpus", "near-duplicates", "train-vocab", "make-pairs", "export")
 HOURS, DOLLARS = dict.fromkeys(COMMANDS, 1.0) | {"near-duplicates": 3.0}, 200.0  # what each may take
 # CPU seconds for a GB of text, of which runs this small tell nothing; all other processor time is fitted.  Of scale.py and
 # end_to_end.py on a quiet machine (docs/explanation/scale.md); signatures beside it by `Signer` on the documents of this file.
 RATES = {"build-corpus": 60.0, "near-duplicates": 130.0, "train-vocab": 34.0, "make-pairs": 50.0, "export": 10.0}
 SHOWN = 12  # shards that the report of a data set is made of (report/page/sample.py)
-KINDS = ("GET", "RANGE", "AHEAD", "HEAD", "LIST", "PUT", "COPY", "POST", "DELETE")
+KINDS = ("GET", "RANGE", "HEAD", "LIST", "PUT", "COPY", "POST", "DELETE")
 Counts = dict[str, float]
 
 
@@ -87,26 +80,7 @@ class Run(NamedTuple):
 def features(command: str, bytes: float, tasks: float, buckets: float, scale: float = 1) -> Counts:
     """Return what the numbers of a command may grow with; `tasks` and `buckets` are those of this command."""
     found = {"one": 1.0, "byte": bytes, "range": bytes * scale / RANGE, "task": tasks, "shown": min(tasks, SHOWN)}
-    if command in CHOSEN:
-        found |= {"piece": 0.0, "bucket": 0.0}
-        for rule in rules.make(ChoiceConfig(dedup=CHOSEN[command]), "", Kinds.of(["text"])):
-            levels, blocks = _levels(tasks, bucket_count(rule, int(bytes)) if scale == 1 else buckets, scale)
-            found["bucket"] += levels.buckets + 2 * blocks * levels.groups  # each a file: as those that are merged and split
-            for each in ROUNDS[rule.name]:
-                for pieces in filter(None, (tasks * levels.groups, blocks * levels.buckets)):
-                    found["piece"] += pieces * -math.expm1(-each * bytes / DOCUMENT / pieces)  # those with anything in them
-    elif command.startswith("make-pairs"):
-        levels, blocks = _levels(tasks, buckets, scale)
-        found["bucket"] = buckets
-        if command == "make-pairs by files":
-            found["piece"] = tasks * levels.groups + blocks * buckets
-    return found
-
-
-def _levels(tasks: float, buckets: float, scale: float) -> tuple[Levels, int]:
-    """Return the levels of buckets, of which a model has one, and how many blocks there are of tasks."""
-    levels = Levels.of(int(tasks), int(buckets)) if scale == 1 else Levels(int(buckets), int(buckets), 0)
-    return levels, math.ceil(tasks / levels.together) if levels.are_two else 0
+    return found | ({"bucket": buckets} if command == "make-pairs" else {})
 
 
 def lines(size: int) -> Iterator[bytes]:
@@ -153,7 +127,7 @@ class Model:
         if told["code"]:
             sys.exit(f"ten_terabytes.py: {' '.join(words)} ended with exit code {told['code']}:\n{told['said']}")
         counted: Counts = {f"{phase} {kind}": store.counts[phase, kind] for phase in told["took"] for kind in KINDS}
-        for name, kinds in (("sent MB", ("PUT", "POST")), ("fetched MB", ("GET", "RANGE", "AHEAD"))):
+        for name, kinds in (("sent MB", ("PUT", "POST")), ("fetched MB", ("GET", "RANGE"))):
             counted[name] = sum(size for (_, kind), size in store.moved.items() if kind in kinds) / MB
         return counted | {f"{phase} CPU s": cpu for phase, cpu in told["took"].items()}
 
@@ -163,17 +137,13 @@ def measure(model: Model, point: Point, faults: float, latency: float) -> Iterat
     server: Any = importlib.import_module("s3_server")
     with server.serving() as store:
         store.objects["in/text.jsonl"] = b"".join(lines(point.bytes))
-        store.latency, store.faults, store.ahead = (
-            latency,
-            faults,
-            "/work/.*-(claims|lost|together|merged|split)-|/work/(tokens|merged)-",
-        )
+        store.latency, store.faults = latency, faults
         size = len(store.objects["in/text.jsonl"])
         for command, words in _words(point, size).items():
             counted = model.run(store, server.environment(store.url), point, [*words, "--output", _output(command)])
             made = json.loads(store.objects["build-corpus/manifest.json"])
             tasks = [math.ceil(shard["batches"] / 8) for shard in made["shards"]]
-            own = sum(tasks) if command.startswith("make-pairs") else len(tasks)
+            own = sum(tasks) if command == "make-pairs" else len(tasks)
             own, read = (min(own, 64), min(size, 1 << 20)) if command == "train-vocab" else (own, size)
             yield Run(command, features(command, read, own, point.buckets, point.scale), counted)
 
@@ -211,8 +181,7 @@ def _words(point: Point, size: int) -> dict[str, list[str]]:
         "build-corpus": text,
         "near-duplicates": [*text, "--dedup", "near"],
         "train-vocab": ["train-vocab", "s3://bucket/build-corpus", "--size", "2000", "--sample-bytes", str(1 << 18)],
-        "make-pairs": [*pairs, "--shuffle", "engine"],
-        "make-pairs by files": [*pairs, "--shuffle", "files"],
+        "make-pairs": pairs,
         "export": ["export", "s3://bucket/build-corpus", "--to", "jsonl"],
     }
 
@@ -235,9 +204,9 @@ def _may(name: str) -> tuple[str, ...]:
     phase, _, kind = name.partition(" ")
     if phase == "driver":
         return ("one", "task") if kind in ("COPY", "DELETE") else ("one", "shown")
-    by_kind = {"AHEAD": ("one", "piece"), "RANGE": ("one", "range", "task", "bucket")}
-    by_kind["CPU s"] = ("one", "range", "task", "piece", "bucket")
-    return by_kind.get(kind, ("one", "byte", "piece") if kind == "MB" else ("one", "task", "bucket"))
+    if kind in ("RANGE", "CPU s"):
+        return ("one", "range", "task", "bucket")
+    return ("one", "byte") if kind == "MB" else ("one", "task", "bucket")
 
 
 def extrapolate(runs: list[Run], command: str, at: Counts) -> dict[str, float]:
@@ -255,8 +224,8 @@ def extrapolate(runs: list[Run], command: str, at: Counts) -> dict[str, float]:
 
 
 def waits(found: Counts, phase: str) -> float:
-    """Return the seconds that one worker waits for so many requests: one after the other, but for pieces that are read ahead."""
-    return LATENCY * sum(found[f"{phase} {kind}"] / (IN_FLIGHT if kind == "AHEAD" else 1) for kind in KINDS)
+    """Return the seconds that one worker waits for so many requests, one after the other."""
+    return LATENCY * sum(found[f"{phase} {kind}"] for kind in KINDS)
 
 
 def row(command: str, found: Counts, shuffled: float = 0.0) -> Row:
@@ -272,9 +241,9 @@ def row(command: str, found: Counts, shuffled: float = 0.0) -> Row:
 
 def targets() -> dict[str, Counts]:
     """Return the features of each command at 10 TB: tasks and buckets as the commands choose them."""
-    tasks, pairs = 40_000, math.ceil(BYTES / (16 << 20))
+    tasks, pairs = 40_000, math.ceil(BYTES / (128 << 20))
     own = dict.fromkeys(("build-corpus", "near-duplicates", "export"), (tasks, 0))
-    own |= dict.fromkeys(("make-pairs", "make-pairs by files"), (pairs, 99_999))
+    own["make-pairs"] = (pairs, 99_999)
     found = {name: features(name, BYTES, *of) for name, of in own.items()}
     return found | {"train-vocab": features("train-vocab", 4 * (256 << 20), 64, 0)}
 
@@ -285,8 +254,8 @@ def table(runs: list[Run]) -> str:
     at = targets()
     for command in (name for name in COMMANDS if any(run.command == name for run in runs)):
         found = extrapolate(runs, command, at[command])
-        made = row(command, found, SPILLED * BYTES if command == "make-pairs" else 0.0)
-        cheap = sum(made.requests[kind] for kind in ("GET", "RANGE", "AHEAD", "HEAD")) / 1e6
+        made = row(command, found, SHUFFLED_BYTES.get(command, 0.0) * BYTES)
+        cheap = sum(made.requests[kind] for kind in ("GET", "RANGE", "HEAD")) / 1e6
         dear = sum(made.requests[kind] for kind in ("LIST", "PUT", "COPY", "POST")) / 1e6
         over = made.hours > HOURS[command] or made.dollars > DOLLARS
         told = f"{cheap:,.1f} M | {dear:,.2f} M | {made.cpu / 3600:,.0f} | {made.hours:,.2f} | ${made.dollars:,.0f}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from bertdata.build.corpus.commit import CorpusCommit
 from bertdata.build.corpus.extract import Extract
 from bertdata.build.corpus.plan import CorpusPlan, packages
-from bertdata.build.levels import Levels
 from bertdata.build.selection import rules
 from bertdata.build.selection.kinds import Kinds
 from bertdata.build.selection.rewrite import Rewrite
-from bertdata.build.selection.rounds import Decide, MergeClaims, MergeLosses, Rule, SplitLosses, WriteClaims, bucket_count
+from bertdata.build.selection.rounds import Decide, KeepLosses, PutClaims, Rule, bucket_count
+from bertdata.build.shuffle import Receive
 from bertdata.config import CorpusConfig
 from bertdata.config.base import format_packages
 from bertdata.io.files import to_path
@@ -21,8 +19,8 @@ from bertdata.records import Report
 from bertdata.sources import PLAIN
 
 from . import command
-from .steps import FlatMap, GroupByKey, Map, Step, Steps
-from .transforms import Chain, Gather, Perform, Tasks, Writing
+from .steps import FlatMap, Map, Step, Steps
+from .transforms import Chain, Gather, Perform, Regroup, Tasks, Writing, shuffle_of
 
 __all__ = ["BuildCorpus"]
 
@@ -61,9 +59,8 @@ class Choose(Step):
         tasks = reports | "Number" >> Map(_number)
         names: tuple[str, ...] = ()  # of rounds in which documents are lost
         for rule in self._rules:
-            levels = Levels.of(self._tasks, bucket_count(rule, self._bytes))
-            label = rule.name.capitalize()
-            tasks = tasks | label >> Round(self._root, rule, names, levels, self._shards)
+            buckets = bucket_count(rule, self._bytes)
+            tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, buckets, self._shards)
             names += (rule.name,) * rule.drops
         rewrite = Writing(
             Rewrite(self._root, names, self._format, self._shards), to_path(self._root), packages=format_packages(self._format)
@@ -74,24 +71,23 @@ class Choose(Step):
 class Round(Step):
     """Tasks -> their claims, by bucket -> what each task loses, by task -> the same tasks, whose losses are on disk."""
 
-    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], levels: Levels, shards: int) -> None:
-        self._root, self._rule, self._levels = root, rule, levels
-        self._write = WriteClaims(root, rule, earlier, levels, shards)
+    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], tasks: int, buckets: int, shards: int) -> None:
+        self._root, self._rule, self._earlier, self._tasks, self._buckets = root, rule, earlier, tasks, buckets
+        self._shards = shards
 
     def expand(self, tasks: Steps) -> Steps:
-        root, name, two = self._root, self._rule.name, self._levels.are_two
-        steps = self._step(tasks, "Write claims", self._write)
-        if two:
-            steps = self._step(steps | "By group" >> GroupByKey(), "Merge claims", MergeClaims(root, self._rule, self._levels))
-        decide = Decide(root, self._rule, self._levels)
-        steps = self._step(steps | "By bucket" >> GroupByKey(), "Decide", decide)
-        if two:
-            steps = self._step(steps | "By block" >> GroupByKey(), "Split losses", SplitLosses(root, name))
-        merge = Writing(MergeLosses(root, name, "split" if two else "lost", self._rule.drops), to_path(root))
-        return steps | "By task" >> GroupByKey() | "Merge losses" >> Map(merge)
-
-    def _step(self, elements: Steps, label: str, function: Callable[[Any], Any]) -> Steps:
-        return elements | label >> FlatMap(Writing(function, to_path(self._root)))
+        root, rule = to_path(self._root), self._rule
+        claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._buckets)
+        losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._buckets, self._tasks)
+        put = PutClaims(self._root, rule, self._earlier, claims, self._shards)
+        return (
+            tasks
+            | "Claim" >> FlatMap(Writing(put, root))
+            | "By bucket" >> Regroup(claims)
+            | "Decide" >> FlatMap(Writing(Decide(rule, claims, losses), root))
+            | "By task" >> Regroup(losses)
+            | "Keep losses" >> Map(Writing(Receive(losses, KeepLosses(self._root, rule)), root))
+        )
 
 
 def _number(report: Report) -> int:

@@ -8,7 +8,6 @@ imported here: that takes a second.
 from __future__ import annotations
 
 import copy
-from array import array
 from collections.abc import Callable, Iterable
 from inspect import isroutine
 from itertools import chain
@@ -23,7 +22,9 @@ __all__ = ["Create", "FlatMap", "GroupByKey", "Here", "Map", "Step", "Steps", "T
 
 
 class Steps(Protocol):
-    """What a step makes, and the next one takes: elements in this process, or a collection of Beam's."""
+    """What a step makes, and the next one takes: elements on this machine, or a collection of Beam's."""
+
+    is_local: bool  # whether the steps run on this machine without Beam
 
     def __or__(self, step: Step, /) -> Steps: ...
 
@@ -54,6 +55,8 @@ class Step:
 
 class Here:
     """Elements in this process."""
+
+    is_local = True
 
     def __init__(self, elements: Iterable[Any] = (), context: TaskContext = NO_CONTEXT) -> None:
         self.elements, self._context = elements, context
@@ -104,24 +107,14 @@ class FlatMap(Map):
 
 
 class GroupByKey(Step):
-    """Pairs of a key and a value -> each key with all its values.
-
-    Tuples of whole numbers are references, of which all tasks make millions: they are held as eight bytes a number, not as 40.
-    """
+    """Pairs of a key and a value -> each key with all its values."""
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
-        groups: dict[Any, list[Any] | array[int]] = {}
-        width = 0
+        groups: dict[Any, list[Any]] = {}
         for key, value in elements:
-            if not groups and type(value) is tuple and all(isinstance(each, int) for each in value):
-                width = len(value)  # of each value: those of a step are of one type
-            if width:
-                groups.setdefault(key, array("q")).extend(value)
-            else:
-                groups.setdefault(key, []).append(value)
+            groups.setdefault(key, []).append(value)
         for key in [*groups]:  # a dictionary looks for its first key among all that were there: the square of their number
-            values = groups.pop(key)  # what was done is not held
-            yield key, values if isinstance(values, list) else [*zip(*[iter(values)] * width, strict=True)]
+            yield key, groups.pop(key)  # what was done is not held
 
 
 class ToList(Step):

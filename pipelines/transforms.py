@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from bertdata.build.shuffle import EngineShuffle, FileShuffle, Shuffle
 from bertdata.config.base import Config
 from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
 from bertdata.dataset.run import check_begun, clean_up, perform
+from bertdata.dataset.spilled import work_root
 from bertdata.dataset.staging import commit as committing
 from bertdata.dataset.versions import versions
 from bertdata.errors import UsageError, VerificationError
@@ -24,7 +26,7 @@ from bertdata.records import Report, Task
 
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
-__all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Tasks", "Writing"]
+__all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regroup", "Tasks", "Writing", "shuffle_of"]
 
 Work = Callable[[Task], dict[str, Any]]
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange`, as an element: engines know how to write a plain tuple
@@ -88,6 +90,24 @@ def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: Runs) ->
     with runs.entered():
         (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
         return task
+
+
+def shuffle_of(steps: Steps, root: Path, name: str, tasks: int, partitions: int) -> Shuffle:
+    """Return the shuffle of a run that builds in `root`: by files where these steps run on this machine, else by the engine."""
+    return FileShuffle(work_root(root), name, tasks, partitions) if steps.is_local else EngineShuffle(partitions)
+
+
+class Regroup(Step):
+    """What `put` of a shuffle has yielded -> each partition, with what `get` takes, once all tasks have put their pieces."""
+
+    def __init__(self, shuffle: Shuffle) -> None:
+        self._shuffle = shuffle
+
+    def expand(self, elements: Steps) -> Steps:
+        if not isinstance(self._shuffle, FileShuffle):
+            return elements | "By partition" >> GroupByKey()
+        written = elements | "All tasks" >> GroupByKey()
+        return written | "Partitions" >> FlatMap(self._shuffle.each_partition) | "Spread" >> GroupByKey()
 
 
 class Runs:

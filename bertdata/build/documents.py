@@ -26,6 +26,8 @@ __all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "
 _SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
 _NAMED = 1000  # inputs of a corpus that what is made from it names
 BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
+_USUAL_TASKS = 4096  # of a larger corpus tasks are larger, as each has a piece for each bucket of make-pairs,
+_TOGETHER = 8  # but so many times at the most: 128 MB of text, and 70 MB of tokens in memory
 
 
 class DocumentReader(NamedTuple):
@@ -142,13 +144,16 @@ def read(directory: Path) -> Corpus:
     """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
     contents = manifest.read(directory, CorpusManifest)
     reader = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
-    tasks: list[Task] = []
+    ranges: list[FileRange] = []
     manifest.check_files(directory, manifest.listed(contents))
     for shard in contents.shards:
         path = directory / shard.name
         count = math.ceil(shard.batches / BATCHES)
         for start, end in pairwise(shard.batches * number // max(1, count) for number in range(count + 1)):
-            tasks.append(Task(len(tasks), "documents", (FileRange(shard.name, str(path.resolve()), start, end),)))
+            ranges.append(FileRange(shard.name, str(path.resolve()), start, end))
+    together = min(_TOGETHER, max(1, math.ceil(len(ranges) / _USUAL_TASKS)))
+    groups = [ranges[start : start + together] for start in range(0, len(ranges), together)]
+    tasks = [Task(number, "documents", tuple(group)) for number, group in enumerate(groups)]
     return Corpus(contents, tasks, sum(shard.text_bytes for shard in contents.shards), reader)
 
 

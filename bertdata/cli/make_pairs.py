@@ -17,7 +17,7 @@ from .run import build, common_options, conclude, echo, foretell, take_options
 __all__ = ["command"]
 
 _SECTIONS = sections_of(PairsConfig)
-_SECTIONS["Output"] = ["output", *_SECTIONS["Output"], "shuffle"]
+_SECTIONS["Output"] = ["output", *_SECTIONS["Output"]]
 _FIRST = (
     *("vocab", "output", "objective", "max_seq_length", "dupe_factor", "pack", "masking", "validation_fraction", "seed"),
     *("dry_run", "overwrite", "workers", "config"),
@@ -43,15 +43,8 @@ _FIRST = (
 )
 @click.option("--output", required=True, help="Directory for the rows; {length} in it stands for the length.")
 @config_options(PairsConfig, multiple=("max_seq_length",))
-@click.option(
-    "--shuffle",
-    type=click.Choice(["auto", "files", "engine"]),
-    default="auto",
-    show_default=True,
-    help="Move documents to their shard by files, or by the engine's GroupByKey; auto: by the engine of a cluster to a store.",
-)
 @common_options
-def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, ...], shuffle: str, **values: Any) -> None:
+def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, ...], **values: Any) -> None:
     """Build sentence pairs for BERT, or rows for another objective, from the documents in CORPUS.
 
     Exactly half of the pairs are NotNext (or swapped), and nothing but their text tells which.  Rows are not masked, unless
@@ -64,7 +57,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     from ..commands.make_pairs import plan_pairs, warnings_of
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
-    values |= {"lengths": max_seq_length, "shuffle": shuffle, "beam_args": options.beam_args}
+    values |= {"lengths": max_seq_length, "beam_args": options.beam_args}
     plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
     for line in (plan.summary, *map(in_options, plan.notes)):
         echo(line, err=True)

@@ -121,14 +121,13 @@ def estimate(
     *,
     reads: Sequence[str | Path],
     writes: Sequence[Path],
-    references: int = 0,
     held: int = 0,
     most: int = 0,
     workers: int | None = None,
 ) -> Estimate:
     """Do a sample of a run's work and say what all of it will take.
 
-    total: bytes of input.  reads, writes: where that and the output are.  references: small reads that go from step to step.
+    total: bytes of input.  reads, writes: where that and the output are.
     held: bytes of text that a worker holds at a time.  most: documents at the most; 0 for all.
     """
     count = workers or workers_for(tasks, total)
@@ -150,7 +149,7 @@ def estimate(
         most_work=round(max(measured.work, measured.most_work) * ratio),
         sampled=round(measured.sampled or measured.bytes),
         sample_seconds=measured.sample_seconds or measured.seconds,
-        gets=gets + (_GETS * tasks + 4 * references) * remote,
+        gets=gets + _GETS * tasks * remote,
         puts=_PUTS * tasks * remote,
         error=measured.error,
     )

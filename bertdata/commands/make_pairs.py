@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..build.documents import Corpus, read, refuse_to_replace
 from ..config import PairsConfig
-from ..config.engines import runner_of
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
-from ..dataset.run import recorded
-from ..dataset.spilled import spill_path
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import is_local, to_path
+from ..io.files import to_path
 from ..io.storage import storage_errors
 from ..report.vocabulary import poor_fit, unsaid
 from ..report.words import count, size
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
 
-# Runners whose workers are on this machine; "" is a run without Beam.
-_HERE = ("", "direct", "switchingdirect", "bundlebaseddirect", "testdirect", "fnapi", "prism", "interactive")
 _LOST = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
 
 
@@ -49,7 +44,6 @@ def make_pairs(
     lengths: Sequence[int] = (),
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
-    shuffle: str = "auto",
     workers: int | None = None,
     overwrite: bool = False,
     check_space: bool = True,
@@ -69,9 +63,6 @@ def make_pairs(
         lengths: Several lengths in place of `config.max_seq_length`; the corpus is tokenized once for all of them.
         lowercase: For a bare vocab.txt: whether it was made for lower case; None to tell from its words.
         strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
-        shuffle: ``files`` or ``engine``: how documents move to their shard; the bytes are the same.  ``auto`` is ``engine``
-            where a cluster's engine writes to a store, else ``files``; a run that goes on keeps what it had.  Files of a run on
-            this machine are on a local disk (TMPDIR), also where the output is in a store.
 
     Returns:
         The data sets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
@@ -98,7 +89,6 @@ def make_pairs(
         lengths=lengths,
         lowercase=lowercase,
         strip_accents=strip_accents,
-        shuffle=shuffle,
         beam_args=beam_args,
     )
     options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
@@ -142,11 +132,10 @@ class PairsPlan(Plan):
     source: Corpus
     vocabulary: AnyVocabulary
     configs: tuple[PairsConfig, ...]
-    shuffle: str
 
     @property
     def tasks(self) -> int:
-        """The number of tasks of the largest step; tokenizing counts also when the engine shuffles."""
+        """The number of tasks of the largest step; tokenizing counts also on an engine."""
         return max(len(self.source.tasks), self.configs[0].shards)
 
     def chain(self, roots: Sequence[Path | None]) -> Any:
@@ -159,7 +148,7 @@ class PairsPlan(Plan):
         from ..build.rows.bucket import Output as PairsOutput
 
         outputs = [PairsOutput(str(root), config) for root, config in zip(roots, self.configs, strict=True) if root is not None]
-        return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards, self.shuffle, self.spill)
+        return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards)
 
     def estimate(self, workers: int | None) -> Estimate:
         """Build rows of samples and estimate what the run takes."""
@@ -173,7 +162,6 @@ class PairsPlan(Plan):
             len(source.tasks) + buckets,
             reads=self.reads,
             writes=self.directories,
-            references=min(len(source.tasks) * buckets, source.manifest.rows),
             held=source.text_bytes * self.configs[0].dupe_factor // max(1, buckets),
             workers=workers,
         )
@@ -188,7 +176,6 @@ def plan_pairs(
     lengths: Sequence[int] = (),
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
-    shuffle: str = "auto",
     beam_args: Sequence[str] = (),
 ) -> Plan:
     """Return what `make_pairs` would do; nothing is written."""
@@ -199,7 +186,7 @@ def plan_pairs(
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
-    given = given_digest("make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents, shuffle)
+    given = given_digest("make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents)
     try:
         source = read(corpus)
         vocabulary = read_any(vocab, lowercase, strip_accents, settings.special_tokens)
@@ -211,21 +198,19 @@ def plan_pairs(
     configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
-    shuffle, spill = _shuffle(shuffle, beam_args, directories[0], {**common, "config": configs[0].identity()})
-    identities = [{**common, "config": config.identity(), "shuffle": shuffle} for config in configs]
-    tokenize = (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),) if shuffle == "files" else ()
+    identities = [{**common, "config": config.identity()} for config in configs]
+    # Tasks that give documents to an engine leave no record of what they have done.
+    tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),
         given=given,
         reads=(corpus,),
         steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
-        spill=spill,
-        notes=(*notes, "  shuffle: " + ("by the engine" if shuffle == "engine" else f"by files in {spill or 'the output'}")),
+        notes=notes,
         summary=_summary(source, buckets, directories),
         source=source,
         vocabulary=vocabulary,
         configs=tuple(configs),
-        shuffle=shuffle,
     )
 
 
@@ -233,15 +218,6 @@ def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
     read_in = f"{count(source.manifest.rows, 'document')}, {size(source.text_bytes)} of text"
     cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
     return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
-
-
-def _shuffle(asked: str, beam_args: Sequence[str], directory: Path, identity: dict[str, Any]) -> tuple[str, Path | None]:
-    """Return how documents move to their shards, and where on a local disk, if not in the output."""
-    is_here, is_far = runner_of(beam_args) in _HERE, not is_local(directory)
-    if asked == "auto":
-        with storage_errors(f"cannot read {directory}"):
-            asked = recorded(directory, identity, "shuffle") or ("engine" if is_far and not is_here else "files")
-    return asked, spill_path(directory, identity) if asked == "files" and is_here and is_far else None
 
 
 def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:

@@ -59,7 +59,6 @@ class Plan:
     """What a command will do. Each command has its own kind of plan.
 
     given: a digest of what the command was given.  summary: the plan in one line; notes: further lines.  reads: the inputs.
-    spill: a local directory for work files, if the output is in a store and the run is on this machine.
     """
 
     outputs: tuple[Output, ...]
@@ -68,7 +67,6 @@ class Plan:
     notes: tuple[str, ...] = ()
     reads: tuple[str | Path, ...] = ()
     steps: tuple[Step, ...] = ()
-    spill: Path | None = None
 
     @property
     def directories(self) -> list[Path]:

@@ -48,7 +48,6 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
     with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots = [_unfinished(_begun(stack, output, plan.given, options.overwrite)) for output in plan.outputs]
         if new := any(root is not None for root in roots):
-            stack.enter_context(spilling(plan.spill))
             _build(plan, options, reporter, roots, processes)
     return [DataSet.read(directory, new=new) for directory in plan.directories] if options.wait else []
 
@@ -90,13 +89,13 @@ def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path
         _run_on_engine(plan, options, reporter, roots)
         return
     first = next(root for root in roots if root is not None)
-    records = [first] if plan.spill is None else [plan.spill, first]
-    monitor = Monitor(records, plan.steps, counts=options.on_engine)
-    with watched(monitor, reporter, EVERY if monitor.is_fast else EVERY_IN_STORE):
-        if options.on_engine:
-            _run_on_engine(plan, options, reporter, roots)
-        else:
-            local.run(plan.chain(roots), processes, options.verbose, reporter.warning, monitor.receive)
+    with contextlib.nullcontext(first) if options.on_engine else spilling(first) as work:
+        monitor = Monitor([first] if work == first else [work, first], plan.steps, counts=options.on_engine)
+        with watched(monitor, reporter, EVERY if monitor.is_fast else EVERY_IN_STORE):
+            if options.on_engine:
+                _run_on_engine(plan, options, reporter, roots)
+            else:
+                local.run(plan.chain(roots), processes, options.verbose, reporter.warning, monitor.receive)
     for directory, root in zip(plan.directories, roots, strict=True):
         if root is not None:
             timings.write(directory, monitor.timings())

@@ -109,18 +109,18 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
 def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
     """Return a function that turns some batches into rows, as if they were a bucket."""
     from ..build.rows.bucket import BuildBucket, Output
-    from ..build.rows.buckets import Layout, Tokenize
+    from ..build.rows.buckets import Layout, Tokenize, Tokens
     from ..build.rows.partners import Partners
 
     def sample(root: Path) -> Measured:
-        clock, read, documents = _Clock(), 0, []
+        clock, read, documents = _Clock(), 0, list[Tokens]()
         layout = Layout(configs[0].seed, 1, 0.0, Partners.of(configs[0]))
         given = stored(root, vocabulary)
         tokenize = Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words)
         for task in _batches(corpus.tasks):
             if not clock.is_over:
                 with clock.running() as work:
-                    documents += [document for _, document in tokenize.documents(task) if document.row >= 0]
+                    documents += tokenize.documents(task)
                     read += work.bytes
         tokenized = clock.seconds
         work_files = sum(len(each.tokens) + len(each.ends) + len(each.continues) + len(each.id) + 24 for each in documents)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from ..extras import EXTRAS, install
 
-__all__ = ["ENGINES", "Engine", "runner_of"]
+__all__ = ["ENGINES", "Engine"]
 
 
 class Engine(NamedTuple):
@@ -40,18 +38,3 @@ ENGINES = {  # in the order in which `bertdata doctor` shows those that have a t
     "DataflowRunner": Engine("Dataflow", "", EXTRAS["gcp"].modules, install("gcp")),
     "PortableRunner": Engine(),
 }
-
-
-def runner_of(beam_args: Sequence[str]) -> str:
-    """Return the runner that arguments for Beam name, in small letters and without "runner"; an empty string if they name none.
-
-    Beam takes a runner's name in any case, with or without "Runner", or the full name of its class.
-
-    >>> runner_of(["--runner=directrunner"]), runner_of(["--runner", "Direct"])
-    ('direct', 'direct')
-    >>> runner_of(["--region=eu", "--runner=apache_beam.runners.dask.dask_runner.DaskRunner"]), runner_of([])
-    ('dask', '')
-    """
-    values = [arg.partition("=")[2] for arg in beam_args if arg.startswith("--runner=")]
-    values += [value for arg, value in pairwise(beam_args) if arg == "--runner"]
-    return values[-1].rpartition(".")[2].lower().removesuffix("runner") if values else ""

@@ -42,7 +42,6 @@ __all__ = [
     "leftovers",
     "building",
     "perform",
-    "recorded",
     "unfinished",
 ]
 
@@ -142,11 +141,6 @@ def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dic
         part = {**known, **identity}
         if not differences(known, part) and part.get("given") == known.get("given"):
             yield root, known
-
-
-def recorded(directory: Path, identity: dict[str, Any], name: str) -> Any:
-    """Return what the record of an unfinished run of this identity says under a name; None where it says nothing."""
-    return next((known[name] for _, known in _runs(directory, identity) if name in known), None)
 
 
 def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:

@@ -66,6 +66,8 @@ def _exhaust(elements: Iterable[Any]) -> None:
 class _Stage:
     """Elements, and the steps that workers are to do of each."""
 
+    is_local = True
+
     def __init__(self, pool: Pool, elements: Iterable[Any] = (), steps: tuple[Map, ...] = ()) -> None:
         self._pool, self._elements, self._steps = pool, elements, steps
 

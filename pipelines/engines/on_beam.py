@@ -101,6 +101,8 @@ class _Composite(beam.PTransform):
 class _Collection:
     """A collection of Beam's that takes our steps."""
 
+    is_local = False
+
     def __init__(self, collection: Any) -> None:
         self.collection = collection
 

@@ -7,25 +7,30 @@ import random
 import shutil
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import local
+from bertdata.pipelines.engines import engine, local
 from bertdata.pipelines.steps import Step
 from conftest import Run, build_of, digests, leftovers, read_manifest, read_rows
 from test_resume import kill_in_mid_run
 
 from bertdata import keys
 from bertdata.build.corpus.plan import plan
-from bertdata.build.selection import facts, round_files, rounds, rules
+from bertdata.build.selection import facts, rounds, rules
+from bertdata.build.selection.claims import Table
 from bertdata.build.selection.kinds import Kinds
+from bertdata.build.selection.losses import LOST, WHOLE, Losses, merged, read_kept, write_kept
 from bertdata.build.selection.rewrite import Rewrite
-from bertdata.build.selection.rounds import WHOLE, Losses
+from bertdata.build.shuffle import FileShuffle
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.dataset.run import STATE
-from bertdata.errors import TooManyRejectsError, UsageError
+from bertdata.errors import TooManyRejectsError, UsageError, VerificationError
 from bertdata.io.files import write_json
 
 TEXT = """the tide turned at noon and grey herons left marsh while ferry waited by old pier for nobody in long winter rain
@@ -82,13 +87,20 @@ def sources(directory: Path, seed: int = 0, count: int = 120) -> dict[str, list[
     return files
 
 
-def build(output: Path, files: dict[str, list[tuple[str, str]]], *, task_bytes: int = 1 << 16, **choice: Any) -> Path:
+def build(
+    output: Path,
+    files: dict[str, list[tuple[str, str]]],
+    *,
+    task_bytes: int = 1 << 16,
+    run: Callable[[Step], None] = local.run,
+    **choice: Any,
+) -> Path:
     """Run build-corpus in this process, or go on with what a run before has left."""
     most = choice.pop("max_documents", 0)
     choice = ChoiceConfig(**choice)  # type: ignore[assignment]
     config = CorpusConfig(task_bytes=task_bytes, id_column="id", choice=choice, max_documents=most)  # type: ignore[arg-type]
     write_json(output / STATE / "run.json", {})
-    local.run(BuildCorpus(plan(config, files), config, output))
+    run(BuildCorpus(plan(config, files), config, output))
     return output
 
 
@@ -375,7 +387,7 @@ def test_an_interrupted_round_is_done_again(
 ) -> None:
     """A run ends in each step of a round in turn, each time taken up where the last one has left it."""
     choice, output = {"dedup_paragraphs": True, "sample_documents": 50}, tmp_path / "out"
-    for broken in (rounds.WriteClaims, rounds.Decide, rounds.MergeLosses, Rewrite):
+    for broken in (rounds.PutClaims, rounds.Decide, rounds.KeepLosses, Rewrite):
         calls, original = [0], broken.__call__
 
         def fail(self: Any, *given: Any, calls: list[int] = calls, original: Any = original) -> Any:
@@ -392,17 +404,40 @@ def test_an_interrupted_round_is_done_again(
 
 def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
     """Two bands may find two earlier copies: the first of them is named, and the document counted once."""
-    import pyarrow as pa
+    rows = [(5, 1, 9, b"b"), (5, 0, 3, b"a"), (2, 1, 1, b"c")]
+    tables = []
+    for own in (rows[:1], rows[1:]):
+        lost = np.zeros(len(own), LOST)
+        for at, (row, task, first, _) in enumerate(own):
+            lost[at] = row, WHOLE, 0, b"near-duplicate", task, first
+        tables.append(Table(lost, pa.array([id for *_, id in own], pa.large_binary())))
+    write_kept(str(tmp_path), "near", 7, merged(tables, LOST))
+    found = Losses(str(tmp_path), 7, ("near",)).table
+    assert found.columns["row"].tolist() == [2, 5] and found.payload.to_pylist() == [b"c", b"a"]
+    (path,) = (tmp_path / STATE / "work").iterdir()
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(VerificationError, match="missing or damaged: run the same command again"):
+        read_kept(str(tmp_path), "near", 7, LOST)
 
-    from bertdata.dataset import shards
 
-    (tmp_path / STATE / "work").mkdir(parents=True)
-    rows = [(5, WHOLE, 2, 1, 9, "b"), (5, WHOLE, 2, 0, 3, "a"), (2, WHOLE, 2, 1, 1, "c")]
-    pieces = []
-    for number, own in enumerate((rows[:1], rows[1:])):
-        batch = pa.RecordBatch.from_pylist([dict(zip(rounds.LOST.names, row, strict=True)) for row in own], rounds.LOST)
-        pieces += shards.write_ranges(tmp_path, round_files.name("near", "lost", number), [batch])[1]
-    refs = [(1, *pieces[1]), (0, *pieces[0]), (1, *pieces[1]), (3, *round_files.NONE)]
-    noted = rounds.MergeLosses(str(tmp_path), "near")((7, iter(refs)))
-    found = Losses(str(tmp_path), noted, ("near",)).table.to_pylist()
-    assert [(row["row"], row["first"]) for row in found] == [(2, "c"), (5, "a")]
+@pytest.mark.slow
+def test_every_rule_drops_the_same_through_the_groupbykey_of_beam(
+    inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With several buckets, and with each bundle done twice."""
+    monkeypatch.setattr(rounds, "CLAIMS", 64)
+    choice: dict[str, Any] = {
+        "dedup": "near",
+        "dedup_paragraphs": True,
+        "mix": "wikipedia=1,books=1,text=2",
+        "sample_documents": 40,
+    }
+    choice |= {"max_words": "1500"}
+    here = build(tmp_path / "here", inputs, **choice)
+    by_beam = partial(engine.run, beam_args=("--runner=FnApiRunner", "--direct_runner_bundle_repeat=1"))
+    with monkeypatch.context() as patched:
+        patched.delattr(FileShuffle, "write")
+        there = build(tmp_path / "there", inputs, run=by_beam, **choice)
+    assert digests(here) == digests(there)
+    dropped = {reason for stage in read_manifest(here)["counts"] for reason in stage["dropped"]}
+    assert {"duplicate", "mixture", "words"} <= dropped

@@ -16,16 +16,19 @@ from hypothesis import strategies as st
 from test_choose import build, sentence
 
 from bertdata.build.corpus import trial
-from bertdata.build.selection import duplicates, facts, minhash, mixture, rounds
-from bertdata.build.selection.duplicates import Claims, bucket, fingerprint, first_of_each, normal
+from bertdata.build.selection import claims, duplicates, facts, minhash, mixture, rounds
+from bertdata.build.selection.claims import Table
+from bertdata.build.selection.duplicates import bucket, fingerprint, first_of_each, normal
 from bertdata.build.selection.mixture import ALL, Cut, cut, scaled
+from bertdata.build.selection.rounds import Received
+from bertdata.build.shuffle import Pieces
 from bertdata.config import choice
 from bertdata.errors import UsageError
 
 ANY_KEY = st.integers(0, 2**64 - 1) | st.integers(0, 3) | st.integers(2**64 - 4, 2**64 - 1)
 
 
-@pytest.mark.parametrize("module", [duplicates, minhash, mixture, choice, trial])
+@pytest.mark.parametrize("module", [claims, duplicates, minhash, mixture, choice, trial])
 def test_the_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
@@ -40,19 +43,27 @@ def test_a_fingerprint_is_the_same_on_every_machine() -> None:
     assert fingerprint("\ud800")[0] >= 0, "half a pair has a fingerprint as well"
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 2), st.integers(0, 9), st.integers(0, 1))))
-def test_the_first_of_each_hash(rows: list[tuple[int, ...]]) -> None:
-    kinds = (np.uint64, np.uint64, np.uint32, np.uint32, np.uint32)
-    claims = Claims(*(np.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds))).in_order()
-    listed = list(zip(*(column.tolist() for column in claims[:5]), strict=True))
-    assert listed == sorted(rows)
-    found = first_of_each(claims).tolist()
+@given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 9)), max_size=4), max_size=5))
+def test_the_first_of_each_hash(tasks: list[list[tuple[int, int, int]]]) -> None:
+    """Claims are sorted by hash and position, whatever task they come from."""
+    columns = np.dtype([("hash", "<u8", 2), ("row", "<u4")])
+    pieces = []
+    for task, rows in enumerate(tasks):
+        made = np.zeros(len(rows), columns)
+        for at, (high, low, row) in enumerate(sorted(rows, key=lambda own: own[2])):
+            made[at] = (high, low), row
+        pieces.append((task, Table(made).to_bytes()))
+    claims = Received(Pieces(lambda: iter(pieces)), columns, False).by_hash()
+    listed = [(*hash, task, row) for (hash, row), task in zip(claims.columns.tolist(), claims.task.tolist(), strict=True)]
+    listed = [(*map(int, own[:2]), *own[2:]) for own in listed]
+    assert listed == sorted((high, low, task, row) for task, rows in enumerate(tasks) for high, low, row in rows)
+    found = first_of_each(claims.columns["hash"]).tolist()
     assert [listed[at] for at in found] == [next(row for row in listed if row[:2] == own[:2]) for own in listed]
 
 
 @given(st.lists(ANY_KEY), st.integers(1, 9999))
 def test_a_bucket_is_a_range_of_hashes(keys: list[int], count: int) -> None:
-    found = bucket(np.array(keys, np.uint64), count).tolist()
+    found = bucket(np.array(keys, np.uint64)[:, None], count).tolist()
     assert all(0 <= each < count and abs(each - (key * count >> 64)) <= 1 for each, key in zip(found, keys, strict=True))
     assert found == [each for _, each in sorted(zip(keys, found, strict=True))] or keys != sorted(keys)
 

@@ -39,9 +39,9 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
     packed = pickle.dumps(buckets.Tokenize(str(tmp_path), given(tmp_path), source.reader, layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
 
-    def tokenize(task: Task) -> list[tuple[int, bytes, bytes]]:
+    def tokenize(task: Task) -> list[tuple[bytes, bytes]]:
         step: buckets.Tokenize = pickle.loads(packed)
-        return [(bucket, found.tokens, found.ends) for bucket, found in step.documents(task)]
+        return [(found.tokens, found.ends) for found in step.documents(task)]
 
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(tokenize, tasks))

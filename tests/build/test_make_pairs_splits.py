@@ -52,7 +52,7 @@ def test_a_validation_split_shares_nothing_with_train(
         assert abs(2 * sum(row["next_sentence_label"] for row in rows) - len(rows)) <= 8
         assert all((row["a_document"] == row["b_document"]) == (row["next_sentence_label"] == 0) for row in rows)
     assert "split: validation" in (pairs / "README.md").read_text()
-    again = build("make-pairs", tmp_path / "again", *options, "--shuffle", "engine")
+    again = build("make-pairs", tmp_path / "again", *options, "--", "--runner=FnApiRunner")
     assert digests(again) == digests(pairs)
     show(pairs, count=0)
     assert "validation: NotNext" in capsys.readouterr().out

@@ -12,52 +12,9 @@ import pytest
 from tiny import corpus_manifest
 
 from bertdata.build import documents as corpus
-from bertdata.build.rows import buckets
-from bertdata.build.selection import round_files
-from bertdata.build.selection.duplicates import Claims
+from bertdata.build.selection import claims
+from bertdata.build.shuffle import Pieces
 from bertdata.dataset import manifest, shards
-from bertdata.dataset.plan_files import StoredValue
-from bertdata.records import Task
-from bertdata.tokens import vocab
-
-
-def stored(root: Path, directory: Path) -> StoredValue:
-    """Leave a vocabulary where workers look for it."""
-    return StoredValue.written(root, "vocabulary", vocab.read(directory)._asdict())
-
-
-@pytest.mark.parametrize("count", [2, 500])
-def test_references_are_as_many_as_buckets_or_documents_at_the_most(
-    sample_corpus: Path, sample_vocab: Path, tmp_path: Path, count: int
-) -> None:
-    """A task names only the buckets that it has documents for; the first one names all, so that each exists."""
-    source, layout = corpus.read(sample_corpus), buckets.Layout(1, count, 0.0)
-    tokenize = buckets.Tokenize(str(tmp_path), stored(tmp_path, sample_vocab), source.reader, layout)
-    (part,) = source.tasks[0].parts
-    documents = sum(len(ids) for (ids,) in source.reader.columns(source.tasks[0], "id"))
-    assert 2 < documents < 500
-    for number in (0, 7):
-        report = tokenize(Task(number, "documents", (part,)))
-        found = list(buckets.references(number, report))
-        full = [(bucket, ref) for bucket, ref in found if ref[1] >= 0]
-        assert len(full) <= min(count, documents)
-        assert len(found) == (count if number == 0 else len(full))
-        seen = 0
-        for bucket, ref in full:
-            read = list(buckets.gather(str(tmp_path), [ref, ref]))  # an engine may move one twice
-            seen += len(read)
-            assert {layout.bucket(document.id) for document in read} == {bucket}
-        assert seen == documents
-
-
-def test_references_are_plain_numbers(sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
-    """An engine holds or moves millions of them: nothing in one is as long as a path."""
-    source = corpus.read(sample_corpus)
-    layout = buckets.Layout(1, 3, 0.0)
-    report = buckets.Tokenize(str(tmp_path), stored(tmp_path, sample_vocab), source.reader, layout)(source.tasks[0])
-    for bucket, ref in buckets.references(0, report):
-        assert type(ref) is tuple
-        assert [type(value) for value in (bucket, *ref)] == [int] * 5
 
 
 @pytest.mark.slow
@@ -101,18 +58,33 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
-    """Some claims each: what a record batch takes beside them is not held for all tasks of a bucket at a time."""
-    (tmp_path / ".bertdata" / "work").mkdir(parents=True)
-    hashes, rows = np.arange(16_000, dtype=np.uint64), np.arange(16_000, dtype=np.uint32)
-    claims = Claims(hashes, hashes, rows, rows, rows)
-    columns = ("high", "low", "row")
-    keyed = round_files.write_claims(str(tmp_path), "texts", columns, 0, [claims], lambda each: each.high // 4, False)
-    refs = [ref for _, ref in keyed]
+    """Tasks have a few claims each: what an array takes besides is not held for all tasks of a bucket at a time."""
+    columns = np.zeros(16_000, [("hash", "<u8", (1,)), ("row", "<u4")])
+    columns["hash"][:, 0] = columns["row"] = np.arange(16_000)
+    pieces = [(task, claims.Table(columns[4 * task : 4 * task + 4]).to_bytes()) for task in range(4000)]
     tracemalloc.start(1)
     try:
-        found = round_files.join_claims(round_files.read_claims(str(tmp_path), "texts", columns, refs))
+        found = claims.join(claims.read(Pieces(lambda: iter(pieces)), columns.dtype, False), columns.dtype)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert found.high.tolist() == hashes.tolist() and found.row.tolist() == rows.tolist()
-    assert len(refs) == 4000 and peak / len(refs) < 1600  # 2,600 without
+    assert (found.columns == columns).all() and found.task.tolist() == [n // 4 for n in range(16_000)]
+    assert peak / len(pieces) < 400
+
+
+def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks times buckets are the pieces that make-pairs moves: a task then reads several shards."""
+    (tmp_path / "data").mkdir()
+    shards: list[dict[str, Any]] = []
+    for number in range(7):
+        (tmp_path / f"data/{number}.arrow").write_bytes(bytes(5000))
+        shards.append({"name": f"data/{number}.arrow", "rows": 1, "batches": 9, "bytes": 5000, "sha256": "", "text_bytes": 1})
+    manifest.write(tmp_path, corpus_manifest(shards), "# Corpus\n")
+    parts = [part for task in corpus.read(tmp_path).tasks for part in task.parts]
+    assert len(corpus.read(tmp_path).tasks) == len(parts) == 14
+    monkeypatch.setattr(corpus, "_USUAL_TASKS", 5)
+    for together, count in ((8, 5), (2, 7)):
+        monkeypatch.setattr(corpus, "_TOGETHER", together)
+        found = corpus.read(tmp_path).tasks
+        assert [task.number for task in found] == list(range(count))
+        assert [part for task in found for part in task.parts] == parts

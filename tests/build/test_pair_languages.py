@@ -11,7 +11,6 @@ import pytest
 from conftest import Build, Run, digests, read_manifest, read_rows
 from tiny import corpus_manifest
 
-from bertdata.build import levels
 from bertdata.build.documents import read
 from bertdata.build.rows.buckets import Layout, shard_count
 from bertdata.build.rows.partners import FEWEST, Partners, fill
@@ -152,15 +151,10 @@ def test_verify_finds_a_language_that_tells_the_label(made: Made) -> None:
         (root / "manifest.json").write_bytes(before)
 
 
-def test_same_bytes_with_two_workers_and_with_two_levels(
-    made: Made, build: Build, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_same_bytes_with_two_workers(made: Made, run: Run, tmp_path: Path) -> None:
     common = (made["corpus"], "--vocab", made["vocab"], "--max-seq-length", 64, "--provenance", "--shards", SHARDS)
     run("make-pairs", *common, "--workers", 2, "--output", tmp_path / "two")
     assert digests(tmp_path / "two") == digests(made["pairs"])
-    monkeypatch.setattr(levels, "_ONE_LEVEL", 1)
-    assert levels.Levels.of(3, SHARDS).are_two
-    assert digests(build("make-pairs", tmp_path / "levels", *common)) == digests(made["pairs"])
 
 
 def test_validation_copies_packing_and_static_masks_keep_the_laws(made: Made, build: Build, tmp_path: Path) -> None:

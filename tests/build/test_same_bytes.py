@@ -1,4 +1,4 @@
-"""Same input, same bytes: at any number of workers, in any order of input, on a repeated bundle, by either shuffle."""
+"""Same input, same bytes: at any number of workers, in any order of input, on a repeated bundle."""
 
 from __future__ import annotations
 
@@ -37,14 +37,8 @@ def arguments(dumps: list[Path], books: list[Path]) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where `reference` builds."""
-    return tmp_path_factory.mktemp("reference")
-
-
-@pytest.fixture(scope="module")
-def reference(run: Run, whole: Path) -> dict[str, str]:
-    return everything(run, arguments(DUMPS, BOOKS), whole, "--workers", 1)
+def reference(run: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return everything(run, arguments(DUMPS, BOOKS), tmp_path_factory.mktemp("reference"), "--workers", 1)
 
 
 def test_reference_is_whole(reference: dict[str, str]) -> None:
@@ -83,17 +77,6 @@ def test_input_elsewhere(run: Run, reference: dict[str, str], tmp_path: Path) ->
     output = tmp_path / "output"
     output.mkdir()
     assert everything(run, ["--wikipedia", moved, "--books", moved / "books"], output, "--workers", 1) == reference
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_engine_shuffle(run: Run, whole: Path, reference: dict[str, str], tmp_path: Path, workers: int) -> None:
-    corpus, vocab = whole / "corpus", whole / "vocab"
-    lengths = ("--max-seq-length", 64, "--max-seq-length", 256, "--shards", 3)
-    how = ("--shuffle", "engine", "--workers", workers)
-    run("make-pairs", corpus, "--vocab", vocab, *lengths, "--output", tmp_path / "pairs-{length}", *how)
-    run("make-pairs", corpus, "--vocab", vocab, *PACKED, "--output", tmp_path / "packed", *how)
-    made = {name: value for name, value in reference.items() if name.startswith(("pairs-", "packed/"))}
-    assert digests(tmp_path) == made and len(made) > 9
 
 
 def test_another_seed_is_other_pairs(

@@ -22,9 +22,8 @@ COMMANDS = {
     "chosen": (*_BUILD, *_CHOICE, "--exclude", "exam.txt"),
     "vocab": ("train-vocab", "one/corpus", "--size", "900"),
     "pairs": (*_PAIRS, "--max-seq-length", "64", "--provenance"),
-    "shuffled": (*_PAIRS, "--max-seq-length", "64", "--provenance", "--shuffle", "engine"),
 }
-STEPS = {"corpus": "extract", "chosen": "extract", "vocab": "count", "pairs": "tokenize", "shuffled": "pairs"}
+STEPS = {"corpus": "extract", "chosen": "extract", "vocab": "count", "pairs": "pairs"}
 
 
 class Job(NamedTuple):

@@ -67,12 +67,11 @@ def test_all_three_on_two_workers(
     assert digests(vocab) == digests(sample_vocab)
     words = ("make-pairs", corpus, "--vocab", vocab, "--shards", 6, "--max-seq-length", 64)
     run(*words, "--output", tmp_path / "here", "--workers", 1)
-    for shuffle in ("files", "engine"):
-        there = tmp_path / shuffle
-        run(*words, "--shuffle", shuffle, "--output", there, *beam, **spark)
-        assert digests(there) == digests(tmp_path / "here")
-    assert all(leftovers(directory) == [] for directory in (corpus, vocab, tmp_path / "files", tmp_path / "engine"))
-    shards = [path for directory in (tmp_path / "files", tmp_path / "engine", corpus) for path in (directory / "data").iterdir()]
+    there = tmp_path / "there"
+    run(*words, "--output", there, *beam, **spark)
+    assert digests(there) == digests(tmp_path / "here")
+    assert all(leftovers(directory) == [] for directory in (corpus, vocab, there))
+    shards = [path for directory in (there, corpus) for path in (directory / "data").iterdir()]
     assert modes(shards) == MODES, "both workers have written"
 
 

@@ -7,24 +7,10 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from bertdata.pipelines.steps import GroupByKey
 from conftest import Build
 
 TASK_BYTES = 40_000  # of text: one file fills a task, two are more than fit
 BYTES_PER_TASK = 3000  # a task whose report stayed in an element took 6,700
-
-
-def test_references_take_little_memory_while_they_wait() -> None:
-    """100,000 tasks have five million references: as tuples they would take a GB."""
-    made = ((number % 50, (number, -1, 1000 + number, (1 << 62) - number)) for number in range(100_000))
-    tracemalloc.start(1)
-    try:
-        key, values = next(iter(GroupByKey().here(made)))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak / 100_000 < 48
-    assert key == 0 and values[:2] == [(0, -1, 1000, 1 << 62), (50, -1, 1050, (1 << 62) - 50)] and len(values) == 2000
 
 
 @pytest.mark.long

@@ -23,7 +23,6 @@ from conftest import SAMPLE, Build
 from bertdata.build import documents as corpus
 from bertdata.build.corpus.plan import plan
 from bertdata.build.rows.bucket import Output
-from bertdata.build.rows.buckets import Tokens
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import versions
 from bertdata.errors import UsageError, VerificationError
@@ -101,14 +100,11 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, Step]:
         "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
         "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
         "make-pairs": MakePairs(source, read(vocab), outputs, 2),
-        "make-pairs by engine": MakePairs(source, read(vocab), outputs, 2, "engine"),
         "export": Export(tasks, exported, ExportConfig(), None, tmp_path),
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine", "export"]
-)
+@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "export"])
 def test_graph(name: str, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     pipeline = beam.Pipeline()
     chain = chains(sample_corpus, sample_vocab, tmp_path)[name]
@@ -148,7 +144,7 @@ def test_the_lint_sees_what_it_forbids() -> None:
 
 SEEN: list[Any] = []  # the elements that went through `note`
 PLAIN = (str, int, bytes)
-LARGEST = 100  # characters and bytes of an element that is no document
+LARGEST = 100  # characters and bytes of an element
 
 
 def note(element: Any) -> Any:
@@ -176,7 +172,7 @@ def paths(value: Any) -> list[str]:
     return [path for part in value for path in paths(part)] if isinstance(value, tuple) else []
 
 
-@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs", "make-pairs by engine"])
+@pytest.mark.parametrize("name", ["build-corpus", "build-corpus choosing", "train-vocab", "make-pairs"])
 def test_what_crosses_between_stages_is_small_and_plain(
     name: str, build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,13 +194,7 @@ def test_what_crosses_between_stages_is_small_and_plain(
     assert len(reports) >= 1 and len(SEEN) > len(reports)
     assert {found for element in SEEN for found in strange(element)} == set()
     assert all(Path(path).is_absolute() for element in SEEN for path in paths(element))
-    small = [element for element in SEEN if not holds_text(element)]
-    assert max(map(length, small), default=0) < LARGEST
-    assert bool(len(small) < len(SEEN)) == (name == "make-pairs by engine"), "documents cross only when asked to"
-
-
-def holds_text(value: Any) -> bool:
-    return isinstance(value, Tokens) or (isinstance(value, tuple) and any(map(holds_text, value)))
+    assert max(map(length, SEEN)) < LARGEST
 
 
 _BUILD = ("build-corpus", "--wikipedia", "in/sample/*multistream.xml.bz2", "--books", "in/sample/books", "--task-bytes", 1 << 16)
@@ -214,7 +204,6 @@ RUNS: dict[str, tuple[Any, ...]] = {
     "build-corpus choosing": (*_BUILD, "--dedup", "near", "--dedup-paragraphs", "--sample-documents", 40),
     "train-vocab": ("train-vocab", "in/corpus", "--size", 2000),
     "make-pairs": _PAIRS,
-    "make-pairs by engine": (*_PAIRS, "--shuffle", "engine"),
 }
 
 

@@ -73,7 +73,6 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "build-corpus choosing": BuildCorpus(plan, CorpusConfig(choice=choice), tmp_path),
         "train-vocab": TrainVocab(corpus, VocabConfig(), tmp_path),
         "make-pairs": MakePairs(corpus, pieces, outputs, 9999),
-        "make-pairs by engine": MakePairs(corpus, pieces, outputs, 9999, "engine"),
         "export": Export(tasks, ExportSource("/corpus", "0" * 64), ExportConfig(), pieces, tmp_path),
     }
     made = {}
@@ -89,7 +88,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 def test_any_job_is_small_with_a_million_tasks(jobs: dict[str, Any]) -> None:
     """Neither tasks, nor input files, nor a vocabulary are in the graph."""
     sizes = {name: len(job.SerializeToString()) for name, job in jobs.items()}
-    assert {name: size for name, size in sizes.items() if size > MOST} == {} and len(sizes) == 6
+    assert {name: size for name, size in sizes.items() if size > MOST} == {} and len(sizes) == 5
 
 
 def test_any_job_is_within_the_limits_of_dataflow(jobs: dict[str, Any]) -> None:

@@ -261,7 +261,7 @@ def test_same_bytes_by_two_workers(run: Run, made: Path, tmp_path: Path) -> None
 
 
 def test_same_bytes_by_repeated_bundles(build: Build, made: Path, tmp_path: Path) -> None:
-    how = ("--shuffle", "engine", "--", "--runner=FnApiRunner", "--direct_runner_bundle_repeat=1")
+    how = ("--", "--runner=FnApiRunner", "--direct_runner_bundle_repeat=1")
     again = build("make-pairs", tmp_path / "again", made / "corpus", "--vocab", made / "vocab", *OPTIONS, *STATIC, *how)
     assert digests(again) == digests(made / "static")
 

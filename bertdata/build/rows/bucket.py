@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,12 +18,13 @@ from ...dataset.plan_files import StoredValue
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...io.files import to_path
-from ...io.progress import NO_CONTEXT, InContext, TaskContext, current
+from ...io.progress import NO_CONTEXT, TaskContext, current
 from ...pieces import bare
 from ...records import Report
 from ...text.language import writing
 from ...tokens import vocab
-from .buckets import Layout, Ref, Tokens, gather
+from ..shuffle import Pieces
+from .buckets import Layout, Tokens, from_pieces
 from .static_masks import mask_rows
 
 __all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
@@ -41,18 +41,15 @@ class Output(NamedTuple):
 
 
 @dataclass
-class BuildBucket(InContext):
+class BuildBucket:
     """Build a bucket's pairs, once for each output."""
 
     vocabulary: StoredValue
     outputs: list[Output]
     layout: Layout
-    merged: bool = False
-    spill: str = ""  # where spill files lie
 
-    def __call__(self, group: tuple[int, Iterable[Ref | Tokens]], context: TaskContext = NO_CONTEXT) -> Report:
-        number, members = group
-        documents = list(gather(self.spill, members, self.merged))
+    def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
+        documents = list(from_pieces(pieces))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
         content = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""Move documents to their buckets: tokenize each batch once, write it by bucket to a spill file, read a bucket from all of them.
+"""Move documents to their buckets: tokenize each batch once, and put each document, as ids, into its bucket's piece.
 
 Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  For pairs, documents of
 a rare language are spread over fewer buckets (partners.py).  The split goes by a hash of the id alone, so that a document stays
@@ -8,16 +8,15 @@ in ``validation`` whatever the seed, the length and the number of buckets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from ... import keys
 from ...config import PairsConfig
-from ...dataset import shards
 from ...dataset.manifest_records import DifferentIds
 from ...dataset.plan_files import StoredValue
 from ...dataset.run import STATE
@@ -25,26 +24,11 @@ from ...io.files import file_entry, read_json, to_path, write_json
 from ...records import Task
 from ...tokens.encoder import DifferentIdsError
 from ..documents import DocumentReader
+from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
 from .partners import FEWEST, Partners, origins
 
-__all__ = [
-    "Layout",
-    "Ref",
-    "Tokenize",
-    "Tokens",
-    "different_ids",
-    "gather",
-    "references",
-    "shard_count",
-    "spill_name",
-    "write_spill",
-]
-
-# A bucket's documents in a spill file: the task that wrote it, where they begin in it (-1: none), bytes and digest.  There may be
-# millions, which a run here holds in memory: a plain tuple of numbers takes a fifth of a named one with a path.
-Ref = tuple[int, int, int, int]
-
+__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_bytes"]
 
 _SEGMENTED_BYTES = 1 << 17  # of text, between two looks at how far a task is: jieba takes a quarter of a second
 
@@ -111,32 +95,64 @@ class Tokens(NamedTuple):
     origin: str
 
 
+_LENGTHS = struct.Struct("<6Q")  # before a document in a piece: its row, and the bytes of each field that follows
+
+
+def to_bytes(document: Tokens) -> bytes:
+    """Write a document for a piece, in which others may follow; the task is not in it."""
+    fields = (document.id.encode(), document.origin.encode(), document.tokens, document.ends, document.continues)
+    return b"".join((_LENGTHS.pack(document.row, *map(len, fields)), *fields))
+
+
+def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
+    """Read the documents of all pieces of a bucket.
+
+    >>> written = [Tokens("a", b"12", b"", b"", 3, 7, "books en "), Tokens("b", b"", b"8", b"1", 3, 8, "text  ")]
+    >>> list(from_pieces([(3, b"".join(map(to_bytes, written)))])) == written
+    True
+    """
+    for task, data in pieces:
+        at = 0
+        while at < len(data):
+            row, *lengths = _LENGTHS.unpack_from(data, at)
+            at += _LENGTHS.size
+            ends_of = accumulate(lengths, initial=at)
+            doc_id, origin, tokens, ends, continues = (data[start:end] for start, end in pairwise(ends_of))
+            at += sum(lengths)
+            yield Tokens(doc_id.decode(), tokens, ends, continues, task, row, origin.decode())
+
+
 @dataclass
 class Tokenize:
-    """Tokenize a batch of documents, and write them to a spill file by bucket."""
+    """Tokenize the documents of a task; `root` is where a file records text for which a fast library gave wrong ids."""
 
     root: str
     vocabulary: StoredValue
     reader: DocumentReader
     layout: Layout
     chinese_words: str = "none"
-    group: Callable[[int], int] = int  # of a bucket: what its documents are written under
 
-    def documents(self, task: Task) -> list[tuple[int, Tokens]]:
-        """Return every document under its bucket; the first task also returns an empty one for each, so that each exists.
+    def __call__(self, task: Task) -> list[tuple[int, bytes | bytearray]]:
+        """Return the documents of each bucket that has any, in order of buckets, as bytes.
 
         If the fast library differs from `tokenizers`, which encodes a sample of each task, `tokenizers` encodes the whole task,
         and a file records the text.
         """
         try:
-            return list(self._documents(task, exact=False))
+            return self._by_bucket(task, exact=False)
         except DifferentIdsError as error:
             write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
-            return list(self._documents(task, exact=True))
+            return self._by_bucket(task, exact=True)
 
-    def _documents(self, task: Task, exact: bool) -> Iterator[tuple[int, Tokens]]:
-        if task.number == 0:
-            yield from ((n, Tokens("", b"", b"", b"", 0, -1, "")) for n in range(self.layout.total))
+    def _by_bucket(self, task: Task, exact: bool) -> list[tuple[int, bytes | bytearray]]:
+        by_bucket: dict[int, bytearray] = {}
+        for document in self.documents(task, exact):
+            bucket = self.layout.bucket(document.id, document.origin)
+            by_bucket.setdefault(bucket, bytearray()).extend(to_bytes(document))
+        return sorted(by_bucket.items())
+
+    def documents(self, task: Task, exact: bool = False) -> Iterator[Tokens]:
+        """Yield the documents of a task."""
         row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
@@ -149,35 +165,34 @@ class Tokenize:
                 first += sentences
                 end = int(sentence_ends[-1]) if len(sentence_ends) else start
                 ids_of, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
-                document = Tokens(doc_id, ids_of, (sentence_ends - start).tobytes(), words, task.number, row, origin)
-                yield self.layout.bucket(doc_id, origin), document
+                yield Tokens(doc_id, ids_of, (sentence_ends - start).tobytes(), words, task.number, row, origin)
                 start, row = end, row + 1
 
+
+@dataclass(frozen=True)
+class WriteTokens:
+    """Tokenize the documents of a task and write them to its file for the buckets; return the report of the task."""
+
+    tokenize: Tokenize
+    shuffle: FileShuffle
+
     def __call__(self, task: Task) -> dict[str, Any]:
-        by_bucket: dict[int, list[Tokens]] = {}
-        for bucket, document in self.documents(task):
-            bucket = self.group(bucket)
-            by_bucket.setdefault(bucket, [])
-            if document.row >= 0:
-                by_bucket[bucket].append(document)
-        report = write_spill(self.root, spill_name(task.number), by_bucket)
-        name = different_ids_name(task.number)
-        if (to_path(self.root) / name).exists():
-            report["files"].append(file_entry(to_path(self.root), name))
-        return report
+        root, names = self.shuffle.root, [self.shuffle.file(task.number)]
+        self.shuffle.write(task.number, self.tokenize(task))
+        if (root / (different := different_ids_name(task.number))).exists():
+            names.append(different)
+        return {"files": [file_entry(root, name) for name in names]}
 
 
-_SPILL = pa.schema(
-    [
-        ("id", pa.string()),
-        ("tokens", pa.binary()),
-        ("ends", pa.binary()),
-        ("continues", pa.binary()),
-        ("task", pa.int64()),
-        ("row", pa.int64()),
-        ("origin", pa.string()),
-    ]
-)
+@dataclass(frozen=True)
+class PutTokens:
+    """Tokenize the documents of a task and give them to the engine; yield its elements."""
+
+    tokenize: Tokenize
+    shuffle: Shuffle
+
+    def __call__(self, task: Task) -> Iterator[tuple[int, Moved]]:
+        return self.shuffle.put(task.number, self.tokenize(task))
 
 
 def different_ids_name(number: int) -> str:
@@ -190,44 +205,3 @@ def different_ids(root: Path) -> DifferentIds | None:
     work = root / STATE / "work"
     found = sorted(path for path in work.iterdir() if path.name.startswith("different-ids-")) if work.is_dir() else []
     return DifferentIds(tasks=len(found), text=read_json(found[0])["text"]) if found else None
-
-
-def spill_name(number: int, merged: bool = False) -> str:
-    """Name the spill file of a task, or a merged one."""
-    return f"{STATE}/work/{'merged' if merged else 'tokens'}-{number:05d}.arrow"
-
-
-def write_spill(root: str, name: str, by_bucket: dict[int, list[Tokens]]) -> dict[str, Any]:
-    """Write documents to a spill file, a record batch a bucket; report it, and where in it each bucket is (-1: without any)."""
-    full = [bucket for bucket in sorted(by_bucket) if by_bucket[bucket]]
-    batches = (pa.RecordBatch.from_pylist([d._asdict() for d in by_bucket[bucket]], _SPILL) for bucket in full)
-    file, ranges = shards.write_ranges(to_path(root), name, batches)
-    range_of = dict(zip(full, ranges, strict=True))
-    return {"files": [file], "spills": [[bucket, *range_of.get(bucket, (-1, 0, 0))] for bucket in sorted(by_bucket)]}
-
-
-def references(number: int, report: dict[str, Any]) -> Iterator[tuple[int, Ref]]:
-    """Turn what `write_spill` reported of file `number` into a reference for each bucket: a first file has all buckets."""
-    for bucket, start, length, digest in report["spills"]:
-        yield bucket, (number, start, length, digest)
-
-
-def gather(root: str, members: Iterable[Ref | Tokens], merged: bool = False) -> Iterator[Tokens]:
-    """Read a bucket's documents, each once, from spill files or merged ones: an engine may deliver a reference twice."""
-    seen: set[tuple[int, int]] = set()
-    refs: list[Ref] = []
-    for member in members:
-        source = (member.task, member.row) if isinstance(member, Tokens) else member[:2]
-        if source in seen or source[1] < 0:
-            continue
-        seen.add(source)
-        if isinstance(member, Tokens):
-            yield member
-        else:
-            refs.append(member)
-    directory = to_path(root)
-    for batch in shards.read_ranges(
-        _SPILL, ((directory / spill_name(task, merged), shards.BatchRange(*range_)) for task, *range_ in refs)
-    ):
-        columns = [column.to_pylist() for column in batch.columns]
-        yield from (Tokens(*values) for values in zip(*columns, strict=True))

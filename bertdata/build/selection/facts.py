@@ -17,7 +17,7 @@ from ..amounts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 
-__all__ = ["FILES", "Facts", "Needs", "read", "signatures"]
+__all__ = ["FILES", "Facts", "Needs", "ids", "read", "signature_payloads", "signatures"]
 
 FILES = f"{STATE}/work/facts-"  # what the names of their files begin with
 ROWS = 1024  # of a record batch; the last one may have fewer
@@ -113,7 +113,19 @@ def read(root: Path, task: int) -> pa.Table:
     return pa.Table.from_batches(list(shards.read_batches(root / _name(task), _FORMAT))).combine_chunks()
 
 
-def signatures(column: pa.Array) -> npt.NDArray[np.uint8]:
-    """Return a column of signatures as an array: [N, VALUES]."""
+def ids(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
+    """Return the ids of documents, as the payloads of claims."""
+    return table.column("id").combine_chunks().take(pa.array(rows)).cast(pa.large_binary())
+
+
+def signatures(table: pa.Table) -> npt.NDArray[np.uint8]:
+    """Return the signatures of all documents: [N, VALUES]."""
+    column = table.column("signature").combine_chunks()
     values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
     return values[column.offset * VALUES :][: len(column) * VALUES].reshape(len(column), VALUES)
+
+
+def signature_payloads(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
+    """Return the signatures of documents, as the payloads of claims."""
+    ends = np.arange(len(rows) + 1, dtype=np.int64) * VALUES
+    return pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(signatures(table)[rows])])

@@ -8,41 +8,41 @@ import numpy as np
 import numpy.typing as npt
 
 from . import mixture
-from .duplicates import Claims
+from .claims import Columns
 
 __all__ = ["Items", "limited"]
 
-# Yields each task, its claims, and how many words of each are left.
-Items = Callable[[], Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]]
+# Yields each task, its claims, with columns `key` and `row`, and how many words of each are left.
+Items = Callable[[], Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]]
 
 
 def limited(items: Items, limit: int, tasks: list[int]) -> Items:
     """Leave `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
     limited_tasks = frozenset(tasks)
-    end = mixture.cut(lambda: ((claims.high, words) for task, claims, words in items() if task in limited_tasks), limit)
+    end = mixture.cut(lambda: ((claims["key"], words) for task, claims, words in items() if task in limited_tasks), limit)
     if end == mixture.ALL:
         return items
 
-    def admitted() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+    def admitted() -> Iterator[tuple[int, Columns, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
         before = 0
         for task, claims, words in items():
-            chosen = end.admits(claims.high, before) if task in limited_tasks else np.ones(len(words), bool)
-            before += end.equals(claims.high) if task in limited_tasks else 0
+            chosen = end.admits(claims["key"], before) if task in limited_tasks else np.ones(len(words), bool)
+            before += end.equals(claims["key"]) if task in limited_tasks else 0
             yield task, claims, words, chosen
 
     used, key, cut_at = 0, 1 << 64, (-1, -1)
     for task, claims, words, chosen in admitted():
         used += int(words[chosen].sum()) if task in limited_tasks else 0
         out = np.flatnonzero(~chosen & (words > 0))
-        if len(out) and int(claims.high[out].min()) < key:
-            first = out[int(np.argmin(claims.high[out]))]
-            key, cut_at = int(claims.high[first]), (task, int(claims.row[first]))
+        if len(out) and int(claims["key"][out].min()) < key:
+            first = out[int(np.argmin(claims["key"][out]))]
+            key, cut_at = int(claims["key"][first]), (task, int(claims["row"][first]))
 
-    def cut() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
+    def cut() -> Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]:
         for task, claims, words, chosen in admitted():
             kept = np.where(chosen, words, 0)
             if task == cut_at[0]:
-                kept[claims.row == cut_at[1]] = limit - used
+                kept[claims["row"] == cut_at[1]] = limit - used
             yield task, claims, kept
 
     return cut

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ...io.files import to_path
-from . import facts, minhash, round_files
-from .duplicates import WHOLE, Claims, first_of_each
-from .losing import REASONS, address, lose, split_address
-from .rounds import BucketClaims, Losses
+from . import duplicates, facts, minhash
+from .claims import Claims, Columns, Table, in_batches
+from .duplicates import Indices, first_of_each
+from .losses import LOST, PAIRS, WHOLE, Losses, address, by_task, read_kept
+from .rounds import Received
 
 __all__ = ["Bands", "Near"]
 
-REASON = REASONS.index("near-duplicate")
-_PAIRS = 1 << 16  # of documents whose signatures are sent at a time
 _COMPARED = 16 << 20  # bytes of claims that are compared at a time
 
 
@@ -35,10 +35,10 @@ class Bands:
     A claim is a hash and no signature: a document has one for each band, and few share any.
     """
 
-    root: str
     threshold: float
     name = "bands"
-    columns = ("high", "row")
+    columns = np.dtype([("hash", "<u8", (1,)), ("row", "<u4")])
+    payload = None
     drops = False
 
     @property
@@ -46,29 +46,38 @@ class Bands:
         """Return how many bands there are."""
         return float(minhash.layout(self.threshold)[0])
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Claim the hash of each band of a signature: documents that share a band come to one bucket."""
         bands, rows = minhash.layout(self.threshold)
-        signatures, _ = _signed(self.root, task)
+        signatures = facts.signatures(table)
         # A signature of zeros is that of a text without words; such texts are no copies of each other.
         documents = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
-        hashes = minhash.band_hashes(signatures[documents], bands, rows).ravel()
-        yield Claims.of(task, np.broadcast_to(hashes[:, None], (len(hashes), 2)), np.repeat(documents, bands))
+        made = np.zeros(len(documents) * bands, self.columns)
+        made["hash"][:, 0] = minhash.band_hashes(signatures[documents], bands, rows).ravel()
+        made["row"] = np.repeat(documents, bands)
+        return made
 
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        """Return the bucket of each hash."""
+        return duplicates.bucket(columns["hash"], count)
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Pair each document with the first one that shares a band with it, and with the last one before it.
 
         Of n documents with one band these are 2n pairs, where all would be n squared: a template of which a wiki has 100,000
         pages must not take 5 billion comparisons.  Of documents a b c d with one band: b with a, c with a and b, d with a and c.
         """
-        claims = received.all()
-        index, first = np.arange(len(claims.high)), first_of_each(claims)
+        claims = received.by_hash()
+        index, first = np.arange(len(claims.task)), first_of_each(claims.columns["hash"])
         later = index[first != index]
-        pairs = np.concatenate([np.stack([later, first[later]], 1), np.stack([later, later - 1], 1)])
-        at = address(claims.task, claims.row)
-        documents = np.unique(at[pairs], axis=0)  # (document, earlier document); several bands may give the same pair
-        whole, names = np.full(len(documents), WHOLE, np.uint32), pa.array([""] * len(documents))
-        return lose(documents[:, 0], whole, documents[:, 1], names, REASON)
+        of_pair, of_first = np.concatenate([later, later]), np.concatenate([first[later], later - 1])
+        pairs = np.zeros(len(of_pair), PAIRS)
+        pairs["row"] = claims.columns["row"][of_pair]
+        pairs["first_task"], pairs["first_row"] = claims.task[of_first], claims.columns["row"][of_first]
+        # Several bands may give the same pair.
+        keys = np.stack([address(claims.task[of_pair], pairs["row"]), address(pairs["first_task"], pairs["first_row"])], 1)
+        _, once = np.unique(keys, axis=0, return_index=True)
+        return by_task(claims.task[of_pair[once]], Table(pairs[once]))
 
 
 @dataclass(frozen=True)
@@ -86,48 +95,42 @@ class Near:
     threshold: float
     tasks: int
     name = "near"
-    columns = ("high", "low", "row", "signature")
+    columns = PAIRS
+    payload = staticmethod(facts.signature_payloads)
     per_document = 2.0  # what a bucket holds is signatures of its documents, of 128 bytes
     drops = True
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        """Claim the address of each earlier document that is to be compared (`low`), and where it is in the corpus (`high`)."""
-        pairs = Losses(self.root, task, ("bands",))
-        row, first_task, first_row = (pairs.column(name).astype(np.uint64) for name in ("row", "first_task", "first_row"))
-        low = address(first_task, first_row)
-        high = (first_task << np.uint64(32)) // np.uint64(self.tasks) << np.uint64(32) | first_row
-        signatures = _signed(self.root, task)[0] if len(row) else np.zeros((0, minhash.VALUES), np.uint8)
-        for start in range(0, len(row), _PAIRS):
-            span = slice(start, start + _PAIRS)
-            payload = pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(minhash.VALUES), len(row[span]), [None, pa.py_buffer(signatures[row[span]])]
-            )
-            yield Claims.of(task, np.stack([high[span], low[span]], 1), row[span].astype(np.uint32), payload=payload)
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim each pair of one of the task's documents and an earlier one that are to be compared."""
+        return read_kept(self.root, Bands.name, task, PAIRS).columns
 
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        """Return the bucket of the earlier document's task."""
+        return np.asarray(columns["first_task"].astype(np.int64) * count // self.tasks)
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
-        known: dict[int, tuple[minhash.Signatures, pa.Array]] = {}  # of tasks in this bucket's range
-        for claims in round_files.in_batches(received.parts(), _COMPARED):
-            first_task, first_row = split_address(claims.low)
-            lost: list[tuple[npt.NDArray[np.int64], pa.Array]] = []  # which claims, and the ids of what is kept instead
-            for task in np.unique(first_task).tolist():
-                if task not in known:
-                    known[task] = _signed(self.root, task)
-                signatures, ids = known[task]
-                of_task = np.flatnonzero(first_task == task)
-                near = of_task[
-                    minhash.similarity(facts.signatures(claims.payload)[of_task], signatures[first_row[of_task]])
-                    >= self.threshold
-                ]
-                lost.append((near, ids.take(pa.array(first_row[near]))))
-            at = address(claims.task, claims.row)
-            near, ids = np.concatenate([indices for indices, _ in lost]), pa.concat_arrays([names for _, names in lost])
-            order = np.argsort(at[near], kind="stable")
-            at, low = at[near[order]], claims.low[near[order]]
-            yield from lose(at, np.full(len(at), WHOLE, np.uint32), low, ids.take(pa.array(order)), REASON)
+        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # of tasks in this bucket's range
+        for claims in in_batches(received.by_task(), _COMPARED):
+            tasks, lost = list[npt.NDArray[Any]](), list[Table]()
+            for first_task in np.unique(claims.columns["first_task"]).tolist():
+                if first_task not in known:
+                    table = facts.read(to_path(self.root), first_task)
+                    known[first_task] = facts.signatures(table), table
+                pairs = claims.take(np.flatnonzero(claims.columns["first_task"] == first_task))
+                near = pairs.take(self._similar(pairs, known[first_task][0]))
+                made = np.zeros(len(near.task), LOST)
+                made["paragraph"], made["reason"] = WHOLE, b"near-duplicate"
+                for name in PAIRS.names or ():
+                    made[name] = near.columns[name]
+                tasks.append(near.task)
+                lost.append(Table(made, facts.ids(known[first_task][1], made["first_row"])))
+            columns = np.concatenate([table.columns for table in lost])
+            yield from by_task(np.concatenate(tasks), Table(columns, pa.concat_arrays([table.payload for table in lost])))
 
-
-def _signed(root: str, task: int) -> tuple[minhash.Signatures, pa.Array]:
-    """Return the signatures and ids of a task's documents."""
-    table = facts.read(to_path(root), task)
-    return facts.signatures(table.column("signature").combine_chunks()), table.column("id").combine_chunks()
+    def _similar(self, pairs: Claims, signatures: minhash.Signatures) -> Indices:
+        """Return which documents are near-copies of the earlier one in their pair; `signatures` are those of its task."""
+        assert pairs.payload is not None
+        own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.VALUES]
+        similarity = minhash.similarity(own.reshape(-1, minhash.VALUES), signatures[pairs.columns["first_row"]])
+        return np.flatnonzero(similarity >= self.threshold)

@@ -28,8 +28,8 @@ from ...tally import Tally
 from ..amounts import Amounts, count_words
 from ..documents import text_bytes
 from ..listing import Listing
-from .rounds import WHOLE, Losses
-from .rules import LISTED, REASONS
+from .losses import Losses, whole
+from .rules import LISTED
 
 __all__ = ["Rewrite", "put_in_place"]
 
@@ -72,7 +72,7 @@ class Rewrite(InContext):
         report = read_json(reports.record_path(root, "extract", task))["report"]
         steps: tuple[str, ...] = ("extract",)
         losses = Losses(self.root, task, self.rounds)
-        if losses.table.num_rows:  # most tasks of a corpus without copies lose nothing: their shards stay
+        if len(losses.table.columns):  # most tasks of a corpus without copies lose nothing: their shards stay
             # The new shard depends on nothing but the old one and the losses, so a resumed run can tell whether it is done.
             identity = [report["files"][0]["sha256"], *losses.digests()]
             work = partial(self._rewrite, root, task, report, losses)
@@ -106,10 +106,9 @@ class Rewrite(InContext):
 class _Removal:
     """Remove from a task's documents what they lose, batch by batch; count and list it.
 
-    A loss names a row of the shard and a part: all of the document (WHOLE), one of its paragraphs, or, for the reason "words",
-    the number of words that it is cut to:
+    A loss names a row of the shard, and the whole document, one of its paragraphs, or the number of words that it is cut to:
 
-        losses     (row 4, WHOLE, duplicate)   (row 5, 0) (row 5, 2) duplicate paragraphs   (row 6, 100, words)
+        losses     (row 4, whole, duplicate)   (row 5, 0) (row 5, 2) duplicate paragraphs   (row 6, 100 words)
         batch      rows 4 to 7 of the shard; row 5 has three paragraphs
         is left    row 5 with its paragraph 1, the first 100 words of row 6, row 7
     """
@@ -125,22 +124,22 @@ class _Removal:
     _row: int = 0
 
     def __post_init__(self) -> None:
-        part, row = self.losses.column("part"), self.losses.column("row")
-        whole = np.flatnonzero(part == WHOLE)
+        lost = self.losses.table.columns
+        wholes = np.flatnonzero(whole(lost))
         # Indices, in the table of losses, of those that are whole documents, in order of documents: a batch takes a slice.
-        self._whole = whole[np.argsort(row[whole], kind="stable")]
-        self._rows = row[self._whole]
-        self._why = [self.losses.table.column(name).to_pylist() for name in ("reason", "first")]
+        self._whole = wholes[np.argsort(lost["row"][wholes], kind="stable")]
+        self._rows = lost["row"][self._whole]
         # The paragraphs that each document loses, and the first loss of each, which is named if none of its paragraphs is left.
         self._parts: dict[int, set[int]] = defaultdict(set)
         self._firsts: dict[int, int] = {}
         self._cuts: dict[int, int] = {}  # documents that are cut to so many words
-        for at in np.flatnonzero(part != WHOLE).tolist():
-            if REASONS[self._why[0][at]] == "words":
-                self._cuts[int(row[at])] = int(part[at])
+        for at in np.flatnonzero(~whole(lost)).tolist():
+            row, paragraph, words = (int(lost[name][at]) for name in ("row", "paragraph", "words"))
+            if words:
+                self._cuts[row] = words
                 continue
-            self._parts[int(row[at])].add(int(part[at]))
-            self._firsts.setdefault(int(row[at]), at)
+            self._parts[row].add(paragraph)
+            self._firsts.setdefault(row, at)
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what is left, in batches of full size, as if the shard had been written without the rest; at least one."""
@@ -188,12 +187,13 @@ class _Removal:
         return built.take()
 
     def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, at: int) -> None:
-        reason, first = REASONS[self._why[0][at]], self._why[1][at]
+        reason, payload = self.losses.table.columns["reason"][at].decode(), self.losses.table.payload
         kept[row] = False
         self.tally.left -= 1
         self.tally.dropped[reason] += 1
         current().reasons[f"drops: {reason}"] += 1
         if reason in LISTED:
+            first = payload[at].as_py().decode() if payload is not None else ""
             self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})
 
 

@@ -23,36 +23,36 @@ import pyarrow as pa
 
 from ... import keys
 from ...config import ChoiceConfig
-from ...io.files import to_path
-from . import facts, mixture
-from .duplicates import WHOLE, Claims, fingerprint, first_of_each
+from . import duplicates, facts, mixture
+from .claims import Columns, Table
+from .duplicates import Indices, fingerprint
 from .kinds import Kinds
 from .limits import Items, limited
-from .losing import REASONS, lose_later, record
+from .losses import LOST, REASONS, WHOLE, Losses, lose_later, whole
 from .near import Bands, Near
-from .rounds import BucketClaims, Losses, Rule
+from .rounds import Received, Rule
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
-_REPEATED, _DUPLICATE, _, _PARAGRAPHS, _MIXTURE, _SAMPLE, _WORDS = range(len(REASONS))
-LISTED = REASONS[:_MIXTURE]  # the others are counted only: they say nothing of the document
+LISTED = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs")  # the other reasons say nothing of the document
+_HASH = ("hash", "<u8", 2)
 
 
 def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
     """Return the rules of a run; `kinds` are the sources of its tasks, without those that check files."""
     rules: list[Rule] = []
     if "wikipedia" in kinds.names:
-        rules.append(_Repeated(root, kinds))
+        rules.append(_Repeated(kinds))
     if config.dedup != "none":
-        rules.append(_Same(root))
+        rules.append(_Same())
     if config.dedup == "near":
-        rules += [Bands(root, config.near_threshold), Near(root, config.near_threshold, kinds.total)]
+        rules += [Bands(config.near_threshold), Near(root, config.near_threshold, kinds.total)]
     if config.dedup_paragraphs:
-        rules.append(_Paragraphs(root))
+        rules.append(_Paragraphs())
     if config.shares or config.sample_documents:
-        rules.append(_Selection(root, config.seed, tuple(config.shares.items()), config.sample_documents, kinds))
+        rules.append(_Selection(config.seed, tuple(config.shares.items()), config.sample_documents, kinds))
     if config.word_limits:
-        rules.append(_Words(root, config.seed, tuple(config.word_limits.items()), kinds))
+        rules.append(_Words(config.seed, tuple(config.word_limits.items()), kinds))
     return rules
 
 
@@ -61,202 +61,216 @@ def needs(config: ChoiceConfig) -> facts.Needs:
     return facts.Needs(config.dedup == "near", config.dedup_paragraphs, bool(config.word_limits))
 
 
+class _ByHash:
+    """Rules that keep one of all claims with the same hash."""
+
+    columns = np.dtype([_HASH, ("row", "<u4")])
+    payload = staticmethod(facts.ids)
+    per_document = 1.0
+    drops = True
+
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        return duplicates.bucket(columns["hash"], count)
+
+
 @dataclass(frozen=True)
-class _Repeated:
+class _Repeated(_ByHash):
     """Of the copies of a page, which have one id, the newest is kept; of equally new ones the first."""
 
-    root: str
     kinds: Kinds
     name = "ids"
-    columns = ("high", "low", "row", "part", "id")
-    per_document = 1.0
-    drops = True
+    columns = np.dtype([_HASH, ("row", "<u4"), ("as_of", "<u4")])
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        """Claim the hash of each id; `part` is WHOLE - as_of, the less the newer the copy is."""
-        if self.kinds.kind(task) != "wikipedia":
-            return
-        table = facts.read(to_path(self.root), task)
-        hashes = np.array([fingerprint(id) for id in table.column("id").to_pylist()], np.uint64).reshape(-1, 2)
-        age = WHOLE - table.column("as_of").to_numpy()
-        rows = np.flatnonzero(losses.left(table.num_rows)).astype(np.uint32)
-        yield Claims.of(task, hashes[rows], rows, age.astype(np.uint32)[rows], _ids(table, rows))
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim the hash of each id."""
+        rows = np.flatnonzero(losses.left(table.num_rows)) if self.kinds.kind(task) == "wikipedia" else np.zeros(0, int)
+        made = np.zeros(len(rows), self.columns)
+        hashes = [fingerprint(id) for id in table.column("id").take(pa.array(rows)).to_pylist()]
+        made["hash"], made["row"] = np.array(hashes, np.uint64).reshape(-1, 2), rows
+        made["as_of"] = table.column("as_of").to_numpy()[rows]
+        return made
 
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         claims = received.all()
-        # `all` sorts by position; sort by age before it, so that "the first of each hash is kept" means the newest.
-        claims = claims.take(np.lexsort((claims.row, claims.task, claims.part, claims.low, claims.high)))
-        age = claims.part
-        kept = first_of_each(claims)
+        hashes, as_of = claims.columns["hash"], claims.columns["as_of"]
+        # Claims come by position; sort by age before it, so that "the first of each hash is kept" means the newest.
+        claims = claims.take(np.lexsort((np.uint32(WHOLE) - as_of, hashes[:, 1], hashes[:, 0])))
+        as_of = claims.columns["as_of"]
+        newest = as_of[duplicates.first_of_each(claims.columns["hash"])]
         # The date goes into the list of drops only where it decided; between copies of one age the position did.
-        as_of = np.where(age > age[kept], WHOLE - age[kept].astype(np.uint64), 0)
-        return lose_later(claims._replace(part=np.full_like(age, WHOLE)), _REPEATED, as_of)
+        return lose_later(claims, "repeated id", np.where(as_of < newest, newest, 0))
 
 
 @dataclass(frozen=True)
-class _Same:
+class _Same(_ByHash):
     """Of documents with one hash of their text the first is kept."""
 
-    root: str
     name = "texts"
-    columns = ("high", "low", "row", "id")
-    per_document = 1.0
-    drops = True
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        table = facts.read(to_path(self.root), task)
-        hashes = np.stack([table.column(name).to_numpy() for name in ("high", "low")], 1)
-        rows = np.flatnonzero(losses.left(table.num_rows)).astype(np.uint32)
-        yield Claims.of(task, hashes[rows], rows, payload=_ids(table, rows))
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim the hash of each text."""
+        rows = np.flatnonzero(losses.left(table.num_rows))
+        made = np.zeros(len(rows), self.columns)
+        for number, name in enumerate(("high", "low")):
+            made["hash"][:, number] = table.column(name).to_numpy()[rows]
+        made["row"] = rows
+        return made
 
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return lose_later(received.all(), _DUPLICATE)
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        return lose_later(received.by_hash(), "duplicate")
 
 
 @dataclass(frozen=True)
-class _Paragraphs:
+class _Paragraphs(_ByHash):
     """Drop a long paragraph that has occurred before, and a document with the last of its paragraphs."""
 
-    root: str
     name = "paragraphs"
-    columns = ("high", "low", "row", "part", "id")
+    columns = np.dtype([_HASH, ("row", "<u4"), ("paragraph", "<u4")])
     per_document = 8.0
+
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim the hash of each long paragraph."""
+        row, paragraph = _long_paragraphs(table)
+        left = losses.left(table.num_rows)[row]
+        made = np.zeros(np.count_nonzero(left), self.columns)
+        for number, name in enumerate(("part_high", "part_low")):
+            made["hash"][:, number] = _flat(table, name)[left]
+        made["row"], made["paragraph"] = row[left], paragraph[left]
+        return made
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        return lose_later(received.by_hash(), "duplicate paragraphs")
+
+
+class _ByKey:
+    """Rules that choose by a key hashed from the id: all claims come to one bucket, for a cut depends on all of them."""
+
+    payload = None
+    per_document = 0.0
     drops = True
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        table = facts.read(to_path(self.root), task)
-        row, part = _long_paragraphs(table)
-        hashes = np.stack([_flat(table, name) for name in ("part_high", "part_low")], 1)
-        left = losses.left(table.num_rows)[row]
-        row, part = row[left].astype(np.uint32), part[left].astype(np.uint32)
-        yield Claims.of(task, hashes[left], row, part, _ids(table, row))
-
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return lose_later(received.all(), _PARAGRAPHS)
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        return np.zeros(len(columns), np.int64)
 
 
 @dataclass(frozen=True)
-class _Selection:
-    """Sample sources down to their shares of the text, and then the corpus to a number of documents, by a key hashed from the id.
+class _Selection(_ByKey):
+    """Sample sources down to their shares of the text, and then the corpus to a number of documents.
 
-    All claims come to one bucket, for a cut depends on all of them: those with the smallest keys are kept.
+    Those with the smallest keys are kept.
     """
 
-    root: str
     seed: int
     shares: tuple[tuple[str, float], ...]
     sample: int
     kinds: Kinds
     name = "selection"
-    columns = ("high", "low", "row")
-    per_document = 0.0
-    drops = True
+    columns = np.dtype([("key", "<u8"), ("row", "<u4"), ("bytes", "<u8")])
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        """Claim a key (`high`) for each document and the bytes of its text (`low`)."""
-        yield _drawn(self.root, self.seed, task, losses, "bytes")
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim a key for each document, and the bytes of its text."""
+        return _drawn(self.columns, self.seed, table, losses, "bytes")
 
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         cuts = self._mixture(received)
         last = mixture.ALL
         # The sample is cut among what the mixture keeps.  Each source's keys lie below its own cut, so they are scaled to the
         # same range first: otherwise a sample would take more of a source with a low cut, and change the shares.
         if self.sample:
             last = mixture.cut(
-                lambda: ((k[kept], kept[kept].astype(np.int64)) for _, k, kept in self._kept(received, cuts)), self.sample
+                lambda: ((k[kept], kept[kept].astype(np.int64)) for _, _, k, kept in self._kept(received, cuts)), self.sample
             )
         before = 0
-        for task, (claims, scaled, kept) in zip(received.tasks, self._kept(received, cuts), strict=True):
+        for task, claims, scaled, kept in self._kept(received, cuts):
             chosen = kept.copy()
             chosen[kept] = last.admits(scaled[kept], before)
             before += last.equals(scaled[kept])
             if not chosen.all():
-                yield task, _out(claims.row[~chosen], WHOLE, np.where(kept[~chosen], _SAMPLE, _MIXTURE))
+                yield task, _out(claims["row"][~chosen], np.where(kept[~chosen], b"sample", b"mixture"))
 
-    def _mixture(self, received: BucketClaims) -> dict[str, mixture.Cut]:
+    def _mixture(self, received: Received) -> dict[str, mixture.Cut]:
         if not self.shares:
             return {}
         sizes: dict[str, int] = {}
-        for task, claims in zip(received.tasks, received.parts(), strict=True):
-            sizes[self.kinds.kind(task)] = sizes.get(self.kinds.kind(task), 0) + int(claims.low.sum())
+        for task, table in received.by_task():
+            sizes[self.kinds.kind(task)] = sizes.get(self.kinds.kind(task), 0) + int(table.columns["bytes"].sum())
         return {
             source: mixture.cut(lambda source=source: self._of(source, received), target)  # type: ignore[misc]
             for source, target in mixture.targets(dict(self.shares), sizes).items()
         }
 
-    def _of(self, source: str, received: BucketClaims) -> Iterator[tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]]:
-        for task, claims in zip(received.tasks, received.parts(), strict=True):
+    def _of(self, source: str, received: Received) -> Iterator[tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]]:
+        for task, (claims, _) in received.by_task():
             if self.kinds.kind(task) == source:
-                yield claims.high, claims.low.astype(np.int64)
+                yield claims["key"], claims["bytes"].astype(np.int64)
 
-    def _kept(self, received: BucketClaims, cuts: dict[str, mixture.Cut]) -> Iterator[tuple[Claims, Any, npt.NDArray[np.bool_]]]:
-        """Yield each task's claims, keys that compare between sources, and which claims the mixture keeps."""
+    def _kept(
+        self, received: Received, cuts: dict[str, mixture.Cut]
+    ) -> Iterator[tuple[int, Columns, npt.NDArray[np.uint64], npt.NDArray[np.bool_]]]:
+        """Yield each task, its claims, keys that compare between sources, and which claims the mixture keeps."""
         before: dict[str, int] = {}
-        for task, claims in zip(received.tasks, received.parts(), strict=True):
-            source = self.kinds.kind(task)
+        for task, (claims, _) in received.by_task():
+            source, key = self.kinds.kind(task), claims["key"]
             cut = cuts.get(source, mixture.ALL)
-            yield claims, mixture.scaled(claims.high, cut), cut.admits(claims.high, before.get(source, 0))
-            before[source] = before.get(source, 0) + cut.equals(claims.high)
+            yield task, claims, mixture.scaled(key, cut), cut.admits(key, before.get(source, 0))
+            before[source] = before.get(source, 0) + cut.equals(key)
 
 
 @dataclass(frozen=True)
-class _Words:
-    """Keep so many words of each source that has a limit, and then of all (""): documents by a key hashed from the id.
+class _Words(_ByKey):
+    """Keep so many words of each source that has a limit, and then of all ("").
 
     The first document that would be too much is cut to the words that are missing, so the number is exact.
     """
 
-    root: str
     seed: int
     limits: tuple[tuple[str, int], ...]
     kinds: Kinds
     name = "words"
-    columns = ("high", "low", "row")
-    per_document = 0.0
-    drops = True
+    columns = np.dtype([("key", "<u8"), ("row", "<u4"), ("words", "<u8")])
 
-    def claims(self, task: int, losses: Losses) -> Iterator[Claims]:
-        """Claim a key (`high`) for each document and its words (`low`)."""
-        yield _drawn(self.root, self.seed, task, losses, "words")
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim a key for each document, and its words."""
+        return _drawn(self.columns, self.seed, table, losses, "words")
 
-    def decide(self, received: BucketClaims) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield documents that are lost whole, or whose `part` is the number of words that they are cut to."""
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        """Yield documents that are lost whole, or cut."""
 
-        def items() -> Iterator[tuple[int, Claims, npt.NDArray[np.int64]]]:
-            for task, claims in zip(received.tasks, received.parts(), strict=True):
-                yield task, claims, claims.low.astype(np.int64)
+        def items() -> Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]:
+            for task, (claims, _) in received.by_task():
+                yield task, claims, claims["words"].astype(np.int64)
 
         left: Items = items
         for source, limit in self.limits:
             left = limited(left, limit, self.kinds.tasks(source))
         for task, claims, words in left():
-            lost = words < claims.low.astype(np.int64)
+            lost = words < claims["words"].astype(np.int64)
             if lost.any():
-                yield task, _out(claims.row[lost], np.where(words[lost] > 0, words[lost], WHOLE), _WORDS)
+                yield task, _out(claims["row"][lost], b"words", words[lost])
 
 
-def _out(row: npt.NDArray[np.uint32], part: Any, reason: Any) -> pa.RecordBatch:
-    """Make a record batch of documents that are lost for no other one; `part` and `reason` are a value each, or one for all."""
-    parts, reasons = (np.full(len(row), values, kind) for values, kind in ((part, np.uint32), (reason, np.uint8)))
-    zeros = np.zeros(len(row), np.uint32)
-    return record(row, parts, reasons, zeros, zeros, pa.array([""] * len(row)))
+def _out(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
+    """Make a table of documents that are lost for no other one, or cut to so many words."""
+    lost = np.zeros(len(row), LOST)
+    lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE, reason, words
+    return Table(lost, pa.array([b""] * len(row), pa.large_binary()))
 
 
-def _drawn(root: str, seed: int, task: int, losses: Losses, what: str) -> Claims:
-    """Claim a key (`high`) for each document that is left and how much it has, ``bytes`` or ``words`` (`low`)."""
-    table = facts.read(to_path(root), task)
-    size, left = table.column(what).to_numpy().copy(), losses.left(table.num_rows)
+def _drawn(columns: np.dtype[Any], seed: int, table: pa.Table, losses: Losses, what: str) -> Columns:
+    """Claim a key for each document that is left, and how much it has, ``bytes`` or ``words``."""
+    size, left, lost = table.column(what).to_numpy().copy(), losses.left(table.num_rows), losses.table.columns
     # Paragraphs that the rule before has taken out count no more: subtract what they have, and drop a document without any.
-    if (in_part := losses.column("part") != WHOLE).any():
-        cut, part = losses.column("row")[in_part], losses.column("part")[in_part]
-        rows, parts = _long_paragraphs(table)
+    if len(cut := lost[~whole(lost)]):
+        rows, paragraphs = _long_paragraphs(table)
         # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
-        index = np.searchsorted(rows << 32 | parts, cut.astype(np.int64) << 32 | part)
-        np.subtract.at(size, cut, _flat(table, f"part_{what}")[index])
-        left &= np.bincount(cut, minlength=len(size)) < table.column("paragraphs").to_numpy()
-    row = np.flatnonzero(left).astype(np.uint32)
-    hashed = np.array([keys.key(seed, "choose", id) for id in _ids(table, row).to_pylist()], np.uint64)
-    return Claims.of(task, np.stack([hashed, size[row]], 1), row)
+        index = np.searchsorted(rows << 32 | paragraphs, cut["row"].astype(np.int64) << 32 | cut["paragraph"])
+        np.subtract.at(size, cut["row"], _flat(table, f"part_{what}")[index])
+        left &= np.bincount(cut["row"], minlength=len(size)) < table.column("paragraphs").to_numpy()
+    made = np.zeros(np.count_nonzero(left), columns)
+    made["row"], made[what] = np.flatnonzero(left), size[left]
+    ids = table.column("id").take(pa.array(made["row"])).to_pylist()
+    made["key"] = np.array([keys.key(seed, "choose", id) for id in ids], np.uint64)
+    return made
 
 
 def _flat(table: pa.Table, name: str) -> npt.NDArray[np.uint64]:
@@ -268,8 +282,3 @@ def _long_paragraphs(table: pa.Table) -> tuple[Any, Any]:
     """Return of each long paragraph its document, and its number in it."""
     lengths = table.column("parts").combine_chunks().value_lengths().to_numpy()
     return np.repeat(np.arange(len(lengths)), lengths), _flat(table, "parts").astype(np.int64)
-
-
-def _ids(table: pa.Table, rows: npt.NDArray[np.uint32]) -> pa.Array:
-    """Return the ids of documents."""
-    return table.column("id").combine_chunks().take(pa.array(rows))

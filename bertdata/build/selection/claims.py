@@ -1,0 +1,132 @@
+"""Claims of documents, and what rules decide about them: arrays with named columns, which travel as bytes.
+
+A claim says "here is a text with this hash": a rule decides which of equal ones is kept.  Each rule names its own columns.  A
+payload, one string of bytes for each row, is what a rule needs to know of the document besides, so that it looks nothing up:
+
+    columns   hash                     row        payload
+              [0x8c1f…, 0x03ab…]       0          enwiki:12
+              [0x17d0…, 0xe241…]       3          enwiki:15
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..shuffle import Pieces
+from .duplicates import Indices
+
+__all__ = ["Claims", "Columns", "Table", "in_batches", "join", "read", "split"]
+
+Columns = npt.NDArray[Any]  # with named fields
+_AT_ONCE = 1024  # tables that are held as they were read while they are put together
+
+
+class Table(NamedTuple):
+    """Rows with named columns, and a payload of type large_binary, or none.
+
+    >>> columns = np.array([(7, 1.5), (8, 2.5)], [("row", "<u4"), ("size", "<f8")])
+    >>> table = Table(columns, pa.array([b"one", b"two"], pa.large_binary()))
+    >>> read = Table.from_bytes(table.to_bytes(), table.columns.dtype, has_payload=True)
+    >>> read.columns["row"].tolist(), read.payload.to_pylist()
+    ([7, 8], [b'one', b'two'])
+    """
+
+    columns: Columns
+    payload: pa.Array | None = None
+
+    def take(self, chosen: Indices) -> Table:
+        """Return some of the rows."""
+        return Table(self.columns[chosen], None if self.payload is None else self.payload.take(pa.array(chosen)))
+
+    def to_bytes(self) -> bytes:
+        """Write the number of rows, the columns, the lengths of the payloads, and the payloads."""
+        fixed = np.array(len(self.columns), "<u8").tobytes() + self.columns.tobytes()
+        if self.payload is None or not len(self.payload):
+            return fixed
+        ends = np.frombuffer(self.payload.buffers()[1], "<i8")[self.payload.offset :][: len(self.payload) + 1]
+        data = memoryview(self.payload.buffers()[2] or b"")[ends[0] : ends[-1]]
+        return b"".join((fixed, np.diff(ends).astype("<u4").tobytes(), data))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, dtype: np.dtype[Any], has_payload: bool) -> Table:
+        """Read what `to_bytes` wrote."""
+        (count,) = np.frombuffer(data, "<u8", 1).tolist()
+        columns = np.frombuffer(data, dtype, count, 8)
+        if not has_payload:
+            return cls(columns)
+        start = 8 + columns.nbytes
+        ends = np.zeros(count + 1, "<i8")
+        np.cumsum(np.frombuffer(data, "<u4", count, start), out=ends[1:])
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)[start + 4 * count :]]
+        payload = pa.Array.from_buffers(pa.large_binary(), count, buffers)
+        payload.validate()
+        return cls(columns, payload)
+
+
+class Claims(NamedTuple):
+    """Claims of several tasks; `task` [N] is the one that each comes from."""
+
+    columns: Columns
+    task: npt.NDArray[np.uint32]
+    payload: pa.Array | None = None
+
+    @classmethod
+    def of(cls, task: int, table: Table) -> Claims:
+        """Return the claims of one task."""
+        return cls(table.columns, np.full(len(table.columns), task, np.uint32), table.payload)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they take in memory."""
+        return int(self.columns.nbytes + self.task.nbytes + (0 if self.payload is None else self.payload.nbytes))
+
+    def take(self, chosen: Indices) -> Claims:
+        """Return some of the claims."""
+        columns, payload = Table(self.columns, self.payload).take(chosen)
+        return Claims(columns, self.task[chosen], payload)
+
+
+def split(table: Table, partition: Indices) -> Iterator[tuple[int, Table]]:
+    """Yield the rows of each partition, in order of partitions; their order within one stays."""
+    order = np.argsort(partition, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(partition[order])) + 1) if len(order) else []:
+        yield int(partition[members[0]]), table.take(members)
+
+
+def read(pieces: Pieces, dtype: np.dtype[Any], has_payload: bool) -> Iterator[tuple[int, Table]]:
+    """Read the claims of each task."""
+    return ((task, Table.from_bytes(data, dtype, has_payload)) for task, data in pieces)
+
+
+def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
+    """Put the claims of tasks together, some at a time: 100,000 tasks may have a few claims each in a bucket."""
+    left, joined = iter(claims), [Claims(np.zeros(0, dtype), np.zeros(0, np.uint32))]
+    while some := [*islice(left, _AT_ONCE)]:
+        joined.append(_joined([Claims.of(task, table) for task, table in some]))
+    return _joined(joined)
+
+
+def in_batches(claims: Iterable[tuple[int, Table]], most: int) -> Iterator[Claims]:
+    """Put the claims of tasks together until they have `most` bytes in memory, again and again."""
+    held, size = list[Claims](), 0
+    for task, table in claims:
+        held.append(Claims.of(task, table))
+        size += held[-1].nbytes
+        del table
+        if size >= most:
+            yield _joined(held)
+            held, size = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(several: list[Claims]) -> Claims:
+    payloads = [claims.payload for claims in several if claims.payload is not None]
+    columns, tasks = (np.concatenate([claims[at] for claims in several]) for at in (0, 1))
+    return Claims(columns, tasks, pa.concat_arrays(payloads) if payloads else None)

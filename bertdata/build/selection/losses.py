@@ -1,0 +1,155 @@
+"""What rules decide: the documents and paragraphs that a task loses, or the pairs of documents that the next rule compares."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...dataset.run import STATE
+from ...errors import VerificationError
+from ...io.files import digest, is_local, replacing, to_path
+from ...io.ranges import range_digest
+from ...io.readers import read_whole
+from ...io.storage import storage_errors
+from .claims import Claims, Columns, Table
+from .duplicates import first_of_each
+
+__all__ = [
+    "LOST",
+    "PAIRS",
+    "REASONS",
+    "WHOLE",
+    "Losses",
+    "address",
+    "by_task",
+    "lose_later",
+    "merged",
+    "read_kept",
+    "whole",
+    "write_kept",
+]
+
+WHOLE = (1 << 32) - 1  # as the number of a paragraph: the whole document
+REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
+_FIRST = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document that is kept instead
+PAIRS = np.dtype([("row", "<u4"), *_FIRST])
+# `paragraph` is lost, or the document (WHOLE), or, with the reason "words", what it has after its first `words` words.  The
+# payload is the id of the document that is kept instead.
+LOST = np.dtype([("row", "<u4"), ("paragraph", "<u4"), ("words", "<u4"), ("reason", f"S{max(map(len, REASONS))}"), *_FIRST])
+_DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What a task has lost in these rounds."""
+
+    root: str
+    task: int
+    rounds: tuple[str, ...]
+
+    @cached_property
+    def table(self) -> Table:
+        """Everything that is lost, round after round."""
+        tables = [read_kept(self.root, round, self.task, LOST) for round in self.rounds]
+        payload = pa.concat_arrays([pa.array([], pa.large_binary()), *(table.payload for table in tables)])
+        return Table(np.concatenate([np.zeros(0, LOST), *(table.columns for table in tables)]), payload)
+
+    def digests(self) -> list[str]:
+        """Hash the files that the table is read from."""
+        return [digest(_path(self.root, round, self.task)) for round in self.rounds]
+
+    def left(self, rows: int) -> npt.NDArray[np.bool_]:
+        """Tell of each of `rows` documents whether it is left: whole, or in part."""
+        left, lost = np.ones(rows, bool), self.table.columns
+        left[lost["row"][whole(lost)]] = False
+        return left
+
+
+def whole(lost: Columns) -> npt.NDArray[np.bool_]:
+    """Tell which losses are those of whole documents."""
+    return np.asarray((lost["paragraph"] == WHOLE) & (lost["words"] == 0))
+
+
+def _path(root: str, round: str, task: int) -> Path:
+    return to_path(root) / f"{STATE}/work/{round}-gone-{task:05d}"
+
+
+def write_kept(root: str, round: str, task: int, table: Table) -> None:
+    """Write what a round has decided of a task, even if that is nothing: a file that is missing is an error."""
+    data = table.to_bytes()
+    with replacing(_path(root, round, task)) as file:
+        file.write(range_digest(data).to_bytes(_DIGEST_BYTES, "big") + data)
+
+
+def read_kept(root: str, round: str, task: int, dtype: np.dtype[Any]) -> Table:
+    """Read what `write_kept` wrote; raise VerificationError if it is missing or damaged."""
+    path, found = _path(root, round, task), b""
+    with storage_errors(f"cannot read {path}"), contextlib.suppress(FileNotFoundError):
+        found = path.read_bytes() if is_local(path) else read_whole(path)
+    data = found[_DIGEST_BYTES:]
+    if range_digest(data).to_bytes(_DIGEST_BYTES, "big") != found[:_DIGEST_BYTES]:
+        raise VerificationError(f"{path} is missing or damaged: run the same command again")
+    return Table.from_bytes(data, dtype, has_payload=dtype == LOST)
+
+
+def address(task: npt.NDArray[Any], row: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return addresses of documents in 64 bits, task above row: they sort as the corpus does."""
+    return np.asarray(task.astype(np.uint64) << np.uint64(32) | row.astype(np.uint64))
+
+
+def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple[int, Table]]:
+    """Drop all claims except the first of each hash; the payload of claims is the ids of their documents.
+
+    `newer` [N] is the date of the first copy, in seconds since 1970, where the list of drops is to name it, else 0.
+    """
+    first = first_of_each(claims.columns["hash"])
+    later = np.flatnonzero(first != np.arange(len(first)))
+    lost = np.zeros(len(later), LOST)
+    lost["row"], lost["reason"], lost["paragraph"] = claims.columns["row"][later], reason.encode(), WHOLE
+    if "paragraph" in (claims.columns.dtype.names or ()):
+        lost["paragraph"] = claims.columns["paragraph"][later]
+    lost["first_task"], lost["first_row"] = claims.task[first[later]], claims.columns["row"][first[later]]
+    ids = pa.array([], pa.large_binary()) if claims.payload is None else claims.payload.take(pa.array(first[later]))
+    if newer is not None:
+        dated = zip(ids.to_pylist(), newer[later].tolist(), strict=True)
+        ids = pa.array([_dated(id, int(seconds)) for id, seconds in dated], pa.large_binary())
+    return by_task(claims.task[later], Table(lost, ids))
+
+
+def by_task(task: npt.NDArray[Any], table: Table) -> Iterator[tuple[int, Table]]:
+    """Yield what each task loses, in order of tasks, and for each in the order of documents and paragraphs."""
+    is_lost = table.columns.dtype == LOST
+    order = np.lexsort(([table.columns["paragraph"]] if is_lost else []) + [table.columns["row"], task])
+    for of_task in np.split(order, np.flatnonzero(np.diff(task[order])) + 1) if len(order) else []:
+        yield int(task[of_task[0]]), table.take(of_task)
+
+
+def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
+    """Put together what a task loses in all buckets of a round, each document or paragraph once; of pairs all.
+
+    A document may lose in several buckets, one for each band of its signature, against different documents: the first of them
+    in the corpus is named as kept instead.
+    """
+    held = list(tables)
+    columns = np.concatenate([np.zeros(0, dtype), *(table.columns for table in held)])
+    names = ("row", "paragraph") if dtype == LOST else ("row", "first_task", "first_row")
+    order = np.lexsort([columns[name] for name in ("first_row", "first_task", *names[::-1])])
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([np.diff(columns[name][order]) != 0 for name in names], axis=0)
+    payloads = [table.payload for table in held if table.payload is not None]
+    payload = pa.concat_arrays([pa.array([], pa.large_binary()), *payloads]) if dtype == LOST else None
+    return Table(columns, payload).take(order[new])
+
+
+def _dated(id: bytes, seconds: int) -> bytes:
+    date = datetime.fromtimestamp(seconds, timezone.utc).date()
+    return id + f", whose newer copy of {date} is kept".encode() if seconds else id
