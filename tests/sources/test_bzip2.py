@@ -160,6 +160,7 @@ def test_a_header_across_the_offset_where_a_search_begins(tmp_path: Path, step: 
     assert starts[1] == (len(small) if step <= 0 else 2 * len(small))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 @pytest.mark.parametrize("offset", [10, 1000, -1000, -20])
 def test_a_damaged_block_costs_itself(tmp_path: Path, single: Path, number: int, offset: int) -> None:

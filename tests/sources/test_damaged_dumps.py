@@ -54,6 +54,7 @@ def damaged(text: bytes, chance: random.Random) -> bytes:
     return text[:at] + some + text[at + chance.randrange(1, 40) : -1] + b"\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200))
 def test_pages_after_a_damaged_page_are_found(seed: int, tmp_path: Path) -> None:
     chance, count = random.Random(seed), 12
@@ -96,6 +97,7 @@ def test_pages_joined_by_damage_are_each_counted(between: str, tmp_path: Path) -
     assert [(reject.id, reject.reason) for reject in rejects] == [(f"enwiki:{n}", "malformed-xml") for n in (2, 3, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_damage_in_a_stream_costs_its_stream(seed: int, tmp_path: Path) -> None:
     chance, per, count = random.Random(seed), 5, 60

@@ -128,6 +128,7 @@ def test_what_csv_writes_is_read(tmp_path_factory: pytest.TempPathFactory, rows:
     assert texts(found) == [text if text.strip() else "empty" for _, text in rows]
 
 
+@pytest.mark.slow
 def test_a_huge_field_costs_itself(tmp_path: Path) -> None:
     huge = "x" * MOST
     for field in (huge, f'"{huge}"', '"' + "tea\n" * (MOST // 8) + '"', f'"tea\n{huge}\ntea"'):
@@ -139,6 +140,7 @@ def test_a_huge_field_costs_itself(tmp_path: Path) -> None:
         assert peak < 20 * MOST
 
 
+@pytest.mark.slow
 def test_many_fields_and_open_quotes_take_linear_time_and_memory(tmp_path: Path) -> None:
     start = time.process_time()
     (reject,) = read(tmp_path / "a.csv", b"id,text\n" + b"," * (4 << 20), most=8 << 20)

@@ -405,6 +405,7 @@ def test_marks_are_kept_or_dropped(tmp_path: Path, line: str, left: str) -> None
         assert bool(marks) == (left != line) and marks["lines"] == (not left)
 
 
+@pytest.mark.slow
 def test_folded_text_matches_as_without_case() -> None:
     """Each character that a Latin letter of a pattern matches with IGNORECASE is folded to it, and to one character."""
     letters = "abcdefghijklmnopqrstuvwxyzàäáãâçéèêëíìîïñóòôöúùûüœß"

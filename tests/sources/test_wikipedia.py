@@ -647,6 +647,7 @@ def test_how_dumps_are_cut(tmp_path: Path) -> None:
 SPANS = {int(page[1]): page.span() for page in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [1, 1 << 30])
 @pytest.mark.parametrize("number", [1, 3, 4, 6])
 def test_a_damaged_block_of_a_single_stream_costs_its_pages(tmp_path: Path, number: int, target: int) -> None:
@@ -699,6 +700,7 @@ def _streams(count: int = 6, each: int = 4) -> list[bytes]:
     return [part.encode() for part in (_head(), *("".join(pages[i : i + each]) for i in range(0, len(pages), each)), TAIL)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [1, 900, 1 << 30])
 @pytest.mark.parametrize("index", [1, 3, 6])
 def test_a_flipped_byte_costs_its_stream_and_the_reject_names_the_bytes(tmp_path: Path, index: int, target: int) -> None:

@@ -133,6 +133,7 @@ def test_damage(tmp_path: Path) -> None:
         assert len(texts(tmp_path / "a.zip", bytes(broken))) <= 3
 
 
+@pytest.mark.slow
 def test_bombs(tmp_path: Path) -> None:
     lies = zipped(("a.txt", b"tea " * (16 << 20)))  # 64 MB, and says 100 bytes
     lies = lies.replace((64 << 20).to_bytes(4, "little"), (100).to_bytes(4, "little"))
