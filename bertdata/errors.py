@@ -45,12 +45,19 @@ _MOST, _AS_NEAR = 3, 0.1  # words that a suggestion has, and by how much of the 
 
 
 class BertDataError(Exception):
-    """Say what happened, where, and what to do, and no secret; carry the exit code of the command line."""
+    """Say what happened, where, and what to do, and no secret; carry the exit code of the command line.
+
+    Attributes:
+        field: The option or argument that is wrong, or an empty string.
+        value: The value that it had, if that is known.
+    """
 
     exit_code = 1
 
-    def __init__(self, *said: object) -> None:
+    def __init__(self, *said: object, field: str = "", value: object = None) -> None:
         super().__init__(*(hide(each) if isinstance(each, str) else each for each in said))
+        self.field = field
+        self.value = hide(value) if isinstance(value, str) else value
 
 
 class UsageError(BertDataError):

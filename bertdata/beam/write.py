@@ -75,7 +75,7 @@ class WriteDocuments(beam.PTransform):
     def __init__(self, path: str | Path, shards: int = 16, overwrite: bool = False, **options: Any) -> None:
         super().__init__()
         if shards < 1:
-            raise UsageError(f"`shards` is {shards}: use an integer of 1 or more")
+            raise UsageError(f"`shards` is {shards}: use an integer of 1 or more", field="shards", value=shards)
         directory = to_path(str(path))
         self._path = os.path.realpath(directory) if is_local(directory) else str(directory)
         self._shards, self._overwrite, self._config = shards, overwrite, CorpusConfig(**options)
@@ -165,7 +165,9 @@ class _Run:
 
     def _key(self, source: str, id: str) -> int:
         if source not in INPUTS:
-            raise UsageError(f"`source` of the record {id or 'without id'} is {source!r}: use one of {', '.join(INPUTS)}")
+            raise UsageError(
+                f"`source` of the record {id or 'without id'} is {source!r}: use one of {', '.join(INPUTS)}", field="source"
+            )
         return _SOURCES.index(source) * self._shards + key(0, id) % self._shards
 
     def write(self, group: tuple[int, Iterable[tuple[str, tuple[Any, ...]]]]) -> tuple[int, Any]:

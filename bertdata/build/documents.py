@@ -161,4 +161,4 @@ def refuse_to_replace(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
     """Raise UsageError for an output that is an input: with `overwrite` it would replace what it is made from."""
     for output in outputs:
         if output.resolve() in [path.resolve() for path in inputs]:
-            raise UsageError(f"`output`: {output} is what is read; choose another directory")
+            raise UsageError(f"`output`: {output} is what is read; choose another directory", field="output")

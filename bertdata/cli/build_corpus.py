@@ -113,7 +113,7 @@ def command(
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
     inputs = {name: values.pop(name) for name in INPUTS}
     if templates and not inputs["wikipedia"]:
-        raise UsageError("`templates` does nothing without `wikipedia`")
+        raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
     given = {"exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on}
     files: dict[str, Any] = {name: named_files(paths, name) for name, paths in given.items()}
     files["templates"] = tables(templates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,13 +91,9 @@ def _kind(param: click.Parameter) -> type[Any]:
     return int if isinstance(param.type, click.types.IntParamType) else str
 
 
-def from_file(ctx: click.Context, problem: str) -> str:
-    """Name the file, table and key in a problem that begins with an option whose value came from a configuration file."""
-    option = re.match(r"--[a-z-]+", problem)
-    if option is None or __name__ not in ctx.meta:
-        return problem
-    for param in ctx.command.params:
-        given = ctx.get_parameter_source(param.name or "")
-        if option[0] in (*param.opts, *param.secondary_opts) and given is click.core.ParameterSource.DEFAULT_MAP:
+def from_file(ctx: click.Context, field: str, problem: str) -> str:
+    """Name the file, table and key in a problem with an option whose value came from a configuration file."""
+    for param in ctx.command.params if field and __name__ in ctx.meta else ():
+        if param.name == field and ctx.get_parameter_source(field) is click.core.ParameterSource.DEFAULT_MAP:
             return f"{ctx.meta[__name__]}: [{ctx.info_name}] {param.opts[0].lstrip('-')}: {problem}"
     return problem

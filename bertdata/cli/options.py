@@ -69,7 +69,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except BertDataError as error:
-            error.args = (from_file(ctx, self.in_options(str(error))),)
+            error.args = (from_file(ctx, error.field, self.in_options(str(error))),)
             raise
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -218,14 +218,16 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
     contents: dict[str, str] = {}
     for path in map(Path, paths_of(paths)):
         if path.name in contents:
-            raise UsageError(f"`templates` {path}: another file has this name: rename one of them")
+            raise UsageError(f"`templates` {path}: another file has this name: rename one of them", field="templates", value=path)
         with storage_errors(f"`templates` {path}"):
             if not path.exists():
-                raise UsageError(f"`templates` {path}: no such file. Check the path")
+                raise UsageError(f"`templates` {path}: no such file. Check the path", field="templates", value=path)
             try:
                 contents[path.name] = read_small(path).decode("utf-8")
             except UnicodeDecodeError as error:
-                raise UsageError(f"`templates` {path}: it is not UTF-8 ({error}). Save it as UTF-8") from error
+                raise UsageError(
+                    f"`templates` {path}: it is not UTF-8 ({error}). Save it as UTF-8", field="templates", value=path
+                ) from error
     return tuple(contents.items())
 
 
@@ -239,6 +241,6 @@ def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
         with storage_errors(f"`{field}` {path}"):
             if not path.is_file():
                 problem = "not a regular file" if path.exists() else "no such file"
-                raise UsageError(f"`{field}` {path}: {problem}. Check the path")
+                raise UsageError(f"`{field}` {path}: {problem}. Check the path", field=field, value=path)
             files.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
     return tuple(sorted(files))

@@ -169,10 +169,10 @@ def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Pat
         raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
         reason = "holds ids: give the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
-        raise UsageError(f"`vocab`: {to} {reason}")
+        raise UsageError(f"`vocab`: {to} {reason}", field="vocab")
     for package in format.packages:
         if importlib.util.find_spec(package) is None:
-            raise UsageError(f"`to` {to} needs the package {package}: {install(to)}")
+            raise UsageError(f"`to` {to} needs the package {package}: {install(to)}", field="to", value=to)
     if vocab is not None:
         return read_any(to_path(str(vocab)))
     return read_any(directory) if contents.kind == "pairs" else None

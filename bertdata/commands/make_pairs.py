@@ -233,10 +233,15 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
     if problem := missing(vocabulary, config.objective):
         raise UsageError(f"the vocabulary {path} {problem}")
     if config.chinese_words != "none":
-        raise UsageError(f"`chinese_words` is for BERT's kind, which sets each character apart: {path} is another; omit it")
+        raise UsageError(
+            f"`chinese_words` is for BERT's kind, which sets each character apart: {path} is another; omit it",
+            field="chinese_words",
+        )
     mark = vocabulary.special.mark
     if config.unit != "piece" and not mark and config.masking == "static":
-        raise UsageError(f"`whole_word` and `span`: no mark tells which pieces of {path} begin a word: omit them")
+        raise UsageError(
+            f"`whole_word` and `span`: no mark tells which pieces of {path} begin a word: omit them", field="whole_word"
+        )
     tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
     words = f"{mark!r} tells where words begin" if mark else "each token is a word"
     return (f"  vocabulary {path}: {len(vocabulary.pieces):,} ids; {tokens}; {words}",)
@@ -251,5 +256,5 @@ def _directories(output: str, lengths: list[int]) -> list[Path]:
     if "{length}" in output:
         return [to_path(output.replace("{length}", str(length))) for length in lengths]
     if not output.strip("/"):
-        raise UsageError("`output`: give a directory")
+        raise UsageError("`output`: give a directory", field="output")
     return [to_path(output)] if len(lengths) == 1 else [to_path(f"{output.rstrip('/')}-{length}") for length in lengths]

@@ -184,7 +184,11 @@ def _engine() -> Any:
 def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
     """Return how many workers the user wants; one where a path is in the memory of this process, which no other can see."""
     if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
-        raise UsageError(f"`workers` is {options.workers!r}: give a whole number of 1 or more, or None to let the command choose")
+        raise UsageError(
+            f"`workers` is {options.workers!r}: give a whole number of 1 or more, or None to let the command choose",
+            field="workers",
+            value=options.workers,
+        )
     private = next(filter(is_private, paths), None)
     if private is None:
         return options.workers

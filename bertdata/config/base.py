@@ -111,14 +111,14 @@ class Config:
         for name, hint in _hints(type(self)).items():
             value = getattr(self, name)
             if not _fits(value, hint, bounded=False):
-                raise UsageError(f"`{name}` is {_short(value)}: give {_name(hint, none='None')}")
+                raise UsageError(f"`{name}` is {_short(value)}: give {_name(hint, none='None')}", field=name, value=value)
             if type(value) is list:
                 object.__setattr__(self, name, tuple(value))
         for name, option in options_of(type(self)).items():
             value = getattr(self, name)
             if problem := option.problem(value):
                 shown = f" {value}" if option.choices else ""
-                raise UsageError(f"`{name}`{shown}: {problem}")
+                raise UsageError(f"`{name}`{shown}: {problem}", field=name, value=value)
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on."""
@@ -148,9 +148,9 @@ class Config:
         """Hash the identity."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()
 
-    def _require(self, condition: bool, problem: str) -> None:
+    def _require(self, condition: bool, problem: str, *, field: str = "") -> None:
         if not condition:
-            raise UsageError(problem)
+            raise UsageError(problem, field=field, value=getattr(self, field, None))
 
 
 def _plain(value: Any) -> Any:

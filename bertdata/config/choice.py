@@ -52,6 +52,7 @@ class ChoiceConfig(Config):
         self._require(
             self.dedup == "near" or self.near_threshold == ChoiceConfig.near_threshold,
             "`near_threshold` does nothing without `dedup` near",
+            field="near_threshold",
         )
         _ = self.shares, self.word_limits
 
@@ -72,6 +73,7 @@ class ChoiceConfig(Config):
             self._require(
                 name not in shares and 0 < share < math.inf,
                 f"`mix` {self.mix}: write each source once, with a share over 0: wikipedia=0.7,books=0.3",
+                field="mix",
             )
             shares[name] = share
         return shares
@@ -90,6 +92,7 @@ class ChoiceConfig(Config):
             self._require(
                 name not in limits and known,
                 f"`max_words` {self.max_words}: write a number over 0, or one for each source: books=3000000,text=7000000",
+                field="max_words",
             )
             limits[name] = int(value)
         return dict(sorted(limits.items(), reverse=True))
@@ -100,8 +103,10 @@ class ChoiceConfig(Config):
         self._require(
             {*self.word_limits} - {""} <= {*sources},
             f"`max_words` {self.max_words}: give limits to sources that are read: {given}",
+            field="max_words",
         )
         self._require(
             not self.mix.strip() or {*self.shares} == {*sources},
             f"`mix` {self.mix}: give a share to each source that is read, and to no other: {given}",
+            field="mix",
         )

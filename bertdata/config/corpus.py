@@ -131,11 +131,17 @@ class CorpusConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(_is_encoding(self.encoding), f"`encoding` {self.encoding}: no such encoding; gb18030 or koi8-r is one")
-        self._require(bool(self.text_column), "`text_column`: give the name of a column")
+        self._require(
+            _is_encoding(self.encoding),
+            f"`encoding` {self.encoding}: no such encoding; gb18030 or koi8-r is one",
+            field="encoding",
+        )
+        self._require(bool(self.text_column), "`text_column`: give the name of a column", field="text_column")
         problem = problem_of(self.language) if self.language else ""
-        self._require(not problem, f"`language`: {problem}")
-        self._require(self.inline_templates or not self.templates, "`templates` does nothing without `inline_templates`")
+        self._require(not problem, f"`language`: {problem}", field="language")
+        self._require(
+            self.inline_templates or not self.templates, "`templates` does nothing without `inline_templates`", field="templates"
+        )
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; of files of the user their digests."""

@@ -40,7 +40,12 @@ class FilterConfig(Config):
         self._require(
             not self.max_characters or self.min_characters <= self.max_characters,
             f"`min_characters` {self.min_characters} is over `max_characters` {self.max_characters}: no document can be both",
+            field="min_characters",
         )
-        self._require(all(map(str.strip, self.languages)), "`languages`: give codes with commas between them, such as en,zh")
+        self._require(
+            all(map(str.strip, self.languages)),
+            "`languages`: give codes with commas between them, such as en,zh",
+            field="languages",
+        )
         for code in self.languages:
-            self._require(not problem_of(code), f"`languages`: {problem_of(code)}")
+            self._require(not problem_of(code), f"`languages`: {problem_of(code)}", field="languages")

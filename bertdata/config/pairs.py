@@ -33,7 +33,11 @@ def mask_shares(text: str) -> tuple[float, float]:
     except ValueError:
         masked = random = kept = -1.0
     if min(masked, random, kept) < 0 or abs(masked + random + kept - 100) > 1e-9:
-        raise UsageError(f"`mask_shares` {text}: use three shares that make 100, as 80/10/10: [MASK], random, kept")
+        raise UsageError(
+            f"`mask_shares` {text}: use three shares that make 100, as 80/10/10: [MASK], random, kept",
+            field="mask_shares",
+            value=text,
+        )
     return masked / 100, (masked + random) / 100
 
 
@@ -167,16 +171,20 @@ class PairsConfig(Config):
         if self.short_seq_prob is None:
             object.__setattr__(self, "short_seq_prob", 0.1 if pairs else 0.0)
         self._require(
-            pairs or not self.short_seq_prob, f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter"
+            pairs or not self.short_seq_prob,
+            f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter",
+            field="short_seq_prob",
         )
         for name in _PARTNERS:
             self._require(
                 self.objective == "nsp" or getattr(self, name) == getattr(PairsConfig, name),
                 f"`{name}` does nothing with `objective` {self.objective}: only nsp joins text of two documents. Omit it",
+                field=name,
             )
         self._require(
             not self.pack or self.objective in PACKED,
             f"`pack` is for {', '.join(PACKED)}: a row of {self.objective} is of several documents, and full, already",
+            field="pack",
         )
         self._check_masks()
 
@@ -187,23 +195,38 @@ class PairsConfig(Config):
             self._require(
                 static or getattr(self, name) == getattr(PairsConfig, name),
                 f"`{name}` does nothing with `masking` none, where rows are masked when they are read: use `masking` static",
+                field=name,
             )
         asked = "`masking` static" if static else "`chinese_words`"
         self._require(
             OBJECTIVES[self.objective].masks or not (static or words),
             f"{asked} does nothing with `objective` {self.objective}: it has no masks",
         )
-        self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them")
+        self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them", field="whole_word")
         mask_shares(self.mask_shares)
         whole = self.unit != "piece"
-        self._require(whole or not self.per_piece, "`per_piece` is for `whole_word` or `span`: a piece is always drawn by itself")
         self._require(
-            whole or not (static and words), "`chinese_words` does nothing to masks of pieces: add `whole_word` or `span`"
+            whole or not self.per_piece,
+            "`per_piece` is for `whole_word` or `span`: a piece is always drawn by itself",
+            field="per_piece",
+        )
+        self._require(
+            whole or not (static and words),
+            "`chinese_words` does nothing to masks of pieces: add `whole_word` or `span`",
+            field="chinese_words",
         )
         if static and self.masked_lm_prob is None:
             object.__setattr__(self, "masked_lm_prob", 0.15)
-        self._require(not static or 0 < (self.masked_lm_prob or 0) <= 1, "`masked_lm_prob`: use a share over 0, up to 1")
-        self._require(0 <= self.max_predictions <= self.max_seq_length, "`max_predictions`: use 1 to `max_seq_length`")
+        self._require(
+            not static or 0 < (self.masked_lm_prob or 0) <= 1,
+            "`masked_lm_prob`: use a share over 0, up to 1",
+            field="masked_lm_prob",
+        )
+        self._require(
+            0 <= self.max_predictions <= self.max_seq_length,
+            "`max_predictions`: use 1 to `max_seq_length`",
+            field="max_predictions",
+        )
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that the output's bytes depend on; masks only where rows have some, special tokens where named."""

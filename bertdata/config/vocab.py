@@ -60,17 +60,29 @@ class VocabConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         least = 2048 if self.layout == "bert" else 64
-        self._require(least <= self.size <= 1 << 20, f"`size`: use {least:,} to {1 << 20:,} pieces with this `layout`")
+        self._require(
+            least <= self.size <= 1 << 20, f"`size`: use {least:,} to {1 << 20:,} pieces with this `layout`", field="size"
+        )
         wordpiece = self.model == "wordpiece"
         if self.lowercase is None:
             object.__setattr__(self, "lowercase", wordpiece)
-        self._require(wordpiece or not self.strip_accents, "`strip_accents` is for wordpiece: other models keep accents")
         self._require(
-            wordpiece or self.layout == "compact", "`layout` bert is for wordpiece: others have special tokens at ids 0-4"
+            wordpiece or not self.strip_accents,
+            "`strip_accents` is for wordpiece: other models keep accents",
+            field="strip_accents",
         )
-        self._require(not (wordpiece and self.byte_fallback), "`byte_fallback` is for bpe and unigram: wordpiece has no bytes")
+        self._require(
+            wordpiece or self.layout == "compact",
+            "`layout` bert is for wordpiece: others have special tokens at ids 0-4",
+            field="layout",
+        )
+        self._require(
+            not (wordpiece and self.byte_fallback),
+            "`byte_fallback` is for bpe and unigram: wordpiece has no bytes",
+            field="byte_fallback",
+        )
         least = 5 + len(self.extra_tokens) + 256 * (self.byte_fallback or self.model == "bpe") + 32
-        self._require(wordpiece or self.size >= least, f"`size`: use {least:,} or more with this `model`")
+        self._require(wordpiece or self.size >= least, f"`size`: use {least:,} or more with this `model`", field="size")
         self._check_extra()
         if self.strip_accents is None and not (wordpiece and self.lowercase):
             object.__setattr__(self, "strip_accents", False)
@@ -79,15 +91,18 @@ class VocabConfig(Config):
         """Refuse further tokens that can't be told from text, or that are there already."""
         for token in self.extra_tokens:
             good = token and not any(c.isspace() or not c.isprintable() for c in token) and len(token) <= 100
-            self._require(bool(good), f"`extra_tokens`: {token!r} is none: use printable characters without spaces")
+            self._require(
+                bool(good), f"`extra_tokens`: {token!r} is none: use printable characters without spaces", field="extra_tokens"
+            )
             framed = token.startswith("[") and token.endswith("]") and len(token) > 2
             self._require(
                 self.model != "wordpiece" or framed,
                 f"`extra_tokens`: write [{token}] in square brackets, as other special pieces",
+                field="extra_tokens",
             )
         taken = any(token in OF_BERT.values() or token.startswith("[unused") for token in self.extra_tokens)
         repeated = len(set(self.extra_tokens)) < len(self.extra_tokens)
-        self._require(not (taken or repeated), "`extra_tokens`: name each once, and no [unusedN]")
+        self._require(not (taken or repeated), "`extra_tokens`: name each once, and no [unusedN]", field="extra_tokens")
 
     @property
     def packages(self) -> tuple[str, ...]:

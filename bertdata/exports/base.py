@@ -64,7 +64,7 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     if not isinstance(contents, RowManifest):
         raise UsageError(f"{directory} holds {contents.kind}: give a corpus or rows")
     if split not in (contents.splits if isinstance(contents, PairsManifest) else ("train",)):
-        raise UsageError(f"`split`: {directory} has no split {split}")
+        raise UsageError(f"`split`: {directory} has no split {split}", field="split")
     of_split = [shard for shard in contents.shards if shard.name.startswith(f"data/{split}-")]
     manifest.check_files(directory, [*(file for file in manifest.listed(contents) if file not in contents.shards), *of_split])
     paths = [str((directory / shard.name).resolve()) for shard in of_split]

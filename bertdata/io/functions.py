@@ -32,7 +32,11 @@ def name_of(function: str | Callable[..., Any], field: str) -> str:
         return function
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     if module in ("", "__main__") or not name.isidentifier():
-        raise UsageError(f"`{field}` {name or function!r}: workers cannot import it: move it to the top level of a module")
+        raise UsageError(
+            f"`{field}` {name or function!r}: workers cannot import it: move it to the top level of a module",
+            field=field,
+            value=name or function,
+        )
     return f"{module}:{name}"
 
 
@@ -44,17 +48,23 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
     """
     module, _, function = name.partition(":")
     if not (module and function):
-        raise UsageError(f"`{field}` {name}: write it as module:function")
+        raise UsageError(f"`{field}` {name}: write it as module:function", field=field, value=name)
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())
     try:
         loaded = getattr(importlib.import_module(module), function)
     except Exception as error:  # also what the module itself raises
-        raise UsageError(f"`{field}` {name}: cannot import it ({error}): install it, or run where it is") from error
+        raise UsageError(
+            f"`{field}` {name}: cannot import it ({error}): install it, or run where it is", field=field, value=name
+        ) from error
     if not callable(loaded):
-        raise UsageError(f"`{field}` {name}: {function} is no function")
+        raise UsageError(f"`{field}` {name}: {function} is no function", field=field, value=name)
     if sha256 and source_digest(name) != sha256:
-        raise ResumeError(f"`{field}` {name}: its source has changed since this run was begun: start again with `overwrite`")
+        raise ResumeError(
+            f"`{field}` {name}: its source has changed since this run was begun: start again with `overwrite`",
+            field=field,
+            value=name,
+        )
     return loaded  # type: ignore[no-any-return]
 
 

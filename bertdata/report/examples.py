@@ -46,7 +46,7 @@ def pick(rows: int, count: int) -> list[int]:
 def row(directory: Path, manifest: RowManifest, number: int) -> dict[str, Any]:
     """Read one row as a dict; raise UsageError for a number that is none."""
     if not 0 <= number < manifest.rows:
-        raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}")
+        raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
     left = number
     for shard in manifest.shards:
         if left < shard.rows:

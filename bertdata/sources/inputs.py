@@ -41,17 +41,23 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     others = set() if others is None else others
     for pattern in patterns:
         if not pattern:
-            raise UsageError(f"{option}: the name is empty, as that of an unset variable: give a file, glob or directory")
+            raise UsageError(
+                f"{option}: the name is empty, as that of an unset variable: give a file, glob or directory",
+                field=option.strip("`"),
+            )
         with storage_errors(f"{option} {pattern}"):
             matched.update(_find(pattern, suffixes, option, others))
     paths = sorted(_once(matched))
     if strange := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"
         advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"
-        raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: {advice}")
+        raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: {advice}", field=option.strip("`"))
     ends = [path.rpartition("://") for path in paths]
     if len({store for store, _, _ in ends}) > 1:
-        raise UsageError(f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one disk or store")
+        raise UsageError(
+            f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one disk or store",
+            field=option.strip("`"),
+        )
     root = os.path.commonpath([os.path.dirname(end) for _, _, end in ends]) if paths else ""
     return sorted((Path(end).relative_to(root).as_posix(), path) for path, (_, _, end) in zip(paths, ends, strict=True))
 
@@ -63,7 +69,9 @@ def _find(pattern: str, suffixes: Sequence[str], option: str, others: set[str]) 
         path = path.expanduser()
     if path.exists() and not path.is_dir():
         if not path.is_file():
-            raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file")
+            raise UsageError(
+                f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file", field=option.strip("`")
+            )
         if not _has_suffix(path.name, suffixes):
             raise _unread(option, path, suffixes)
     list_files = _matches if isinstance(path, Path) else _stored
@@ -88,7 +96,8 @@ def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[s
     ways = conversions(counts, next((kind for kind, each in INPUTS.items() if each.suffixes == tuple(suffixes)), ""))
     advice = f", or convert the files ({'; '.join(ways)})" if ways else ""
     return NoInputError(
-        f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}){there}: check the path, and quote a glob{advice}"
+        f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}){there}: check the path, and quote a glob{advice}",
+        field=option.strip("`"),
     )
 
 
@@ -113,12 +122,14 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     """Say what is read in place of this file and, where that is known, how to make it of it."""
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
-        return UsageError(f"{known}, not this kind of file")
+        return UsageError(f"{known}, not this kind of file", field=option.strip("`"))
     packed = f"{path.stem}.bz2"
     if _has_suffix(packed, suffixes):
-        return UsageError(f"{known}, not {path.suffix}: pack it anew: {unpack} {path.name} | bzip2 > {packed}")
+        return UsageError(
+            f"{known}, not {path.suffix}: pack it anew: {unpack} {path.name} | bzip2 > {packed}", field=option.strip("`")
+        )
     how = f": {unpack} {path.name} > {path.stem}" if _has_suffix(path.stem, suffixes) else ""
-    return UsageError(f"{known}, not {path.suffix}: unpack it{how}")
+    return UsageError(f"{known}, not {path.suffix}: unpack it{how}", field=option.strip("`"))
 
 
 def _matches(path: Path) -> list[str]:

@@ -32,7 +32,10 @@ def read_any(
     other_kind = _of_another_kind(path)
     if other_kind is None:
         if special_tokens:
-            raise UsageError(f"`special_tokens` does nothing: {path} is of BERT's kind, with {', '.join(vocab.SPECIAL)}: omit it")
+            raise UsageError(
+                f"`special_tokens` does nothing: {path} is of BERT's kind, with {', '.join(vocab.SPECIAL)}: omit it",
+                field="special_tokens",
+            )
         return vocab.read(path, lowercase, strip_accents)
     for name, asked in (("lowercase", lowercase), ("strip_accents", strip_accents)):
         if asked is not None:

@@ -104,7 +104,11 @@ def roles_of(option: str) -> dict[str, str]:
     for part in filter(None, (part.strip() for part in option.split(","))):
         role, equals, token = part.partition("=")
         if role not in ROLES or not equals or not token:
-            raise UsageError(f"`special_tokens` {part}: write ROLE=TOKEN, with commas between; the roles are {', '.join(ROLES)}")
+            raise UsageError(
+                f"`special_tokens` {part}: write ROLE=TOKEN, with commas between; the roles are {', '.join(ROLES)}",
+                field="special_tokens",
+                value=part,
+            )
         roles[f"{role}_token"] = token
     return roles
 
@@ -119,7 +123,9 @@ def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str)
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # of no narrower class
-        raise UsageError(f"`tokenizers` cannot read {where} ({error}): save it with this release of `tokenizers`") from error
+        raise UsageError(
+            f"`tokenizers` cannot read {where} ({error}): save it with this release of `tokenizers`", field="tokenizers"
+        ) from error
     if parsed["model"].get("dropout"):
         raise UsageError(f"{where} drops merges by chance, so ids would differ from run to run: set its model's dropout to null")
     tokenizer.no_truncation()

@@ -37,12 +37,12 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
     Raise UsageError for a step that the run has not, or in which it reads other rows.
     """
     if not step < config.total_steps:
-        raise UsageError(f"`step` {step:,}: the run has steps 0 to {config.total_steps - 1:,}")
+        raise UsageError(f"`step` {step:,}: the run has steps 0 to {config.total_steps - 1:,}", field="step", value=step)
     part = next(part for part in prepare(config).parts if step < part.end)
     paths = [Path(path).resolve() for path in part.shards.paths]
     if Path(pairs).resolve() not in paths:
         others = ", ".join(map(str, part.shards.paths))
-        raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}")
+        raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}", field="step", value=step)
     directory = paths.index(Path(pairs).resolve())
     return _rule(part.shards, directory, step, step - part.first, config.batch_size, part.options)
 
@@ -52,7 +52,7 @@ def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: in
     has_masks = OBJECTIVES[shards.objective].masks
     if shards.masking == "static" or not has_masks:
         what = "have one mask, which they were stored with" if has_masks else "have no masks"
-        raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}")
+        raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}", field="step", value=step)
     masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
     planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
     batch, masker = planned[number], Masker(shards, masks, seed=seed, widest=planned.widths[-1])

@@ -103,7 +103,9 @@ def batches(
     ``load_state_dict`` store and restore the position, ``set_epoch`` moves it, ``len(loader)`` is the number of steps of a pass.
     """
     if not isinstance(shards, Shards):
-        raise UsageError(f"`shards` is {type(shards).__name__}: give bertdata.Shards(DIRECTORY)")
+        raise UsageError(
+            f"`shards` is {type(shards).__name__}: give bertdata.Shards(DIRECTORY)", field="shards", value=type(shards).__name__
+        )
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
     options |= {"dense_labels": dense_labels, "for_model": for_model}
     dataset = Batches(shards, batch_size, **options, masks=masks, unpadded=unpadded)

@@ -55,8 +55,13 @@ class MaskConfig(Config):
         self._require(
             numbers and min(self.schedule[:2]) > 0 and max(self.schedule[:2]) <= 1 and self.schedule.steps >= 1,
             f"`masked_lm_prob` is {self.masked_lm_prob}: use a share over 0, up to 1, or a Schedule of such",
+            field="masked_lm_prob",
         )
-        self._require(self.max_predictions >= 0, f"`max_predictions` is {self.max_predictions}: use 1 or more, or 0 for no limit")
+        self._require(
+            self.max_predictions >= 0,
+            f"`max_predictions` is {self.max_predictions}: use 1 or more, or 0 for no limit",
+            field="max_predictions",
+        )
 
     @property
     def schedule(self) -> Schedule:

@@ -47,7 +47,7 @@ class Steps(Sampler["tuple[int]"]):
 
     def __init__(self, batches: int, start: int, count: int | None = None, *, repeat: bool = False, world_size: int = 1) -> None:
         if start < 0 or (count is not None and count < 0):
-            raise UsageError(f"`start_step` {start}, `steps` {count}: both must be 0 or more")
+            raise UsageError(f"`start_step` {start}, `steps` {count}: both must be 0 or more", field="start_step", value=start)
         self.batches, self.start, self.repeat, self._world_size = batches, start, repeat, world_size
         self.end = None if count is None else start + count
         self.position = self._resumed = start  # the step that comes next, and the first that may come

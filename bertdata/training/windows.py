@@ -43,7 +43,9 @@ class WindowPlan:
         if not self._counts.all():
             raise UsageError(
                 f"`cache_bytes` {shards.cache_bytes}: a third of it holds {min(served):,} rows, which do not fill one batch of "
-                f"{batch_size}: give more"
+                f"{batch_size}: give more",
+                field="cache_bytes",
+                value=shards.cache_bytes,
             )
         self.left = 0 if whole else sum(rows % batch_size for rows in served)
         self.batches = int(self._counts.sum())

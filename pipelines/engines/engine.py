@@ -85,7 +85,8 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, path
         ends = f"a job of {name} ends" if name else "a local run ends"
         raise UsageError(
             f"`wait`: {ends} with this process: omit it, or name an engine that continues by itself after --, such as "
-            "--runner=DataflowRunner"
+            "--runner=DataflowRunner",
+            field="wait",
         )
     dry_run = jobs.is_dry_run(runner, options)
     jobs.refuse(runner, options)
@@ -136,7 +137,9 @@ def _read(beam_args: Sequence[str], workers: int | None = None) -> tuple[Pipelin
         options = PipelineOptions([*beam_args], save_main_session=False)
         name = options.view_as(StandardOptions).runner
         if name and workers is not None:
-            raise UsageError("`workers` is for a local run: say how many workers in the runner's own options, after --")
+            raise UsageError(
+                "`workers` is for a local run: say how many workers in the runner's own options, after --", field="workers"
+            )
         runner = runners.make(name) if name else None  # knows options of its own once it is imported
         known = options.get_all_options(drop_default=True)
     if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):

@@ -150,6 +150,7 @@ def test_a_value_of_another_type_is_refused_when_it_is_made(kind: Any, values: d
     with pytest.raises(UsageError) as caught:
         kind(**values)
     assert str(caught.value).startswith(told) and len(str(caught.value)) < 160
+    assert caught.value.field == told.split("`")[1] and caught.value.value == values[caught.value.field]
 
 
 def test_a_list_will_do_where_a_tuple_is_kept() -> None:

@@ -46,13 +46,17 @@ def _reason(name: str, document: Document, config: CorpusConfig) -> str:
     except BertDataError:
         raise
     except Exception as error:
-        raise UsageError(f"`filters` {name} raises {type(error).__name__}: {error}, of the document {document.id}") from error
+        raise UsageError(
+            f"`filters` {name} raises {type(error).__name__}: {error}, of the document {document.id}", field="filters", value=name
+        ) from error
     if reason is None:
         return ""
     if not isinstance(reason, str) or not 0 < len(reason) <= _LONGEST:
         raise UsageError(
             f"`filters` {name} returns {reason!r:.100} of the document {document.id}: return None to keep it, or a reason of at "
-            f"most {_LONGEST} characters"
+            f"most {_LONGEST} characters",
+            field="filters",
+            value=name,
         )
     return reason
 
@@ -75,7 +79,9 @@ def load_ids(files: tuple[tuple[str, str, str], ...]) -> frozenset[str]:
                 ids.update(filter(None, (line.strip() for line in file.read().decode("utf-8-sig").splitlines())))
             except UnicodeDecodeError as error:
                 raise UsageError(
-                    f"`exclude_ids` {name}: it is not UTF-8 ({error}). Give a text file with one id per line"
+                    f"`exclude_ids` {name}: it is not UTF-8 ({error}). Give a text file with one id per line",
+                    field="exclude_ids",
+                    value=name,
                 ) from None
     return frozenset(ids)
 
@@ -89,4 +95,6 @@ def check_dependencies(files: tuple[tuple[str, str, str], ...]) -> None:
 def _check_unchanged(field: str, files: tuple[tuple[str, str, str], ...]) -> None:
     for name, path, sha256 in files:
         if digest(path) != sha256:
-            raise ResumeError(f"`{field}` {name} has changed since this run was begun: start again with `overwrite`")
+            raise ResumeError(
+                f"`{field}` {name} has changed since this run was begun: start again with `overwrite`", field=field, value=name
+            )

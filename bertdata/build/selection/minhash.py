@@ -71,7 +71,9 @@ class Signer:
         except ImportError as error:
             raise missing_package("`dedup` near needs rensa", "near", error) from None
         if rensa.RMinHash.ALGORITHM_VERSION != _ALGORITHM:
-            raise UsageError(f"`dedup` near: this version of rensa computes other signatures. Install with: {install('near')}")
+            raise UsageError(
+                f"`dedup` near: this version of rensa computes other signatures. Install with: {install('near')}", field="dedup"
+            )
         self._sign = rensa.RMinHash.digest_matrix_from_flat_token_hashes
         self._hashes = _Hashes()
         self._runs = _Runs(self._hashes)

@@ -89,6 +89,8 @@ def targets(shares: Mapping[str, float], sizes: Mapping[str, int]) -> dict[str, 
     {'wikipedia': 300, 'books': 100}
     """
     if empty := [source for source in shares if not sizes.get(source)]:
-        raise UsageError(f"`mix` asks for {empty[0]}, and no document of it is left: take it out of `mix`, or look at the input")
+        raise UsageError(
+            f"`mix` asks for {empty[0]}, and no document of it is left: take it out of `mix`, or look at the input", field="mix"
+        )
     total = min(sizes[source] / share for source, share in shares.items())
     return {source: min(sizes[source], round(total * share)) for source, share in shares.items()}

@@ -77,7 +77,11 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
     low, most = max(sizes), limit // _PARTS
     if low > most:
         problem = f"a shard has {low:,} bytes: give {_PARTS * low:,} or more, or make rows with more `shards`"
-        raise UsageError(f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}")
+        raise UsageError(
+            f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}",
+            field="cache_bytes",
+            value=limit,
+        )
     order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
     while low < most:  # the smallest size that needs no more windows makes them equal

@@ -92,7 +92,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
     """Do what `report` does; return the file, and whether it was another one before."""
     paths = [to_path(str(path)) for path in (directory, *others)]
     if len(paths) > 1 and output is None:
-        raise NoInputError("`output`: give a file for the report of several data sets")
+        raise NoInputError("`output`: give a file for the report of several data sets", field="output")
     target = paths[0] / REPORT if output is None else to_path(str(output))
     names = _names(paths)
     with steady(*paths):

@@ -97,10 +97,10 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
             raise UsageError(f"the data set has several configurations ({', '.join(patterns)}): choose one with `config`")
         config = marked[0]
     if config not in patterns:
-        raise UsageError(f"`config` {config}: the data set has {', '.join(patterns)}")
+        raise UsageError(f"`config` {config}: the data set has {', '.join(patterns)}", field="config", value=config)
     splits = patterns[config]
     if split and splits.keys().isdisjoint({split, ""}):
-        raise UsageError(f"`split` {split}: the configuration {config} has {', '.join(splits)}")
+        raise UsageError(f"`split` {split}: the configuration {config} has {', '.join(splits)}", field="split", value=split)
     wanted = [pattern for key, globs in splits.items() for pattern in globs if not split or key in (split, "")]
     chosen = [name for name in names if any(_fits(name, pattern) for pattern in wanted)]
     if split and "" in splits:

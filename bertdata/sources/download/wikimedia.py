@@ -60,7 +60,11 @@ def wiki_name(language: str) -> str:
     """
     code = language.strip().lower().replace("_", "-")
     if not _CODE.fullmatch(code):
-        raise UsageError(f"`language` {language!r}: give the code of a Wikipedia, such as zh, zh-yue or simple")
+        raise UsageError(
+            f"`language` {language!r}: give the code of a Wikipedia, such as zh, zh-yue or simple",
+            field="language",
+            value=language,
+        )
     return _WIKIS.get(code, code.replace("-", "_")) + "wiki"
 
 
@@ -70,9 +74,9 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
     Raise NoInputError where there is no such wiki, date or finished dump.
     """
     if date and not _DATE.fullmatch(date):
-        raise UsageError(f"`date` {date}: write year, month and day, such as 20261101")
+        raise UsageError(f"`date` {date}: write year, month and day, such as 20261101", field="date", value=date)
     if problem := problem_of(language):
-        raise UsageError(f"`language`: {problem}")
+        raise UsageError(f"`language`: {problem}", field="language")
     wiki, base = wiki_name(language), mirror(base_url)
     dates = [date] if date else _dates(client, base, wiki)
     finished: dict[str, tuple[str, Any]] = {}  # of each job the latest date on which it is done, and its files

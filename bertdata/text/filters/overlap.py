@@ -86,7 +86,9 @@ def read_examples(name: str, path: str) -> Iterator[str]:
     Raise UsageError, with the line, for what can't be read.
     """
     if not name.lower().endswith((".txt", ".jsonl")):
-        raise UsageError(f"`exclude` {name}: unsupported file type. Use .txt with one example per line, or .jsonl")
+        raise UsageError(
+            f"`exclude` {name}: unsupported file type. Use .txt with one example per line, or .jsonl", field="exclude", value=name
+        )
     with open_file(path) as file:
         for number, line in enumerate(file, 1):
             try:
@@ -96,7 +98,11 @@ def read_examples(name: str, path: str) -> Iterator[str]:
                 elif text.strip():
                     yield from _strings(json.loads(text))
             except (ValueError, RecursionError) as error:
-                raise UsageError(f"`exclude` {name}: line {number} can't be read ({error}): mend it, or leave it out") from error
+                raise UsageError(
+                    f"`exclude` {name}: line {number} can't be read ({error}): mend it, or leave it out",
+                    field="exclude",
+                    value=name,
+                ) from error
 
 
 def _strings(value: Any) -> Iterator[str]:

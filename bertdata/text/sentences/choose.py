@@ -38,7 +38,9 @@ def splitter(names: str) -> Splitter:
     for part in names.split(","):
         language, _, name = part.strip().rpartition("=")
         if language in chosen:
-            raise UsageError(f"`sentence_splitter` {names}: {language or 'the default'} twice")
+            raise UsageError(
+                f"`sentence_splitter` {names}: {language or 'the default'} twice", field="sentence_splitter", value=names
+            )
         chosen[language.lower()] = _by_name(name)
     default = chosen.pop("", split_sentences)
     if not chosen:
@@ -77,7 +79,11 @@ def _by_name(name: str) -> Splitter:
     if name in _KNOWN:
         return _KNOWN[name]
     if not all(name.partition(":")):
-        raise UsageError(f"`sentence_splitter` {name}: use {', '.join(_KNOWN)}, blingfire, or module:function")
+        raise UsageError(
+            f"`sentence_splitter` {name}: use {', '.join(_KNOWN)}, blingfire, or module:function",
+            field="sentence_splitter",
+            value=name,
+        )
     return _Checked(name, load(name, "sentence_splitter"))
 
 
@@ -124,5 +130,7 @@ class _Checked:
         where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"
         return UsageError(
             f"`sentence_splitter` {self._name} {what}, {where}: its sentences, joined, must equal the paragraph except for "
-            "whitespace"
+            "whitespace",
+            field="sentence_splitter",
+            value=self._name,
         )

@@ -177,9 +177,11 @@ def check_variant(variant: str, language: str) -> None:
     if not variant or any(variant.lower() in _codes(each) for each in _FALLBACKS):
         return
     if language not in _FALLBACKS:
-        raise UsageError(f"`variant` {variant}: no wiki has it, and the one in {language} has none: omit it")
+        raise UsageError(
+            f"`variant` {variant}: no wiki has it, and the one in {language} has none: omit it", field="variant", value=variant
+        )
     *known, last = sorted(_codes(language))
-    raise UsageError(f"`variant` {variant}: no wiki has it: use {', '.join(known)} or {last}")
+    raise UsageError(f"`variant` {variant}: no wiki has it: use {', '.join(known)} or {last}", field="variant", value=variant)
 
 
 def note_rules(body: str) -> str:
