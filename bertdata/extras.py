@@ -9,11 +9,12 @@ Messages name the libraries themselves. `bertdata` on the package index is anoth
 from __future__ import annotations
 
 import shlex
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from .errors import StorageError, UsageError, system_limit
 
-__all__ = ["EXTRAS", "Extra", "install", "missing_package"]
+__all__ = ["EXTRAS", "Extra", "install", "missing", "missing_package"]
 
 
 class Extra(NamedTuple):
@@ -60,6 +61,22 @@ def install(extra: str) -> str:
     ('pip install jieba opencc', "pip install 'pyspark>=3.5,<4'")
     """
     return shlex.join(("pip", "install", *EXTRAS[extra].requirements))
+
+
+def missing(modules: tuple[str, ...]) -> list[str]:
+    """Return the modules that are not installed. Of a submodule this imports the package around it.
+
+    >>> missing(("json", "json.no_such_module", "no_such_package.module"))
+    ['json.no_such_module', 'no_such_package.module']
+    """
+
+    def is_missing(module: str) -> bool:
+        try:
+            return find_spec(module) is None
+        except (ImportError, ValueError):
+            return True
+
+    return [module for module in modules if is_missing(module)]
 
 
 def missing_package(where: str, extra: str, error: ImportError) -> UsageError | StorageError:

@@ -29,7 +29,7 @@ _COMMANDS = {
     "trace": "Show what became of one document, from its wikitext to its rows.",
     "verify": "Read data sets again, and tell what is damaged or can't be right.",
     "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
-    "doctor": "Show what this machine has for a run, and what it lacks.",
+    "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",
     "demo": "Run all of it on the sample that comes with bertdata.",
 }
 

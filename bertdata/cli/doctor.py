@@ -1,4 +1,4 @@
-"""`bertdata doctor`: what this machine has for a run, and what it lacks."""
+"""`bertdata doctor`: check this machine's setup before a run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from .. import __version__
-from ..config.engines import ENGINES, Engine
-from ..extras import EXTRAS, install
-from ..io import cgroup, machine
+from ..extras import EXTRAS, install, missing
+from ..io import cgroup
 from ..io.process import cores, usable_cpus
 from ..report.words import count, size
 from .options import Command
@@ -24,96 +23,67 @@ from .output import echo
 __all__ = ["command"]
 
 _NEEDED = ("apache-beam", "numpy", "pyarrow", "tokenizers", "sentencex", "click", "rich", "requests")
-_ENGINE_EXTRAS = ("dask", "spark", "gcp")  # shown with the engines
-_JARS = "~/.apache_beam/cache/jars"  # where Beam keeps those that it has fetched: utils/subprocess_server.py, JAR_CACHE
-_HOSTS = {  # of downloads: what takes their place
-    "dumps.wikimedia.org": "bertdata download wikipedia takes --base-url of a mirror",
-    "huggingface.co": "bertdata download hub takes --base-url, or HF_ENDPOINT, of a mirror",
-}
-_SECONDS = 3.0  # for a host to answer
-_FEW_FILES, _LITTLE = 256, 2_000_000_000  # open files of some twenty workers; bytes of memory of two workers and the driver
-
-
-class Finding(NamedTuple):
-    """A line: what was looked at, what was found out, and what to do where that is too little."""
-
-    name: str
-    found_out: str
-    advice: str = ""
+_FAST_LIBRARIES = {"WordPiece": "nanotoken", "byte-level BPE": "gigatoken"}
+_MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
+Line = tuple[str, str, str]  # name, value, and what to change: empty if nothing
 
 
 @click.command("doctor", cls=Command, writes=False)
-@click.option("--offline", is_flag=True, help="Do not look whether the hosts of downloads can be reached.")
-def command(offline: bool) -> None:
-    """Check this machine: versions, optional packages, CPUs, memory, disk, limits, engines, hosts.
+def command() -> None:
+    """Check this machine's setup: versions, optional packages, CPUs, memory and disk.
 
-    A line that begins with ! says what is missing or little, and what to do; nothing is changed.  The exit code is 0 in any case.
+    A line that begins with ! says what to change. The command changes nothing, and its exit code is always 0.
     """
-    findings = [*_versions(), *_machine(), *_limits(), *_extras(), *_engines(), *(() if offline else _hosts())]
-    for finding in findings:
-        advice = f": {finding.advice}" if finding.advice else ""
-        echo(f"{'!' if finding.advice else ' '} {finding.name:22} {finding.found_out}{advice}")
-    lacking = sum(bool(finding.advice) for finding in findings)
-    echo(f"{count(lacking, 'line')} with ! to look at" if lacking else "all that a local run needs is here")
+    lines = [*_versions(), *_machine(), *_extras()]
+    for name, value, advice in lines:
+        echo(f"{'!' if advice else ' '} {name:22} {value}{': ' if advice else ''}{advice}")
+    lacking = sum(bool(advice) for *_, advice in lines)
+    echo(f"{count(lacking, 'line')} with ! to look at" if lacking else "everything that a local run needs is installed")
 
 
-def _versions() -> Iterator[Finding]:
-    yield Finding("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _versions() -> Iterator[Line]:
+    yield "bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}", ""
     for name in _NEEDED:
-        version = machine.installed(name)
-        yield Finding(name, version or "not installed", "" if version else f"pip install {name}")
-    for model, library in (("WordPiece", "nanotoken"), ("byte-level BPE", "gigatoken")):
-        version = machine.installed(library)
+        version = _version(name)
+        yield name, version or "not installed", "" if version else f"pip install {name}"
+    for model, library in _FAST_LIBRARIES.items():
+        version = _version(library)
         slow = f"tokenizers, ten times slower than {library}: pip install {library}"
-        yield Finding(f"{model}", f"encoded by {library} {version}" if version else f"encoded by {slow}")
+        yield model, f"encoded by {library} {version}" if version else f"encoded by {slow}", ""
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[Line]:
     limits = cgroup.limits()
     quota = "" if limits.cores is None else f", CPU quota {limits.cores:g}"
-    yield Finding("CPUs", f"{usable_cpus()} usable{quota}: up to {count(cores(), 'worker')} by default")
-    total, free = machine.memory()
+    yield "CPUs", f"{usable_cpus()} usable{quota}: up to {count(cores(), 'worker')} by default", ""
+    total, free = _memory()
     limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
-    few = "use fewer --workers: each needs about 300 MB, the driver 250 MB" if min(free, limits.memory or free) < _LITTLE else ""
-    yield Finding("memory", f"{size(total)}, {size(free)} free{limit}", few)
-    for name, where in (("space here", Path.cwd()), ("space of TMPDIR", Path(tempfile.gettempdir()))):
-        disk = shutil.disk_usage(where)
-        yield Finding(name, f"{size(disk.free)} free of {size(disk.total)} in {where}")
+    is_little = min(free, limits.memory or free) < _MIN_MEMORY
+    advice = "use fewer --workers: each needs about 300 MB, the driver 250 MB" if is_little else ""
+    yield "memory", f"{size(total)}, {size(free)} free{limit}", advice
+    for name, directory in (("disk here", Path.cwd()), ("disk of TMPDIR", Path(tempfile.gettempdir()))):
+        disk = shutil.disk_usage(directory)
+        yield name, f"{size(disk.free)} free of {size(disk.total)} in {directory}", ""
 
 
-def _limits() -> Iterator[Finding]:
-    soft, hard = machine.open_files()
-    yield Finding("open files", f"{soft:,}, at most {hard:,}", "ulimit -n 1024" if 0 < soft < _FEW_FILES else "")
+def _memory() -> tuple[int, int]:
+    """Return the bytes of memory, and those that are free: MemAvailable on Linux, all of them elsewhere."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line)
+        return total, int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return total, total
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Line]:
     for extra, (purpose, _, modules) in EXTRAS.items():
-        if extra in _ENGINE_EXTRAS:
-            continue
-        lost = machine.missing(modules)
-        yield Finding(f"extra {extra}", f"not here ({install(extra)}): {purpose}" if lost else f"here: {purpose}")
-
-
-def _engines() -> Iterator[Finding]:
-    for engine in (Engine("local"), *ENGINES.values()):
-        if not engine.title:
-            continue
-        lost = machine.missing(("apache_beam", *engine.modules))
-        lost += [engine.program] if engine.program and not shutil.which(engine.program) else []
-        found = f"needs {', '.join(lost)} (docs/how-to/engines.md)" if lost else "can be used"
-        yield Finding(
-            f"engine {engine.title}", found if not engine.jar or lost else f"{engine.program} is here; {_jar(engine.jar)}"
-        )
-
-
-def _jar(start: str) -> str:
-    """Say whether the job server of an engine is here, as Beam keeps it, or would be fetched when a run begins."""
-    jar = f"{start}-{machine.installed('apache-beam')}.jar"
-    if (Path(_JARS).expanduser() / jar).exists():
-        return f"{jar} is in {_JARS}: can be used"
-    return f"{jar} is not: a run fetches it from Maven Central, unless it is named (docs/how-to/engines.md)"
-
-
-def _hosts() -> Iterator[Finding]:
-    for host, problem in machine.reachable(tuple(_HOSTS), _SECONDS).items():
-        yield Finding(host, f"cannot be reached ({problem})" if problem else "can be reached", _HOSTS[host] if problem else "")
+        state = f"not installed ({install(extra)})" if missing(modules) else "installed"
+        yield f"extra {extra}", f"{state}: {purpose}", ""

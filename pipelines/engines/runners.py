@@ -9,7 +9,7 @@ from apache_beam.runners import create_runner
 
 from bertdata.config.engines import ENGINES
 from bertdata.errors import UsageError, did_you_mean
-from bertdata.io.machine import missing
+from bertdata.extras import missing
 
 __all__ = ["make", "meant"]
 
