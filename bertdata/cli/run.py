@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
 
-_GET, _PUT = 0.40, 5.00  # dollars for a million requests: the list prices of docs/explanation/scale.md
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -167,7 +165,7 @@ def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
 
 
 def foretell(plan: Plan, options: Options) -> None:
-    """Print what a run would do and take: what of it is done, and, from samples, time, memory, disk and requests."""
+    """Print what a run would do and take: what of it is done, and, from samples, time, memory and disk."""
     from ..commands.estimate import free_space
     from ..commands.plan import kept
 
@@ -190,10 +188,6 @@ def foretell(plan: Plan, options: Options) -> None:
     disk = f"  disk: about {size(estimate.output)} of output ({likely}), and about {size(estimate.work)} of work files{bound}"
     free = free_space(plan.directories[0]) if is_local(plan.directories[0]) else None
     echo(disk if free is None else f"{disk}; {size(free)} are free")
-    if estimate.gets or estimate.puts:
-        cost = estimate.gets / 1e6 * _GET + estimate.puts / 1e6 * _PUT
-        requests = f"{estimate.gets:,} GET and HEAD, {estimate.puts:,} PUT and LIST"
-        echo(f"  requests to stores: about {requests}; ${cost:,.2f} at list prices")
     counts = {key: value for key, value in estimate._asdict().items() if key not in ("seconds", "sample_seconds")}
     output.event("estimate", counts=counts, estimated_seconds=round(estimate.seconds, 1), free=free)
 

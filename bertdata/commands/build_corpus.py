@@ -116,9 +116,8 @@ class BuildPlan(Plan):
         """Extract samples and estimate what the run takes."""
         from .estimate import estimate, of_corpus
 
-        most = self.config.max_documents
-        where: dict[str, Any] = {"reads": self.reads, "writes": self.directories}
-        return estimate(of_corpus(self.cut, self.config), self.bytes, self.tasks, **where, most=most, workers=workers)
+        sample, most = of_corpus(self.cut, self.config, self.reads), self.config.max_documents
+        return estimate(sample, self.bytes, self.tasks, max_documents=most, workers=workers)
 
 
 def plan_corpus(

@@ -7,18 +7,18 @@ books .txt        [=][==][=][===]           whole files
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..io.files import size
-from ..io.progress import working
-from ..records import Document, Drop, FileRange, Reject
+from ..io.progress import current, working
+from ..records import Document, Drop, FileRange, Page, Reject
+from ..sources import dumps
 from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
 
@@ -27,53 +27,57 @@ if TYPE_CHECKING:
     from ..build.corpus.sources import Counts
     from ..config import CorpusConfig
 
-__all__ = ["Stratum", "lost_share", "rewritten_share", "sample_files", "task_seconds"]
+__all__ = ["Stratum", "lost_share", "repeated_shares", "rewritten_share", "sample_files", "task_seconds"]
 
+Clock = Callable[[], float]  # seconds
 _PICKS = 4  # samples to take at least, where the time allows it
-_FEWEST = 3  # samples to take even if that takes longer
+_MAX_WIKIS = 16  # the largest ones; smaller ones are sampled together
 _MAX_MISSES = 2
-_PIECE = 150_000  # bytes of a sample of bzip2, which is read to its end: some 600 kB of wikitext
+_PIECE = 1_000_000  # bytes of a sample of bzip2: a reader decompresses two blocks more, some 300 kB
+_COMPARED = 8_000_000  # bytes of dumps whose pages are compared by their ids
 
 
 @dataclass
 class Stratum:
-    """Files of one kind and suffix, and what samples of them took.
+    """Files of one kind, suffix and wiki, and what samples of them took.
 
     Attributes:
         kind: Kind of input.
         parts: All parts of these files.
         read: Bytes of input whose documents are finished.
-        seconds: Time that the samples took.
-        cpu: CPU seconds that they took.
+        warm_up: Seconds until the first record: each worker loads tables once.
+        seconds: Seconds that the samples took.
         output: Bytes of shards and lists.
         documents: Number of documents.
-        rates: Characters of documents per byte of input, of each sample, with its bytes.
+        rates: Bytes of text per byte of input, of each sample, with its bytes.
         tasks: Bytes of the parts that each task reads, by the task's position.
-        texts: Fingerprint of each document's text, where duplicates are dropped.
-        ids: Id of each document, where a repeated one is dropped.
+        texts: Fingerprint of each document's text, where duplicates are dropped; of a page with several copies, of one.
     """
 
     kind: str
     parts: list[FileRange] = field(default_factory=list)
     read: int = 0
+    warm_up: float = 0.0
     seconds: float = 0.0
-    cpu: float = 0.0
     output: int = 0
     documents: int = 0
     rates: list[tuple[float, int]] = field(default_factory=list)
     tasks: Counter[int] = field(default_factory=Counter)
-    texts: list[Hashable] = field(default_factory=list)
-    ids: list[Hashable] = field(default_factory=list)
+    texts: dict[Hashable, Hashable] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
         """Bytes of all parts."""
-        return sum(part.end - part.start for part in self.parts)
+        return _size(self.parts)
 
     @property
     def scale(self) -> float:
         """How many times the samples make the whole."""
         return self.total / max(1, self.read)
+
+    def mean(self, shares: Mapping[str, float]) -> float:
+        """Return the mean over all parts of a share that is given for each path, by bytes; 0 for a path without one."""
+        return sum(shares.get(part.path, 0.0) * (part.end - part.start) for part in self.parts) / max(1, self.total)
 
     @property
     def error(self) -> float:
@@ -88,26 +92,31 @@ class Stratum:
         return 2 * math.sqrt(variance * (1 - self.read / self.total)) / max(1e-9, mean)
 
 
-def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: float, most: int) -> list[Stratum]:
+def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> list[Stratum]:
     """Extract samples for about so many seconds, from at most `most` parts of each stratum, into files below `root`."""
     strata = _strata(plan)
+    total = sum(stratum.total for stratum in strata)
     for number, stratum in enumerate(strata):
-        _sample(root / str(number), stratum, config, seconds / len(strata), most)
+        _sample(root / str(number), stratum, config, seconds * stratum.total / total, most, clock)
     return strata
 
 
 def _strata(plan: CorpusPlan) -> list[Stratum]:
+    """Group the parts of files by kind, suffix and, for dumps, wiki: a byte of one language gives twice the text of another."""
     from ..build.corpus.sources import is_check
 
-    strata: dict[tuple[str, str], Stratum] = {}
+    parts: dict[tuple[str, ...], list[tuple[int, FileRange]]] = {}
     for position, task in enumerate(plan.tasks):
-        if not is_check(task.kind):
-            for part in task.parts:
-                if part.end > part.start:
-                    key = (task.kind, Path(part.name).suffix.lower())
-                    stratum = strata.setdefault(key, Stratum(task.kind))
-                    stratum.parts += _pieces(part)
-                    stratum.tasks[position] += part.end - part.start
+        for part in () if is_check(task.kind) else task.parts:
+            if part.end > part.start:
+                wiki = dumps.read_site(part.path).dbname if task.kind == "wikipedia" else ""
+                parts.setdefault((task.kind, Path(part.name).suffix.lower(), wiki), []).append((position, part))
+    strata: dict[tuple[str, ...], Stratum] = {}
+    for rank, key in enumerate(sorted(parts, key=lambda key: -_size([part for _, part in parts[key]]))):
+        stratum = strata.setdefault(key if rank < _MAX_WIKIS else key[:2], Stratum(key[0]))
+        for position, part in parts[key]:
+            stratum.parts += _pieces(part)
+            stratum.tasks[position] += part.end - part.start
     return list(strata.values())
 
 
@@ -118,6 +127,46 @@ def task_seconds(strata: Sequence[Stratum]) -> list[float]:
         for position, count in stratum.tasks.items():
             seconds[position] += count * stratum.seconds / max(1, stratum.read)  # type: ignore[assignment]
     return [seconds[position] for position in sorted(seconds)]
+
+
+def repeated_shares(parts: Sequence[FileRange], most: int) -> dict[str, float]:
+    """Estimate, for each dump by its path, the share of its wiki's pages that repeat a page of another dump.
+
+    A dump has its pages in the order of their ids. They are compared up to the id that all dumps of a wiki were read to.
+    """
+    files: dict[str, list[FileRange]] = defaultdict(list)
+    for part in parts:
+        files[part.path].append(part)
+    wikis: dict[str, list[str]] = defaultdict(list)  # by database name
+    for path in sorted(files, key=lambda path: _size(files[path])):
+        wikis[dumps.read_site(path).dbname].append(path)
+    several = [paths for paths in wikis.values() if len({dumps.dump_date(Path(path).name) or path for path in paths}) > 1]
+    shares, left, count = dict[str, float](), _COMPARED, sum(map(len, several))
+    for paths in sorted(several, key=lambda paths: _size(files[paths[-1]])):  # what small dumps leave is for larger ones
+        read = []
+        for path in paths:
+            read.append(_first_ids(files[path], left // count, most))
+            left, count = left - min(left // count, _size(files[path])), count - 1
+        ids = [number for numbers, _ in read for number in numbers if number <= min(end for _, end in read)]
+        shares.update(dict.fromkeys(paths, (len(ids) - len(set(ids))) / max(1, len(ids))))
+    return shares
+
+
+def _first_ids(parts: Sequence[FileRange], limit: int, most: int) -> tuple[list[int], float]:
+    """Return the ids of the first articles of a dump, from `limit` bytes, and the id up to which these are all."""
+    site, ids = dumps.read_site(parts[0].path), list[int]()
+    with working("sample", 0) as work:
+        work.reads(parts)
+        for page in chain.from_iterable(dumps.read_pages(part, site, most) for part in parts):
+            if isinstance(page, Page) and page.namespace == 0 and not page.redirect:
+                ids.append(int(page.id.rpartition(":")[2]))
+                if work.bytes >= limit and work.bytes < _size(parts):
+                    return ids, ids[-1]
+    return ids, math.inf
+
+
+def _size(parts: Sequence[FileRange]) -> int:
+    return sum(part.end - part.start for part in parts)
 
 
 def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
@@ -134,20 +183,20 @@ def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
     """
     copies = Counter(Counter(keys).values())
     documents = sum(times * texts for times, texts in copies.items())
-    if sampled >= 1:
+    if not documents or sampled >= 1:
         return 1 - copies.total() / documents if documents else 0.0
-    many = sum(texts * (times - sampled) for times, texts in copies.items() if times > 2) / max(1, documents)
-    pairs = 2 * copies[2] / max(1, documents) / sampled  # copies beside itself that a document has, in the mean
-    return min(1 - sampled / max(1, documents), many + pairs / (1 + pairs))
+    many = sum(texts * (times - sampled) for times, texts in copies.items() if times > 2) / documents
+    pairs = 2 * copies[2] / documents / sampled  # copies beside itself that a document has, in the mean
+    return min(1 - sampled / documents, many + pairs / (1 + pairs))
 
 
-def rewritten_share(lost: float, documents: float, tasks: int) -> float:
-    """Return the share of shards that lose a document at least, if the losses are spread at random.
+def rewritten_share(lost: float, tasks: int) -> float:
+    """Return the share of shards that lose a document at least, if that many losses are spread at random.
 
-    >>> rewritten_share(0.0, 1000, 10), rewritten_share(0.5, 1000, 10), round(rewritten_share(0.01, 1000, 10), 2)
+    >>> rewritten_share(0, 10), rewritten_share(500, 10), round(rewritten_share(10, 10), 2)
     (0.0, 1.0, 0.63)
     """
-    return 1 - math.exp(-lost * documents / max(1, tasks)) if lost * documents < 30 * tasks else 1.0
+    return 1 - math.exp(-lost / max(1, tasks)) if lost < 30 * tasks else 1.0
 
 
 def _is_piece(part: FileRange) -> bool:
@@ -201,55 +250,51 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
             yield part
 
 
-def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int) -> None:
+def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> None:
+    """Run the task's own function on samples, and add up what they took and made."""
     from ..build.corpus import documents
-    from ..build.corpus.ledger import Ledger
-    from ..build.corpus.sources import Counts, source
-    from ..build.listing import Listing
+    from ..build.corpus.extract import write_shard
+    from ..build.corpus.sources import Counts
     from ..build.selection import facts, rules
-    from ..dataset import shards
-    from ..tally import Tally
 
-    next(documents.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, which takes a moment
-    with Listing(root, "rejects") as rejects, Listing(root, "dropped") as drops:
+    start = clock()
+    next(documents.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, as each worker does once
+    stratum.warm_up, begin = clock() - start, clock()
+    for number, part in enumerate(_spread(stratum.parts, most)):
+        read, start = _Read(stratum.kind, part, config, seconds / _PICKS, clock), clock()
         gathered = facts.Facts(rules.needs(config.choice))
-        ledger = Ledger(Tally(source(stratum.kind).stage), rejects, drops, facts=gathered)
-        records = _records(stratum, config, ledger.counts, seconds, most)
-        entry = shards.write(root, "sample", shards.DOCUMENT, ledger.batches(records), config.format)
-    stratum.output = sum(file["bytes"] for file in (entry, *rejects.entries(), *drops.entries()))
-    stratum.documents = ledger.tally.left
-    gathered.write(root, 0)
-    found = facts.read(root, 0)
-    if config.choice.dedup != "none":
-        stratum.texts = list(zip(found.column("high").to_pylist(), found.column("low").to_pylist(), strict=True))
-    if stratum.kind == "wikipedia":
-        stratum.ids = found.column("id").to_pylist()
-
-
-def _records(
-    stratum: Stratum, config: CorpusConfig, counts: Counts, seconds: float, most: int
-) -> Iterator[Document | Drop | Reject]:
-    """Yield the records of samples, and count the input whose records are complete."""
-    from ..build.corpus import documents
-
-    begin = time.monotonic()
-    for part in _spread(stratum.parts, most):
-        deadline, characters, finished = time.monotonic() + seconds / _PICKS, 0, part.end - part.start
-        start, cpu = time.monotonic(), time.process_time()
         with working("sample", 0) as work:
             work.reads([part])
-            before = 0
-            for record in documents.read(stratum.kind, [part], config, counts):
-                if work.bytes > before:  # the reader has asked for more: the records of what it had read are complete
-                    if before and time.monotonic() >= deadline and not _is_piece(part):
-                        finished = before
-                        break
-                    before = work.bytes
-                if isinstance(record, Document):
-                    characters += sum(map(len, record.sentences))
-                yield record
-        stratum.seconds, stratum.cpu = stratum.seconds + time.monotonic() - start, stratum.cpu + time.process_time() - cpu
-        stratum.read += finished
-        stratum.rates.append((characters / max(1, finished), finished))
-        if time.monotonic() - begin >= seconds and len(stratum.rates) >= _FEWEST:
+            report = write_shard(root, stratum.kind, number, most, config.format, read, facts=gathered)
+            gathered.write(root, number)
+        stratum.seconds += clock() - start
+        stratum.read += read.finished
+        stratum.output += sum(file["bytes"] for file in report["files"])
+        stratum.documents += report["tally"]["out"]
+        stratum.rates.append((report["files"][0]["text_bytes"] / max(1, read.finished), read.finished))
+        found = facts.read(root, number)
+        if config.choice.dedup != "none":
+            for row, text in enumerate(found.select(["id", "high", "low"]).to_pylist()):
+                stratum.texts[text["id"] if stratum.kind == "wikipedia" else (number, row)] = text["high"], text["low"]
+        if clock() - begin >= seconds:
             return
+
+
+class _Read:
+    """Read a sample until its time is over and the reader asks for more input: then all that it had read is finished."""
+
+    def __init__(self, kind: str, part: FileRange, config: CorpusConfig, seconds: float, clock: Clock) -> None:
+        self.finished, self._kind, self._part, self._config = part.end - part.start, kind, part, config
+        self._seconds, self._clock = math.inf if _is_piece(part) else seconds, clock
+
+    def __call__(self, counts: Counts) -> Iterator[Document | Drop | Reject]:
+        from ..build.corpus import documents
+
+        work, before, deadline = current(), 0, self._clock() + self._seconds
+        for record in documents.read(self._kind, [self._part], self._config, counts):
+            if work.bytes > before:
+                if before and self._clock() >= deadline:
+                    self.finished = before
+                    return
+                before = work.bytes
+            yield record

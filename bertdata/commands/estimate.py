@@ -1,4 +1,4 @@
-"""Estimate what a run will take by a second or two of its work on samples of its input: time, memory, disk, requests."""
+"""Estimate the time, memory and disk of a run: its own tasks run on samples of the input, in a temporary directory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..io.files import is_local
 from ..io.process import cores, workers_for
@@ -19,91 +20,70 @@ if TYPE_CHECKING:
     from ..build.corpus.plan import CorpusPlan
     from ..config import CorpusConfig
 
-__all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "estimate", "free_space", "longest", "of_corpus", "slowdown"]
+__all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "clock_of", "estimate", "free_space", "longest", "of_corpus"]
 
-T = TypeVar("T")
 SECONDS = 2.0  # of work on samples
 _MAX_PICKS = 64  # parts of the input of one kind and suffix that are sampled
-_START = 0.9  # CPU seconds of a command without work: imports, plan, rounds that drop duplicates, commit and report
-_WORKER = 0.45  # CPU seconds until a worker process has imported what it needs
-_LARGEST_SLOWDOWN = 5.0  # of imports and the commit: a sample may be slow because its input is far away
+_START = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
+_WORKER = 0.35  # CPU seconds until a worker process has imported what it needs
 REPORT = 50_000  # bytes of report.html, the data card and the manifest
 _ERROR, _LARGEST_ERROR = 0.15, 1.0  # relative error of an estimate, at least; and at most, as from one sample of many
 _DRIVER = 120_000_000  # bytes, beside its workers (docs/explanation/scale.md)
 _DROPPED = 120  # bytes of a dropped copy in the list of drops: its id, and that of the copy that is kept
 _FACTS = 150  # bytes of facts and claims of a document (docs/explanation/scale.md: 1 GB of 7 million articles)
 _BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/explanation/scale.md)
-_RANGE = 2 << 20  # bytes of a request to a store
-_GETS, _PUTS = 16, 10  # requests of a task beside those for its input: HEAD; LIST and PUT (docs/explanation/scale.md, counted)
 
 
 class Measured(NamedTuple):
-    """What a sample took, or what it makes of the whole input.
-
-    Attributes:
-        bytes: Input.
-        seconds: Work of one process.
-        output: Bytes of the dataset.
-        work: Bytes of files that a run removes at its end.
-        most_work: Upper bound of `work`; 0 for `work`.
-        documents: Number of documents.
-        error: Relative error, by the differences between samples.
-        sampled: Bytes of input that were read for this; 0 for all of `bytes`.
-        sample_seconds: Seconds spent on them; 0 for `seconds`.
-        slowdown: Wall seconds per CPU second of the sample: other programs may use this machine too.
-        stages: Seconds of each task of the whole input, stage by stage; none for tasks of equal size.
-        finish: Seconds of a last step that one process does.
-        fixed: Bytes of output that do not grow with the input.
-    """
+    """What a sample took, and what of that grows with the input."""
 
     bytes: float
-    seconds: float
+    """Input that the other values are of."""
+    stages: Sequence[Sequence[float]]
+    """Seconds of each task, stage by stage."""
     output: float
+    """Bytes of the dataset."""
     work: float = 0
+    """Bytes of files that the run removes at its end."""
     most_work: float = 0
+    """Upper bound of `work`; 0 for `work`."""
     documents: float = 0
     error: float = _LARGEST_ERROR / 2
+    """Relative error, by the differences between samples."""
     sampled: float = 0
-    sample_seconds: float = 0
-    slowdown: float = 1.0
-    stages: Sequence[Sequence[float]] = ()
+    """Bytes of input that were read for this; 0 for all of `bytes`."""
+    warm_up: float = 0.0
+    """Seconds that each worker takes before its first task."""
     finish: float = 0.0
+    """Seconds of a last step that one process does. They do not grow with the input."""
     fixed: float = 0.0
+    """Bytes of output that do not grow with the input."""
 
 
 Sample = Callable[[Path], Measured]
 
 
 class Estimate(NamedTuple):
-    """What a run is to take.
-
-    Attributes:
-        seconds: Time with so many workers on this machine.
-        workers: Number of workers.
-        worker_memory: Bytes of memory of a worker.
-        memory: Bytes of memory of all workers and the driver.
-        output: Bytes of the dataset.
-        work: Bytes of files that a run removes at its end.
-        most_work: Upper bound of `work`.
-        sampled: Bytes of input that were sampled.
-        sample_seconds: Seconds of work on them.
-        gets: Number of cheap requests to a store: GET, HEAD.
-        puts: Number of expensive ones: PUT, LIST.
-        error: Relative error of `seconds` and `output`: a value is likely between `low` and `high` of it.
-    """
+    """What a run will take."""
 
     seconds: float
+    """Time with this number of workers, if nothing else uses their cores."""
     workers: int
     worker_memory: int
+    """Bytes of memory of a worker."""
     memory: int
+    """Bytes of memory of all workers and the driver."""
     output: int
+    """Bytes of the dataset."""
     work: int
+    """Bytes of files that the run removes at its end."""
     most_work: int
+    """Upper bound of `work`."""
     sampled: int
+    """Bytes of input that were sampled."""
     sample_seconds: float
-    gets: int
-    puts: int
     error: float = 0.0
+    """Relative error of `seconds` and `output`: a value is likely between `low` and `high` of it."""
 
     def low(self, value: float) -> float:
         """Return the lower end of the range of an estimated value."""
@@ -115,32 +95,28 @@ class Estimate(NamedTuple):
 
 
 def estimate(
-    sample: Sample,
-    total: int,
-    tasks: int,
-    *,
-    reads: Sequence[str | Path],
-    writes: Sequence[Path],
-    held: int = 0,
-    most: int = 0,
-    workers: int | None = None,
+    sample: Sample, total: int, tasks: int, *, held: int = 0, max_documents: int = 0, workers: int | None = None
 ) -> Estimate:
-    """Do a sample of a run's work and say what all of it will take.
+    """Run a sample of the work and scale it to all of the input.
 
-    total: bytes of input.  reads, writes: where that and the output are.
-    held: bytes of text that a worker holds at a time.  most: documents at the most; 0 for all.
+    Args:
+        sample: Runs tasks in the directory it is given.
+        total: Bytes of input.
+        tasks: Number of tasks.
+        held: Bytes of text that a worker holds at a time.
+        max_documents: Maximum number of documents of the run; 0 for all.
+        workers: Number of workers; None for the default.
     """
-    count = workers or workers_for(tasks, total)
+    count, start = workers or workers_for(tasks, total), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
         measured = sample(Path(directory))
-    if most and measured.documents:
-        total = min(total, math.ceil(measured.bytes * most / measured.documents))
+    took = time.monotonic() - start
+    if max_documents and measured.documents:
+        total = min(total, math.ceil(measured.bytes * max_documents / measured.documents))
     ratio = total / max(1, measured.bytes)
     worker_memory = peak_memory() + round(held * _BUCKET)
-    gets = 2 * math.ceil(total / _RANGE) if not all(map(is_local, reads)) else 0
-    remote = not all(map(is_local, writes))
     return Estimate(
-        seconds=_seconds(measured, ratio, tasks, count),
+        seconds=_seconds(measured, ratio, count),
         workers=count,
         worker_memory=worker_memory,
         memory=worker_memory * count + (_DRIVER if count > 1 else 0),
@@ -148,19 +124,16 @@ def estimate(
         work=round(measured.work * ratio),
         most_work=round(max(measured.work, measured.most_work) * ratio),
         sampled=round(measured.sampled or measured.bytes),
-        sample_seconds=measured.sample_seconds or measured.seconds,
-        gets=gets + _GETS * tasks * remote,
-        puts=_PUTS * tasks * remote,
+        sample_seconds=took,
         error=measured.error,
     )
 
 
-def _seconds(measured: Measured, ratio: float, tasks: int, workers: int) -> float:
-    """Return the wall seconds of a run: what does not grow with the input, and its stages one after another."""
+def _seconds(measured: Measured, ratio: float, workers: int) -> float:
+    """Return the seconds of a run: its start and end, and its stages one after another."""
     rounds = math.ceil(workers / cores())  # workers beyond the cores wait for each other
-    fixed = (_START + _WORKER * rounds * (workers > 1)) * measured.slowdown + measured.finish
-    stages = measured.stages or [[measured.seconds / max(1, tasks)] * tasks]
-    return fixed + ratio * sum(longest(stage, min(workers, cores())) for stage in stages)
+    start = _START + (_WORKER * (workers > 1) + measured.warm_up) * rounds
+    return start + ratio * sum(longest(stage, min(workers, cores())) for stage in measured.stages) + measured.finish
 
 
 def longest(tasks: Sequence[float], workers: int) -> float:
@@ -175,9 +148,9 @@ def longest(tasks: Sequence[float], workers: int) -> float:
     return max(ends)
 
 
-def slowdown(seconds: float, cpu: float) -> float:
-    """Return the wall seconds per CPU second of a sample, within bounds."""
-    return min(_LARGEST_SLOWDOWN, max(1.0, seconds / max(0.01, cpu)))
+def clock_of(paths: Iterable[str | Path]) -> Callable[[], float]:
+    """Return the clock that times samples: of the CPU, as this machine may be busy now; with a store it is also the waiting."""
+    return time.process_time if all(map(is_local, paths)) else time.monotonic
 
 
 def free_space(directory: Path) -> int:
@@ -186,44 +159,44 @@ def free_space(directory: Path) -> int:
     return shutil.disk_usage(there).free
 
 
-def of_corpus(plan: CorpusPlan, config: CorpusConfig) -> Sample:
-    """Return a function that extracts documents from samples of each kind of file.
+def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path]) -> Sample:
+    """Return a function that extracts documents from samples of each kind of file, which `paths` are.
 
     Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at its end, or where
     a reader asks for more input: then all that it had read is finished.
     """
-    from .corpus_sample import lost_share, rewritten_share, sample_files, task_seconds
+    from .corpus_sample import lost_share, repeated_shares, rewritten_share, sample_files, task_seconds
 
     def sample(root: Path) -> Measured:
-        strata = sample_files(root, plan, config, 2 * SECONDS, _MAX_PICKS)
-        read, seconds = sum(each.read for each in strata), sum(each.seconds for each in strata)
-        cpu = sum(each.cpu for each in strata)
+        strata = sample_files(root, plan, config, 2 * SECONDS, _MAX_PICKS, clock_of(paths))
         documents = sum(each.documents * each.scale for each in strata)
         extracted = sum(each.output * each.scale for each in strata)
         share = sum(each.documents for each in strata) / max(1.0, documents)
-        keys = [[key for each in strata for key in each.texts], [key for each in strata for key in each.ids]]
-        lost = max(lost_share(of_all, share) for of_all in keys)
-        output, choice = extracted * (1 - lost) + _DROPPED * lost * documents, config.choice
+        copies = lost_share((text for each in strata for text in each.texts.values()), share)
+        pages = [part for each in strata if each.kind == "wikipedia" for part in each.parts]
+        repeated = repeated_shares(pages, config.max_page_bytes)  # by their ids
+        shares = [1 - (1 - copies) * (1 - each.mean(repeated)) for each in strata]
+        lost = sum(each.documents * each.scale * share for each, share in zip(strata, shares, strict=True))  # documents
+        left = sum(each.output * each.scale * (1 - share) for each, share in zip(strata, shares, strict=True))
+        output, choice = left + _DROPPED * lost, config.choice
         # Shards that lose documents are written again, and the old ones stay until the commit.
-        again = rewritten_share(lost, documents, plan.shards)
+        again = rewritten_share(lost, plan.shards)
         if choice.shares or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs or choice.dedup == "near":
             again = 1.0  # of nearly every shard
         if choice.sample_documents:
-            output *= min(1.0, choice.sample_documents / max(1.0, documents * (1 - lost)))
-        chooses = again or choice.dedup != "none" or any(each.kind == "wikipedia" for each in strata)
+            output *= min(1.0, choice.sample_documents / max(1.0, documents - lost))
+        chooses = again or choice.dedup != "none" or pages
         error = math.sqrt(sum((each.output * each.scale * each.error) ** 2 for each in strata)) / max(1.0, extracted)
         return Measured(
             bytes=sum(each.total for each in strata),
-            seconds=sum(each.seconds * each.scale for each in strata),
+            stages=[task_seconds(strata)],
             output=output,
             work=_FACTS * documents + max(0.0, extracted - output) + again * output,
             most_work=_FACTS * documents + extracted * bool(chooses),
             documents=documents,
             error=min(_LARGEST_ERROR, _ERROR + error),
-            sampled=read,
-            sample_seconds=seconds,
-            slowdown=slowdown(seconds, cpu),
-            stages=[task_seconds(strata)],
+            sampled=sum(each.read for each in strata),
+            warm_up=sum(each.warm_up for each in strata),
             fixed=REPORT,
         )
 

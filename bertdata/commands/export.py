@@ -116,8 +116,7 @@ class ExportPlan(Plan):
             vocabulary = stored(root, self.vocabulary) if self.vocabulary else None
             return ExportShard(str(root), self.source, self.config, vocabulary)
 
-        where = {"reads": [self.source.directory], "writes": self.directories}
-        return estimate(of_export(work, self.shards), self.bytes, self.tasks, **where, workers=workers)  # type: ignore[arg-type]
+        return estimate(of_export(work, self.shards), self.bytes, self.tasks, workers=workers)
 
 
 def plan_export(

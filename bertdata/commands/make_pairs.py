@@ -160,8 +160,6 @@ class PairsPlan(Plan):
             of_pairs(source, self.vocabulary, list(self.configs)),
             source.text_bytes,
             len(source.tasks) + buckets,
-            reads=self.reads,
-            writes=self.directories,
             held=source.text_bytes * self.configs[0].dupe_factor // max(1, buckets),
             workers=workers,
         )

@@ -1,20 +1,19 @@
-"""Sample the work of commands that read shards: some record batches, for train-vocab, make-pairs and export."""
+"""Sample the work of commands that read shards: train-vocab, make-pairs and export run their tasks on some record batches."""
 
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dataset.plan_files import StoredValue
-from ..dataset.run import STATE
+from ..dataset.run import STATE, building
 from ..errors import BertDataError, EmptyResultError
-from ..io.progress import Work, working
+from ..io.progress import working
 from ..records import Task
 from ..tokens import vocab
-from .estimate import REPORT, SECONDS, Measured, Sample, slowdown
+from .estimate import REPORT, SECONDS, Measured, Sample, clock_of
 
 if TYPE_CHECKING:
     from ..build.documents import Corpus
@@ -26,47 +25,38 @@ __all__ = ["of_export", "of_pairs", "of_vocab", "stored"]
 
 _BATCHES = 4  # record batches of a sample, of as many tasks where there are as many
 _GROWTH = 0.6  # distinct words grow with this power of the text (Heaps' law), and the time to train on them does, too
+Clock = Callable[[], float]  # seconds
 
 
-class _Clock:
-    """Add up the seconds of samples."""
+class _Done(NamedTuple):
+    """Tasks that were run as a sample."""
 
-    def __init__(self) -> None:
-        self.seconds, self.cpu = 0.0, 0.0
+    reports: list[Any]
+    read: int
+    """Bytes of input."""
+    seconds: float
+    stage: list[float]
+    """Seconds of each of all tasks, for as many bytes as were read: a task's share of the record batches."""
 
     @property
-    def is_over(self) -> bool:
-        """Whether the samples have taken long enough."""
-        return self.seconds >= SECONDS
-
-    @property
-    def slowdown(self) -> float:
-        """Wall seconds per CPU second."""
-        return slowdown(self.seconds, self.cpu)
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[Work]:
-        start, cpu = time.monotonic(), time.process_time()
-        with working("sample", 0) as work:
-            yield work
-        self.seconds, self.cpu = self.seconds + time.monotonic() - start, self.cpu + time.process_time() - cpu
+    def written(self) -> int:
+        """Bytes of the files that the tasks report."""
+        return sum(file["bytes"] for report in self.reports for file in report["files"])
 
 
-def _batches(tasks: Sequence[Task]) -> list[Task]:
-    """Return some record batches of all that the tasks read, evenly spaced, each as a task."""
+def _run(work: Callable[[Task], Any], tasks: Sequence[Task], clock: Clock) -> _Done:
+    """Run a task's function on some record batches of all that the tasks read, evenly spaced, until the time is over."""
     places = [(task, part, batch) for task in tasks for part in task.parts for batch in range(part.start, part.end)]
-    count = min(_BATCHES, len(places))
-    chosen = [places[len(places) * (2 * number + 1) // (2 * count)] for number in range(count)]
-    return [
-        task._replace(number=number, parts=(part._replace(start=batch, end=batch + 1),))
-        for number, (task, part, batch) in enumerate(chosen)
-    ]
-
-
-def _by_task(tasks: Sequence[Task], seconds: float) -> list[float]:
-    """Divide seconds among tasks by their record batches."""
-    sizes = [sum(part.end - part.start for part in task.parts) for task in tasks]
-    return [seconds * size / max(1, sum(sizes)) for size in sizes]
+    count, reports, read, start = min(_BATCHES, len(places)), list[Any](), 0, clock()
+    for number in range(count):
+        if clock() - start < SECONDS:
+            task, part, batch = places[len(places) * (2 * number + 1) // (2 * count)]
+            with working("sample", 0) as at_work:
+                reports.append(work(task._replace(number=number, parts=(part._replace(start=batch, end=batch + 1),))))
+            read += at_work.bytes
+    seconds = clock() - start
+    batches = [sum(part.end - part.start for part in task.parts) for task in tasks]
+    return _Done(reports, read, seconds, [seconds * each / max(1, sum(batches)) for each in batches])
 
 
 def _bytes(root: Path) -> int:
@@ -80,65 +70,49 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
     from ..build.vocab import CountWords, Train
 
     def sample(root: Path) -> Measured:
-        clock, read, reports = _Clock(), 0, []
-        count = CountWords(str(root), config, drawn.share_of_read, False, corpus.reader)
-        for task in _batches(drawn.tasks):
-            if not clock.is_over:
-                with clock.running() as work:
-                    reports.append(count(task))
-                    read += work.bytes
-        train, start = Train(str(root), config, drawn.share, corpus.reader), time.monotonic()
+        clock = clock_of([corpus.reader.directory])
+        done = _run(CountWords(str(root), config, drawn.share_of_read, False, corpus.reader), drawn.tasks, clock)
+        train, start = Train(str(root), config, drawn.share, corpus.reader), clock()
         with contextlib.suppress(BertDataError):  # such as too little text
-            added, names = train.add_up([report] for report in reports)
+            added, names = train.add_up([report] for report in done.reports)
             train([added], names)
-        finish = (time.monotonic() - start) * (max(1, total) / max(1, read)) ** _GROWTH
-        return Measured(
-            read,
-            clock.seconds,
-            output=0,
-            work=sum(file["bytes"] for report in reports for file in report["files"]),
-            slowdown=clock.slowdown,
-            stages=[_by_task(drawn.tasks, clock.seconds)],
-            finish=finish,
-            fixed=_bytes(root),
-        )
+        finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _GROWTH
+        return Measured(done.read, [done.stage], output=0, work=done.written, finish=finish, fixed=_bytes(root))
 
     return sample
 
 
 def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
-    """Return a function that turns some batches into rows, as if they were a bucket."""
+    """Return a function that tokenizes some batches and builds their rows, as if they were a bucket."""
     from ..build.rows.bucket import BuildBucket, Output
-    from ..build.rows.buckets import Layout, Tokenize, Tokens
+    from ..build.rows.buckets import Layout, Tokenize
+    from ..build.rows.encoding import encoder_of_run
     from ..build.rows.partners import Partners
+    from ..build.shuffle import Pieces
 
     def sample(root: Path) -> Measured:
-        clock, read, documents = _Clock(), 0, list[Tokens]()
-        layout = Layout(configs[0].seed, 1, 0.0, Partners.of(configs[0]))
+        clock = clock_of([corpus.reader.directory])
+        layout, start = Layout(configs[0].seed, 1, 0.0, Partners.of(configs[0])), clock()
         given = stored(root, vocabulary)
-        tokenize = Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words)
-        for task in _batches(corpus.tasks):
-            if not clock.is_over:
-                with clock.running() as work:
-                    documents += tokenize.documents(task)
-                    read += work.bytes
-        tokenized = clock.seconds
-        work_files = sum(len(each.tokens) + len(each.ends) + len(each.continues) + len(each.id) + 24 for each in documents)
-        outputs = [Output(str(root / str(number)), config) for number, config in enumerate(configs)]
-        written = 0
-        with clock.running(), contextlib.suppress(EmptyResultError):
-            written = sum(BuildBucket(given, outputs, layout).sample(documents))
+        encoder_of_run(given, configs[0].chinese_words)
+        warm_up = clock() - start
+        done = _run(Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words), corpus.tasks, clock)
+        pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
+        with contextlib.ExitStack() as stack:
+            roots = [stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in range(len(configs))]
+            outputs = [Output(str(path), config) for path, config in zip(roots, configs, strict=True)]
+            start = clock()
+            with contextlib.suppress(EmptyResultError):
+                BuildBucket(given, outputs, layout)(0, Pieces(lambda: iter(pieces)))
+            buckets, seconds, written = configs[0].shards, clock() - start, sum(map(_bytes, roots))
         (root / "vocabulary").mkdir()
         vocab.write(root / "vocabulary", vocabulary)
-        buckets = max(1, configs[0].shards)
         return Measured(
-            read,
-            clock.seconds,
-            written,
-            work=work_files,
-            documents=len(documents),
-            slowdown=clock.slowdown,
-            stages=[_by_task(corpus.tasks, tokenized), [(clock.seconds - tokenized) / buckets] * buckets],
+            done.read,
+            [done.stage, [seconds / buckets] * buckets],
+            output=written,
+            work=sum(len(data) for _, data in pieces),
+            warm_up=warm_up,
             fixed=len(configs) * (REPORT + _bytes(root / "vocabulary")),
         )
 
@@ -154,14 +128,7 @@ def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sam
     """Return a function that exports some batches."""
 
     def sample(root: Path) -> Measured:
-        clock, read, reports, export = _Clock(), 0, list[dict[str, Any]](), work(root)
-        for task in _batches(tasks):
-            if not clock.is_over:
-                with clock.running() as at_work:
-                    reports.append(export(task))
-                    read += at_work.bytes
-        written = sum(file["bytes"] for report in reports for file in report["files"])
-        stages = [_by_task(tasks, clock.seconds)]
-        return Measured(read, clock.seconds, written, slowdown=clock.slowdown, stages=stages, fixed=REPORT)
+        done = _run(work(root), tasks, clock_of(part.path for task in tasks[:1] for part in task.parts))
+        return Measured(done.read, [done.stage], output=done.written, fixed=REPORT)
 
     return sample

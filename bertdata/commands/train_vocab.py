@@ -91,7 +91,7 @@ class VocabPlan(Plan):
         from .shards_sample import of_vocab
 
         work = of_vocab(self.source, self.config, self.sample, self.bytes)
-        return estimate(work, self.bytes, self.tasks, reads=self.reads, writes=self.directories, workers=workers)
+        return estimate(work, self.bytes, self.tasks, workers=workers)
 
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:

@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import random
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,13 +26,15 @@ from bertdata.build.corpus import commit
 from bertdata.build.selection import rewrite
 from bertdata.commands import estimate as estimating
 from bertdata.commands.build_corpus import plan_corpus
-from bertdata.commands.corpus_sample import lost_share
-from bertdata.commands.estimate import Estimate, Measured, estimate
+from bertdata.commands.corpus_sample import lost_share, repeated_shares
+from bertdata.commands.estimate import Estimate, Measured, clock_of, estimate
 from bertdata.commands.export import plan_export
 from bertdata.commands.make_pairs import plan_pairs
 from bertdata.commands.plan import Plan
 from bertdata.commands.train_vocab import plan_vocab
 from bertdata.config import CorpusConfig, ExportConfig, VocabConfig
+from bertdata.dataset import shards
+from bertdata.records import FileRange
 
 WORDS = ("ferry", "harbour", "miller", "lamp", "quay", "dog", "boat", "river", "bridge", "night", "letter", "winter", "garden")
 DOCUMENTS = [
@@ -60,10 +63,10 @@ def _parquet() -> bytes:
     return buffer.getvalue()
 
 
-def _wiki() -> bytes:
+def _wiki(name: str = "enwiki", pages: range = range(len(DOCUMENTS))) -> bytes:
     page = "<page><title>{0}</title><ns>0</ns><id>{0}</id><revision><text>{1}</text></revision></page>"
-    head = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>'
-    return (head + "\n".join(page.format(n, text) for n, text in enumerate(DOCUMENTS)) + "</mediawiki>").encode()
+    head = f'<mediawiki xml:lang="en"><siteinfo><dbname>{name}</dbname></siteinfo>'
+    return (head + "\n".join(page.format(n, DOCUMENTS[n]) for n in pages) + "</mediawiki>").encode()
 
 
 LINES = "".join(json.dumps({"text": text}) + "\n" for text in DOCUMENTS).encode()
@@ -132,10 +135,13 @@ def test_the_estimate_of_a_mapped_file_and_of_two_kinds(tmp_path: Path, build: B
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["books", "wiki"])
 def test_the_estimate_of_real_files(tmp_path: Path, build: Build, shared: Path, peak: Callable[[], int], kind: str) -> None:
+    """The dumps are of nine languages, and two wikis have dumps of several years."""
     option = {"wiki": "wikipedia"}.get(kind, kind)
     said = estimated(tmp_path / "out", option, shared / "data" / kind)
     output = build("build-corpus", tmp_path / "out", f"--{option}", shared / "data" / kind, "--max-rejects", "1")
     check(output, said, peak())
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
+    assert size / 1.25 < said.output < size * 1.25
 
 
 @pytest.mark.parametrize("copies", [2, 3])
@@ -157,21 +163,50 @@ def test_what_is_left_is_estimated_from_copies_in_a_sample(times: list[int], sam
     assert left / 1.5 < 1 - lost_share(chosen, sampled) < left * 1.5
 
 
+@pytest.mark.parametrize(("first", "second", "share"), [(40, 40, 0.5), (40, 10, 0.2), (10, 40, 0.2)])
+def test_pages_of_two_dumps_are_compared_by_their_ids(tmp_path: Path, first: int, second: int, share: float) -> None:
+    """The dumps of one year, in two files, repeat none of each other's pages."""
+    sizes = {"xwiki-20200101-a.xml": range(first), "xwiki-20240101-a.xml": range(second), "ywiki-20240101-a.xml": range(9)}
+    sizes["ywiki-20240101-b.xml"] = range(9, 12)
+    for name, numbers in sizes.items():
+        (tmp_path / name).write_bytes(_wiki(name[:5], numbers))
+    parts = [FileRange(name, str(tmp_path / name), 0, (tmp_path / name).stat().st_size) for name in sizes]
+    found = repeated_shares(parts, 1 << 20)
+    assert {Path(path).name[:5]: round(value, 2) for path, value in found.items()} == {"xwiki": share}
+
+
 def of_time(measured: Measured, tasks: int, workers: int, monkeypatch: pytest.MonkeyPatch) -> float:
     monkeypatch.setattr(estimating, "cores", lambda: 4)
-    said = estimate(lambda root: measured, round(measured.bytes), tasks, reads=[], writes=[], workers=workers)
-    return said.seconds
+    return estimate(lambda root: measured, round(measured.bytes), tasks, workers=workers).seconds
 
 
 def test_time_is_that_of_the_longest_task_and_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Measured(100, 30.0, 0, stages=[[30.0]])
+    one = Measured(100, [[30.0]], output=0)
     assert of_time(one, 1, 1, monkeypatch) == pytest.approx(30, rel=0.1)
     assert of_time(one, 1, 4, monkeypatch) == pytest.approx(30, rel=0.1), "a file that cannot be cut keeps one worker busy"
-    even = Measured(100, 40.0, 0, stages=[[10.0] * 4])
+    even = Measured(100, [[10.0] * 4], output=0)
     assert of_time(even, 4, 4, monkeypatch) == pytest.approx(10, rel=0.2)
     assert of_time(even, 4, 8, monkeypatch) >= of_time(even, 4, 4, monkeypatch), "more workers than cores are not faster"
     assert of_time(even._replace(finish=50.0), 4, 4, monkeypatch) == pytest.approx(60, rel=0.1)
-    assert 1 < of_time(Measured(1, 0.0, 0, slowdown=3.0), 1, 1, monkeypatch) < 5
+    assert of_time(even._replace(warm_up=3.0), 4, 4, monkeypatch) == pytest.approx(13, rel=0.2)
+
+
+def test_a_busy_machine_does_not_change_the_estimated_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A sample that waits four times as long as it works, as where others use the CPU, is timed by its own CPU seconds."""
+    (tmp_path / "a.jsonl").write_bytes(LINES)
+    quiet = estimated(tmp_path / "out", "text", tmp_path / "a.jsonl").seconds
+    write = shards.write
+
+    def busy(*arguments: Any) -> Any:
+        start = time.process_time()
+        entry = write(*arguments)
+        time.sleep(4 * (time.process_time() - start))
+        return entry
+
+    monkeypatch.setattr(shards, "write", busy)
+    assert quiet / 1.5 < estimated(tmp_path / "out", "text", tmp_path / "a.jsonl").seconds < quiet * 1.5
+    assert clock_of(["a", tmp_path]) is time.process_time
+    assert clock_of(["memory://a"]) is time.monotonic, "of a store the waiting is a part of the work"
 
 
 @pytest.fixture(scope="module")

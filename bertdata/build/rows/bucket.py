@@ -68,13 +68,6 @@ class BuildBucket:
             done.append(perform(to_path(output.root), "pairs", number, task, work, context=context))
         return reports.reference(number, ("pairs",), done)
 
-    def sample(self, documents: list[Tokens]) -> list[int]:
-        """Build the rows of these documents as if they were all; return the bytes of each output's shard."""
-        bucket = self._bucket(documents)
-        vocabulary = vocab.of_run(self.vocabulary)
-        builds = [_Build(output, vocabulary, bucket, Counter(), {}, "train", 0, 1) for output in self.outputs]
-        return [build()["files"][0]["bytes"] for build in builds]
-
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
         vocabulary = vocab.of_run(self.vocabulary)
         dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
