@@ -107,7 +107,7 @@ def _parts(page: str) -> list[str]:
 
 
 def _is_free(sentence: str) -> bool:
-    """Tell whether a sentence has both ends of all markup in it."""
+    """Return True if a sentence has both ends of all markup in it."""
     paired = all(sentence.count(opening) == sentence.count(closing) for opening, closing in _PAIRS)
     return (
         "<" not in sentence and paired and sentence.count("&lt;") == 2 * sentence.count("&lt;/") and sentence.count("''") % 2 == 0

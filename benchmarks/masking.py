@@ -1,4 +1,4 @@
-"""Measure masks: their statistics over a data set of pairs, and rows a second for gather + mask + collate.
+"""Measure masks: their statistics over a dataset of pairs, and rows a second for gather + mask + collate.
 
     python benchmarks/masking.py pairs-128
     python benchmarks/masking.py pairs-512 --seconds 5
@@ -44,7 +44,7 @@ class Stored(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """All rows of a data set: flat ids and segment ids [T], ends [N + 1], labels [N], the length they are padded to, masks."""
+    """All rows of a dataset: flat ids and segment ids [T], ends [N + 1], labels [N], the length they are padded to, masks."""
 
     ids: Array
     types: Array

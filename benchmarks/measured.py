@@ -63,7 +63,7 @@ class Command:
         self.pid, self.code, self.cpu, self.said = self._process.pid, 0, 0.0, b""
 
     def poll(self) -> bool:
-        """Tell whether it has ended; `cpu` is what it and those it waited for took."""
+        """Return True if it has ended; `cpu` is what it and those it waited for took."""
         ended, status, usage = os.wait4(self.pid, os.WNOHANG)
         if ended:
             self._process.returncode = self.code = os.waitstatus_to_exitcode(status)

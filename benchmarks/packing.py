@@ -1,4 +1,4 @@
-"""Measure how full rows are without packing, by first fit and by best fit, from a data set that is not packed or is.
+"""Measure how full rows are without packing, by first fit and by best fit, from a dataset that is not packed or is.
 
     bertdata make-pairs corpus --vocab vocab --objective documents --max-seq-length 1024 --output rows
     python benchmarks/packing.py rows

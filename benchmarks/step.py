@@ -4,7 +4,7 @@
     python benchmarks/step.py --size base --lengths 128 --packed --batch 32 --precision bf16 --compile
 
 A step is forward, backward, clipping and Adam on one batch, with dropout.  Both models take the same batches in turn, in one run,
-from a data set of pairs that is made for it: rows as long as the length, 15 % masked.  Hugging Face's model has the same weights,
+from a dataset of pairs that is made for it: rows as long as the length, 15 % masked.  Hugging Face's model has the same weights,
 is trained by the same optimizer, and like ours computes logits at the masked positions alone, which takes its user a few lines;
 its own forward computes them at all positions.
 

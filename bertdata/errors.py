@@ -71,7 +71,7 @@ class NoInputError(UsageError):
 
 
 class EmptyResultError(BertDataError):
-    """Refuse to write a data set without a row."""
+    """Refuse to write a dataset without a row."""
 
     exit_code = 3
 

@@ -6,7 +6,7 @@
     ""    "tea"        nothing tells: each token is a word                                       WordLevel and others
 
 Text without spaces between words would be one word by Ġ and ▁.  So a piece that begins with a character of such a script
-(Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) begins a word, and so does white space.
+(Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) begins a word, and so does whitespace.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _mark(tokenizer: dict[str, Any]) -> str:
 
 
 def continues_word(piece: str, mark: str = "##") -> bool:
-    """Tell whether a piece continues a word; the mark alone is a word.
+    """Return True if a piece continues a word; the mark alone is a word.
 
     >>> continues_word("##ing"), continues_word("ing"), continues_word("##")
     (True, False, False)
@@ -179,7 +179,7 @@ _BYTES = _byte_table()
 
 
 def _begins(data: bytes) -> bool:
-    """Tell whether bytes begin with white space, or with a character of a script without spaces, as far as they tell."""
+    """Return True if bytes begin with whitespace, or with a character of a script without spaces, as far as they tell."""
     if not data or data[:1].isspace():
         return bool(data)
     width = next((n for n, least in ((4, 0xF0), (3, 0xE0), (2, 0xC0)) if data[0] >= least), 1)

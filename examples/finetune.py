@@ -108,7 +108,7 @@ def make_tags(draw: random.Random) -> Example:
 
 
 def words_of(text: str | list[str]) -> list[str]:
-    """Split a text at white space and around Chinese characters; a list is one of words already."""
+    """Split a text at whitespace and around Chinese characters; a list is one of words already."""
     return text if isinstance(text, list) else re.findall(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+", text)
 
 

@@ -1,4 +1,4 @@
-"""Chain the steps from a data set to another format: a task for each shard, and a commit."""
+"""Chain the steps from a dataset to another format: a task for each shard, and a commit."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def build() -> Build:
 
 
 def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
-    """Read the rows of a data set of Arrow streams, or of one split of it, with pyarrow alone."""
+    """Read the rows of a dataset of Arrow streams, or of one split of it, with pyarrow alone."""
     rows: list[dict[str, Any]] = []
     for path in sorted((directory / "data").glob(f"{split}-*.arrow")):
         with pa.memory_map(str(path)) as source:
@@ -166,7 +166,7 @@ def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
 
 
 def is_alive(number: int) -> bool:
-    """Tell whether a process runs, and is no zombie."""
+    """Return True if a process runs, and is no zombie."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -182,7 +182,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def digests(directory: Path) -> dict[str, str]:
-    """Hash every file of a data set but the state of runs, which names this machine's processes."""
+    """Hash every file of a dataset but the state of runs, which names this machine's processes."""
     files = sorted(path for path in directory.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
     return {path.relative_to(directory).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -244,7 +244,7 @@ def sample_pairs(build: Build, sample_corpus: Path, sample_vocab: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def load_datasets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Load]:
-    """Read data sets as a user does, all with one cache, each time in another process, which has only imported `datasets`."""
+    """Read datasets as a user does, all with one cache, each time in another process, which has only imported `datasets`."""
     pytest.importorskip("datasets")
     cache = tmp_path_factory.mktemp("cache")
     environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}

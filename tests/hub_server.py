@@ -1,4 +1,4 @@
-"""A Hugging Face Hub on this machine that takes data sets: what it was sent, what is missing of it, and failures as told."""
+"""A Hugging Face Hub on this machine that takes datasets: what it was sent, what is missing of it, and failures as told."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub:
-    """One data set: files by name, objects that were sent by digest, tokens that came, and what is to fail.
+    """One dataset: files by name, objects that were sent by digest, tokens that came, and what is to fail.
 
     tokens: each that came -> the path of the first request that had it; the empty one is of requests without.
     fails: parts of addresses -> how many of the next requests there are answered with 501.

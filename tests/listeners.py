@@ -87,7 +87,7 @@ def _address(text: str) -> str:
 
 
 def is_loopback(found: Listener) -> bool:
-    """Tell whether a socket listens on loopback alone."""
+    """Return True if a socket listens on loopback alone."""
     address = ipaddress.ip_address(found.address)
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 

@@ -148,7 +148,7 @@ class Bucket:
         return f'"{hashlib.md5(version.encode()).hexdigest()}"'
 
     def _is_met(self, key: str, headers: Mapping[str, str]) -> bool:
-        """Tell whether a key is as the conditions of a PUT want it."""
+        """Return True if a key is as the conditions of a PUT want it."""
         if headers.get("if-none-match") == "*" and key in self.objects:
             return False
         return "if-match" not in headers or (key in self.objects and headers["if-match"] == self._etag(key))
@@ -228,7 +228,7 @@ def serving() -> Iterator[Bucket]:
 
 @contextlib.contextmanager
 def serving_here(monkeypatch: pytest.MonkeyPatch, pairs: Path) -> Iterator[Bucket]:
-    """Run a store that holds a data set under ``pairs/``, and let s3fs find it in this process."""
+    """Run a store that holds a dataset under ``pairs/``, and let s3fs find it in this process."""
     with serving() as bucket:
         bucket.put(pairs, "pairs")
         reach(monkeypatch, environment(bucket.url))

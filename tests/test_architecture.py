@@ -63,7 +63,7 @@ def part_of(path: Path) -> str:
 
 
 def with_torch(path: Path) -> bool:
-    """Tell whether a file may import torch."""
+    """Return True if a file may import torch."""
     return not TORCH.isdisjoint({path, *path.parents})
 
 

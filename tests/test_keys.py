@@ -37,7 +37,7 @@ def test_stream_is_splitmix64() -> None:
 
 
 def test_pinned_numbers() -> None:
-    """These literals decide the bytes of every data set: a release that changes them can't resume or reproduce any."""
+    """These literals decide the bytes of every dataset: a release that changes them can't resume or reproduce any."""
     assert keys.key(12345, "pairs", 125, "enwiki:12") == 16245142041721678194
     assert keys.key(0) == 9523843951405948789
     assert keys.stream(keys.key(1, "x"), 2).tolist() == [5574016005582483583, 911361303404624175]

@@ -72,7 +72,7 @@ def differs(shown: list[str], printed: list[str]) -> str:
 
 
 def is_shown(wanted: str, printed: str, whole: bool) -> bool:
-    """Tell whether a line is printed as it is shown, or begins so, sizes but for what versions of packages make of them."""
+    """Return True if a line is printed as it is shown, or begins so, sizes but for what versions of packages make of them."""
     pattern = "([0-9.]+) ".join(map(re.escape, SIZE.split(wanted)[::2]))
     found = re.compile(pattern).fullmatch(printed) if whole else re.compile(pattern).match(printed)
     sizes = SIZE.findall(wanted)

@@ -1,4 +1,4 @@
-"""A small data set of pairs, written at once: rows of the lengths a test asks for, with ids that tell their row."""
+"""A small dataset of pairs, written at once: rows of the lengths a test asks for, with ids that tell their row."""
 
 from __future__ import annotations
 

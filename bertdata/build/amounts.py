@@ -12,11 +12,11 @@ import pyarrow as pa
 
 __all__ = ["Amounts", "count_words"]
 
-_IS_SPACE = np.array([chr(code).isspace() for code in range(0x4000)])  # no character beyond is white space
+_IS_SPACE = np.array([chr(code).isspace() for code in range(0x4000)])  # no character beyond is whitespace
 
 
 def count_words(sentences: Iterable[str]) -> int:
-    """Count what stands between white space, as `str.split` does; a sentence ends a word.
+    """Count what stands between whitespace, as `str.split` does; a sentence ends a word.
 
     >>> count_words(["The kettle sang .", "\\u8336\\u3002"])
     5
@@ -56,7 +56,7 @@ class Amounts:
 
 
 def _word_starts(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """Tell of each byte of UTF-8 whether a word begins: where a sentence does, at `bounds`, or behind white space."""
+    """Return, for each byte of UTF-8, whether a word begins: where a sentence does, at `bounds`, or behind whitespace."""
     blank = (data == 0x20) | (data - np.uint8(0x09) < 5) | (data - np.uint8(0x1C) < 4)  # of ASCII
     for width, first in ((2, data == 0xC2), (3, data - np.uint8(0xE1) < 3)):  # U+0080 to U+00BF, U+1000 to U+3FFF
         at = np.flatnonzero(first)

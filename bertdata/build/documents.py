@@ -59,7 +59,7 @@ class DocumentReader(NamedTuple):
                 _check(path, digests[part.name])
 
     def _is_later(self, changed: tuple[Any, ...]) -> bool:
-        """Tell whether a file was changed later than the manifest was written; of one in a store that is not known."""
+        """Return True if a file was changed later than the manifest was written; of one in a store that is not known."""
         path = to_path(self.directory) / manifest.NAME
         return is_local(path) and changed > stamp(path)
 

@@ -60,7 +60,7 @@ def trace(
 
     Raises:
         UsageError: Nothing of this name is known.
-        NoInputError: A directory holds no data set.
+        NoInputError: A directory holds no dataset.
 
     Examples:
         >>> from bertdata import build_corpus

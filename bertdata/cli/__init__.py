@@ -17,17 +17,17 @@ from .suggest import Suggesting
 __all__ = ["cli", "main"]
 
 _COMMANDS = {
-    "download": "Fetch Wikipedia dumps and data sets of the Hub.",
+    "download": "Fetch Wikipedia dumps and datasets of the Hub.",
     "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
     "train-vocab": "Train a vocabulary on a corpus: WordPiece, BPE or Unigram.",
     "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
     "export": "Write a corpus or rows in the format that another trainer reads.",
-    "push": "Put a data set on the Hugging Face Hub.",
+    "push": "Put a dataset on the Hugging Face Hub.",
     "train": "Train BERT on the pairs.",
-    "inspect": "Show what a data set holds, in words and examples.",
-    "report": "Write a page about data sets or a training run, with pictures; compare them.",
+    "inspect": "Show what a dataset holds, in words and examples.",
+    "report": "Write a page about datasets or a training run, with pictures; compare them.",
     "trace": "Show what became of one document, from its wikitext to its rows.",
-    "verify": "Read data sets again, and tell what is damaged or can't be right.",
+    "verify": "Read datasets again, and tell what is damaged or can't be right.",
     "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
     "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",
     "demo": "Run all of it on the sample that comes with bertdata.",

@@ -60,7 +60,7 @@ def drawn(*columns: ProgressColumn) -> Bars:
 
 
 def is_watched() -> bool:
-    """Tell whether the standard error is a terminal, and bars are wanted there."""
+    """Return True if the standard error is a terminal, and bars are wanted there."""
     return sys.stderr is not None and sys.stderr.isatty() and not output.is_quiet() and not output.is_json()
 
 

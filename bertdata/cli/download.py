@@ -1,4 +1,4 @@
-"""`bertdata download`: dumps of Wikipedia and data sets of the Hub, checked and resumable."""
+"""`bertdata download`: dumps of Wikipedia and datasets of the Hub, checked and resumable."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["command"]
 
 @click.group("download", cls=Suggesting)
 def command() -> None:
-    """Fetch dumps of Wikipedia and data sets of the Hugging Face Hub.
+    """Fetch dumps of Wikipedia and datasets of the Hugging Face Hub.
 
     An interrupted download continues where it stopped when the same command runs again; a finished one is checked.
     """
@@ -79,17 +79,17 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
 
 @command.command("hub", cls=Command)
 @click.argument("name")
-@click.option("--config", default="", help="Configuration of the data set.  [default: its default, or all files]")
+@click.option("--config", default="", help="Configuration of the dataset.  [default: its default, or all files]")
 @click.option("--split", default="", help="Split, such as train.  [default: all]")
 @click.option(
-    "--revision", default="", help="Branch, tag or commit; refs/convert/parquet has any data set as tables.  [default: main]"
+    "--revision", default="", help="Branch, tag or commit; refs/convert/parquet has any dataset as tables.  [default: main]"
 )
 @click.option("--base-url", default="", help="Address of the Hub.  [default: HF_ENDPOINT, or https://huggingface.co]")
 @_connections(8, 4)
 @_dry_run
 @_output
 def hub(name: str, config: str, split: str, revision: str, base_url: str, connections: int, dry_run: bool, output: Path) -> None:
-    """Fetch the tables and texts of a data set of the Hugging Face Hub.
+    """Fetch the tables and texts of a dataset of the Hugging Face Hub.
 
     \b
         bertdata download hub OWNER/NAME --split train --output books

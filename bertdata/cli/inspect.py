@@ -1,4 +1,4 @@
-"""`bertdata inspect`: what a data set holds."""
+"""`bertdata inspect`: what a dataset holds."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
-    """Print a data set's manifest in words, and examples; of a row that is named, that row alone."""
+    """Print a dataset's manifest in words, and examples; of a row that is named, that row alone."""
     manifest = read(directory)
     if epoch and isinstance(manifest, PairsManifest) and manifest.settings.masking == "static":
         raise UsageError(f"--epoch {epoch}: the rows of {directory} have one mask, which they were stored with")

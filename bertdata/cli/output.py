@@ -40,12 +40,12 @@ def speak(*, quiet: bool, log_json: bool) -> None:
 
 
 def is_quiet() -> bool:
-    """Tell whether nothing but errors is to be printed."""
+    """Return True if nothing but errors is to be printed."""
     return _mode == "quiet"
 
 
 def is_json() -> bool:
-    """Tell whether lines of JSON are to be printed."""
+    """Return True if lines of JSON are to be printed."""
     return _mode == "json"
 
 

@@ -1,4 +1,4 @@
-"""`bertdata push`: a data set on the Hugging Face Hub."""
+"""`bertdata push`: a dataset on the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["command"]
 @click.argument("directory", type=to_path)
 @click.argument("name", metavar="OWNER/NAME")
 @config_options(PushConfig)
-@click.option("--overwrite", is_flag=True, help="Replace another data set that is there, and remove its files.")
+@click.option("--overwrite", is_flag=True, help="Replace another dataset that is there, and remove its files.")
 @click.option("-v", "--verbose", is_flag=True, help="Show tracebacks.")
 def command(directory: Path, name: str, overwrite: bool, verbose: bool, **values: Any) -> None:
-    """Put the data set in DIRECTORY on the Hugging Face Hub, with its card and splits.
+    """Put the dataset in DIRECTORY on the Hugging Face Hub, with its card and splits.
 
     The token is HF_TOKEN, or that of `hf auth login`.  Files that are there as they are here are not sent again, so the same
     command goes on after an interruption; at the end each file is compared with what the Hub says that it has.

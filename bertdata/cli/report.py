@@ -1,4 +1,4 @@
-"""`bertdata report`: one HTML page that shows what data sets or training runs hold, and what became of all that went in."""
+"""`bertdata report`: one HTML page that shows what datasets or training runs hold, and what became of all that went in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["command"]
     "--output", type=to_path, metavar="FILE", help="HTML file; several directories need it.  [default: report.html in DIRECTORY]"
 )
 def command(directories: tuple[Path, ...], output: Path | None) -> None:
-    """Write a page about each DIRECTORY, a data set or a training run; those of one kind are compared.
+    """Write a page about each DIRECTORY, a dataset or a training run; those of one kind are compared.
 
     The page is one file, which needs neither a network nor scripts.  It is made of the manifest and of a part of the rows, so it
     takes seconds for any size.  build-corpus, train-vocab and make-pairs write report.html as well; written anew by this command

@@ -1,4 +1,4 @@
-"""Share what the commands that build a data set have in common: options, the plan on the screen, and the end."""
+"""Share what the commands that build a dataset have in common: options, the plan on the screen, and the end."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _stray(words: Sequence[str]) -> str:
         option = fits[-1].opts[0]
         return f"{said}: repeat the option for each value: {option} … {option} {words[0]}"
     if any(os.path.exists(os.path.join(word, "manifest.json")) for word in words):
-        return f"{said}: a command reads one data set: give all sources to one build-corpus"
+        return f"{said}: a command reads one dataset: give all sources to one build-corpus"
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 

@@ -1,4 +1,4 @@
-"""`bertdata verify`: read data sets again, all of them, and tell what is not as it was written."""
+"""`bertdata verify`: read datasets again, all of them, and tell what is not as it was written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .run import echo
 
 __all__ = ["command"]
 
-_LINES = 50  # about damaged files of one data set; the others are counted
+_LINES = 50  # about damaged files of one dataset; the others are counted
 
 
 @click.command("verify", cls=Command, arrow=True, writes=False)
@@ -33,7 +33,7 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
     Exports are checked by sizes, digests and counts.
 
     Exit code 6 and a line for each file that is damaged.  A failing disk is exit code 4.  What `bertdata train` writes is no
-    data set: a checkpoint is checked when it is loaded.
+    dataset: a checkpoint is checked when it is loaded.
     """
     from ..dataset import manifest
     from ..verification import verify

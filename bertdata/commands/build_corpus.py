@@ -56,7 +56,7 @@ def build_corpus(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet[CorpusManifest]:
-    """Extract documents from dumps, books and other text into shards, and return the finished data set.
+    """Extract documents from dumps, books and other text into shards, and return the finished dataset.
 
     An unfinished run of the same input and configuration is finished; a finished one is returned as it is.
 

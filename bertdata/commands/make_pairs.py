@@ -50,7 +50,7 @@ def make_pairs(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> list[DataSet[PairsManifest]]:
-    """Build rows from a corpus' documents, and return a data set for each length.
+    """Build rows from a corpus' documents, and return a dataset for each length.
 
     `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
 
@@ -65,7 +65,7 @@ def make_pairs(
         strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
 
     Returns:
-        The data sets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
+        The datasets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
 
     Raises:
         UsageError: `corpus` or `vocab` is none, or is `output` as well.

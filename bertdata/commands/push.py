@@ -40,7 +40,7 @@ _AGAIN = "run the same command again: what is there is not sent again"
 
 
 class Pushed(NamedTuple):
-    """Where a data set is, the last commit, and how many files were sent and how many were there already."""
+    """Where a dataset is, the last commit, and how many files were sent and how many were there already."""
 
     address: str
     commit: str
@@ -56,15 +56,15 @@ def push(
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pushed:
-    """Put a data set on the Hugging Face Hub, with its card and its splits, and check what is there then.
+    """Put a dataset on the Hugging Face Hub, with its card and its splits, and check what is there then.
 
     The token is the one that `huggingface_hub` finds (``HF_TOKEN``, or that of ``hf auth login``); the Hub is ``HF_ENDPOINT``.
 
     Args:
         directory: Directory that another command has written.
-        name: ``OWNER/NAME`` of the data set; it is made where there is none.
-        config: Whether shards become Parquet on the way, and who may see a new data set.
-        overwrite: Replace another data set that is there, and remove its files.
+        name: ``OWNER/NAME`` of the dataset; it is made where there is none.
+        config: Whether shards become Parquet on the way, and who may see a new dataset.
+        overwrite: Replace another dataset that is there, and remove its files.
         progress: Is called with how many bytes are done, and of how many.
 
     Returns:
@@ -72,7 +72,7 @@ def push(
 
     Raises:
         UsageError: There is no token, no package, no such name, or nothing to make Parquet of.
-        OutputExistsError: Another data set is there.
+        OutputExistsError: Another dataset is there.
         VerificationError: A file here, or one there afterwards, is not what the manifest says.
         StorageError, TransferError: The Hub or the disk fails; the same call continues.
 
@@ -189,9 +189,7 @@ class _Push:
             with _stage() as stage:
                 path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=stage)
                 if _content(read_json(Path(path))) != _content(manifest.read_json(self.source)):
-                    raise OutputExistsError(
-                        f"{self.name} holds another data set: give another name, or `overwrite` to replace it"
-                    )
+                    raise OutputExistsError(f"{self.name} holds another dataset: give another name, or `overwrite` to replace it")
 
     def _name_there(self, name: str) -> str:
         return f"{name.removesuffix('.arrow')}.parquet" if self.convert and name.startswith("data/") else name

@@ -40,7 +40,7 @@ def train_vocab(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet[VocabManifest]:
-    """Train a vocabulary on a sample of a corpus' documents, and return its data set.
+    """Train a vocabulary on a sample of a corpus' documents, and return its dataset.
 
     `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
 

@@ -36,7 +36,7 @@ __all__ = [
     "mask_shares",
 ]
 
-CONFIGS: dict[str, type[Config]] = {  # by the kind of data set that is made by them
+CONFIGS: dict[str, type[Config]] = {  # by the kind of dataset that is made by them
     "documents": CorpusConfig,
     "vocabulary": VocabConfig,
     "pairs": PairsConfig,

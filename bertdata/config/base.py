@@ -197,7 +197,7 @@ def _are_files(value: Any) -> bool:
 
 
 def _fits(value: Any, hint: Any, bounded: bool = True) -> bool:
-    """Tell whether a value, of Python or of JSON, is of a field's type; numbers are finite and of 64 bits where `bounded`."""
+    """Return True if a value, of Python or of JSON, is of a field's type; numbers are finite and of 64 bits where `bounded`."""
     if isinstance(hint, types.UnionType):
         return any(_fits(value, each, bounded) for each in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:

@@ -13,7 +13,7 @@ _PACKED = (".bz2", ".gz", ".xz", ".zst")
 DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_PACKED))
 TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow", *DELIMITED)  # a text a row
 ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED), ".zip")  # a book or text a member
-PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; the last three are of the splits of a data set, as BabyLM names them
+PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; the last three are of the splits of a dataset, as BabyLM names them
 ONE_OF = "one of: "  # begins the licences of documents that a manifest does not tell apart; "; " stands between them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # by which a data card knows text of wikis, also where it came by way of a table
 

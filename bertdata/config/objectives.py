@@ -11,7 +11,7 @@ __all__ = ["LABEL_1", "OBJECTIVES", "PACKED", "Objective"]
 
 
 class Objective(NamedTuple):
-    """What a row is, in the words of a data set's card, and the rules for it; without labels a row is no pair."""
+    """What a row is, in the words of a dataset's card, and the rules for it; without labels a row is no pair."""
 
     summary: str
     labels: tuple[str, ...] = ()  # what labels 0 and 1 of a pair mean, as in google-research/bert

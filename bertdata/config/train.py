@@ -125,7 +125,7 @@ class OptimizerConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Phase(Config):
-    """Steps on one data set: directories of pairs and their weights, the widths rows are padded to, micro-batches a step."""
+    """Steps on one dataset: directories of pairs and their weights, the widths rows are padded to, micro-batches a step."""
 
     shards: tuple[str, ...] = field(metadata=FREE)  # what they hold is in the identity of a run, not where they lie
     steps: int

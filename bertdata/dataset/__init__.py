@@ -1,1 +1,1 @@
-"""A data set on disk: its manifest, the run that makes it, and its shards."""
+"""A dataset on disk: its manifest, the run that makes it, and its shards."""

@@ -1,4 +1,4 @@
-"""Describe a finished data set: where it is, its manifest, and what that counts."""
+"""Describe a finished dataset: where it is, its manifest, and what that counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DataSet(Generic[M]):
 
     @classmethod
     def read(cls, path: Path, *, new: bool = True) -> DataSet[Manifest]:
-        """Read a data set's manifest; raise NoInputError where there is none, VerificationError where it was changed."""
+        """Read a dataset's manifest; raise NoInputError where there is none, VerificationError where it was changed."""
         return DataSet(path, manifest.read(path), new)
 
     @property

@@ -81,7 +81,7 @@ def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _has_parts(value: Any) -> bool:
-    """Tell whether a value is made of named ones, or of a list of such."""
+    """Return True if a value is made of named ones, or of a list of such."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value))
 
 

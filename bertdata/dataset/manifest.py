@@ -1,6 +1,6 @@
-"""Make, write and read a data set's manifest: what went in, what came out, and counts that must add up.
+"""Make, write and read a dataset's manifest: what went in, what came out, and counts that must add up.
 
-The manifest is the commit point: it is written last, and a directory without one is no data set.  It holds nothing that
+The manifest is the commit point: it is written last, and a directory without one is no dataset.  It holds nothing that
 depends on the machine, the time or the number of workers, so equal runs write equal manifests.  Its last key is the digest of
 all the others.  What it names lies in its directory: a name that leads elsewhere is refused before a file is opened.
 """
@@ -54,8 +54,8 @@ __all__ = [
 M = TypeVar("M", bound=Manifest)
 _OWN = "sha256"  # the key of the manifest's digest of itself
 _MAX_BYTES = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
-_OF_RUNS = ("metrics.jsonl", "state.json")  # what a training run and a checkpoint have, and no data set
-_RESTORE = "restore it from a copy, or build the data set again with `overwrite`"
+_OF_RUNS = ("metrics.jsonl", "state.json")  # what a training run and a checkpoint have, and no dataset
+_RESTORE = "restore it from a copy, or build the dataset again with `overwrite`"
 
 
 def entry(root: Path, name: str) -> FileEntry:
@@ -105,7 +105,7 @@ def to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def as_inputs(manifest: Manifest, source: str) -> list[ShardInput]:
-    """Describe the shards of a data set as the inputs of what is made from it; `source` says what they are."""
+    """Describe the shards of a dataset as the inputs of what is made from it; `source` says what they are."""
     licences = ", ".join(sorted({entry.licence for entry in manifest.inputs}))
     return [
         ShardInput(name=shard.name, bytes=shard.bytes, sha256=shard.sha256, source=source, licence=licences)
@@ -120,7 +120,7 @@ def check_rows(manifest: Manifest, counted: int) -> None:
 
 
 def write(directory: Path, manifest: Manifest, card: str = "") -> None:
-    """Commit a data set: write its data card, where it has one, and last of all its manifest, with the digests of both."""
+    """Commit a dataset: write its data card, where it has one, and last of all its manifest, with the digests of both."""
     store(directory, to_json(manifest), card)
 
 
@@ -134,7 +134,7 @@ def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
 
 
 def _own_digest(manifest: dict[str, Any]) -> str:
-    """Hash all that a manifest says, but for this digest; the order of its keys and its white space do not matter."""
+    """Hash all that a manifest says, but for this digest; the order of its keys and its whitespace do not matter."""
     rest = {key: value for key, value in manifest.items() if key != _OWN}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -151,7 +151,7 @@ def read(directory: Path) -> Manifest: ...
 @overload
 def read(directory: Path, kind: type[M]) -> M: ...
 def read(directory: Path, kind: type[Manifest] = Manifest) -> Manifest:
-    """Read and check a data set's manifest, of any kind or of one.
+    """Read and check a dataset's manifest, of any kind or of one.
 
     Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
     that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it.
@@ -199,13 +199,13 @@ def _refuse(directory: Path, manifest: Any) -> NoReturn:
     if job := holder(directory / STATE):
         raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
     if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
-        raise NoInputError(f"{directory} is of a training run, no data set: bertdata report shows a run")
+        raise NoInputError(f"{directory} is of a training run, no dataset: bertdata report shows a run")
     unfinished = (directory / STATE).is_dir()
     if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
         raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
     if unfinished:
         raise NoInputError(f"{directory} holds an unfinished run: finish it with the same command")
-    raise NoInputError(f"{directory} holds no data set of bertdata (no manifest.json): give the `output` of a command")
+    raise NoInputError(f"{directory} holds no dataset of bertdata (no manifest.json): give the `output` of a command")
 
 
 @overload
@@ -240,7 +240,7 @@ def listed(manifest: Manifest) -> Iterator[File]:
 
 
 def check_files(directory: Path, files: Iterable[File]) -> None:
-    """Raise VerificationError for a file of a data set that is missing, leads out of it, or has another size than it should.
+    """Raise VerificationError for a file of a dataset that is missing, leads out of it, or has another size than it should.
 
     An object store is asked for a list of its files, as a question for each would take long.
     """
@@ -256,7 +256,7 @@ def check_files(directory: Path, files: Iterable[File]) -> None:
 
 
 def check_inside(directory: Path, name: str) -> None:
-    """Raise VerificationError where a symbolic link leads out of a data set."""
+    """Raise VerificationError where a symbolic link leads out of a dataset."""
     if is_local(directory):
         real, root = os.path.realpath(directory / name), os.path.realpath(directory)
         if os.path.commonpath([real, root]) != root:

@@ -157,7 +157,7 @@ class Amounts(Record, frozen=True, kw_only=True):
 
 
 class Apparatus(Record, frozen=True, kw_only=True):
-    """Characters of books without white space: read, kept, and dropped by what they are."""
+    """Characters of books without whitespace: read, kept, and dropped by what they are."""
 
     characters: Count
     kept: Count

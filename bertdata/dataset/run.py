@@ -2,13 +2,13 @@
 
     corpus/.bertdata/lock            held while a run writes here
     corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which continues without its command
-    corpus/.bertdata/run.json        what the data set is: command, options, inputs, versions
+    corpus/.bertdata/run.json        what the dataset is: command, options, inputs, versions
     corpus/.bertdata/build-1f0c…/    where another one is built: staging.py
-    corpus/manifest.json             last of all: the data set is whole
+    corpus/manifest.json             last of all: the dataset is whole
 
 Where a run builds, `.bertdata` holds its run.json, ``tasks/STEP/…``, a record for each finished task with its files and their
 digests, and ``work/``, files that go from step to step.  A store renames no directory: there a run builds in the directory
-itself, under final names, and one that replaces a data set removes its manifest first, and then the rest of it.
+itself, under final names, and one that replaces a dataset removes its manifest first, and then the rest of it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
     """Lock the directory and yield where to build, with the finished tasks of an earlier run; commit when the block ends well.
 
-    Where this data set is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
+    Where this dataset is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
     that holds something else, ResumeError naming the difference to an unfinished run, OutputLockedError for one that another run
     is writing.
     """
@@ -103,7 +103,7 @@ def _refuse_foreign(directory: Path) -> None:
     if strange:
         raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another `output`")
     if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
-        raise OutputExistsError(f"{directory} holds something that is no data set of bertdata: choose another `output`")
+        raise OutputExistsError(f"{directory} holds something that is no dataset of bertdata: choose another `output`")
 
 
 def _refuse_links(directory: Path) -> None:
@@ -114,7 +114,7 @@ def _refuse_links(directory: Path) -> None:
 
 
 def is_done(directory: Path, part: dict[str, Any]) -> bool:
-    """Tell whether the directory holds a finished data set whose identity has this part."""
+    """Return True if the directory holds a finished dataset whose identity has this part."""
     return finished(directory, {name: value for name, value in part.items() if name not in NO_BYTES}) is not None
 
 
@@ -153,15 +153,15 @@ def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
 
 
 def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
-    """Tell whether the directory holds this data set; raise OutputExistsError where it holds another one."""
+    """Return True if the directory holds this dataset; raise OutputExistsError where it holds another one."""
     if not is_complete(directory):
         return False
     known = read_json(directory / STATE / "run.json")
     if known is None:
-        raise OutputExistsError(f"{directory} holds a finished data set, and nothing that tells how it was made: {_REPLACE}")
+        raise OutputExistsError(f"{directory} holds a finished dataset, and nothing that tells how it was made: {_REPLACE}")
     if changes := differences(known, in_terms_of(known, identity)):
         raise OutputExistsError(
-            f"{directory} holds a finished data set of other settings or inputs; what differs: {first_few(changes)}: {_REPLACE}"
+            f"{directory} holds a finished dataset of other settings or inputs; what differs: {first_few(changes)}: {_REPLACE}"
         )
     return True
 
@@ -194,7 +194,7 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Pat
         _refuse_other(directory, known, identity)
     if is_complete(directory) or (known is not None and differences(known, identity)):
         remove(directory / TOKEN)  # first of all: what an engine may still do for the old run comes too late
-        remove(directory / MANIFEST)  # what is left is no data set
+        remove(directory / MANIFEST)  # what is left is no dataset
         for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
@@ -204,7 +204,7 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Pat
 
 
 def leftovers(directory: Path) -> dict[str, int]:
-    """Return what unfinished runs have left beside a finished data set, with their bytes."""
+    """Return what unfinished runs have left beside a finished dataset, with their bytes."""
     return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
 
 

@@ -1,15 +1,15 @@
-"""Build a data set inside its own directory, and put it in place when it is whole.
+"""Build a dataset inside its own directory, and put it in place when it is whole.
 
     corpus/.bertdata/build-1f0c…/    where a run builds, named after a digest of its settings, versions and inputs
-    corpus/.bertdata/old/            during a commit: the data set that is replaced
+    corpus/.bertdata/old/            during a commit: the dataset that is replaced
     corpus/.bertdata/new/            during a commit: build-1f0c… under another name; from now on, data in corpus/ is new
     corpus/.bertdata/commit          locked during a commit
 
 A build is whole when it has a manifest.  The commit then moves the old manifest away, the old data, renames build-… to new,
 moves the new data out of it and the manifest last; and removes what is old.  So a manifest never stands beside data of another
-data set.  A commit that is interrupted is finished by the next one who reads or writes the directory.
+dataset.  A commit that is interrupted is finished by the next one who reads or writes the directory.
 
-A build holds what a finished data set will be made of: it is used only where no other user can have put anything in it.
+A build holds what a finished dataset will be made of: it is used only where no other user can have put anything in it.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ _PATIENCE = 600  # tenths of a second that a reader waits for a commit, which is
 
 
 def is_complete(directory: Path) -> bool:
-    """Tell whether a directory's manifest is written."""
+    """Return True if a directory's manifest is written."""
     return isinstance(read_json(directory / MANIFEST), dict)
 
 
 def is_begun(root: Path) -> bool:
-    """Tell whether this is where a run builds: False on a host that does not see what the driver sees under this name."""
+    """Return True if this is where a run builds: False on a host that does not see what the driver sees under this name."""
     return not (is_local(root) and root.is_symlink()) and (root / STATE / _RUN).exists()
 
 
@@ -190,7 +190,7 @@ def commit(root: Path) -> Iterator[bool]:
 
 
 def recover(directory: Path, *, reading: bool = False) -> None:
-    """Finish a commit that was interrupted, or undo one whose new data set is lost; wait for one that is at work.
+    """Finish a commit that was interrupted, or undo one whose new dataset is lost; wait for one that is at work.
 
     With `reading` nothing is an error: what stands is read as it stands.
     """
@@ -277,7 +277,7 @@ def _move(source: Path, target: Path, names: tuple[str, ...]) -> None:
 
 @contextlib.contextmanager
 def steady(*directories: Path) -> Iterator[None]:
-    """Raise VerificationError where a data set is replaced while the block opens its files: it would see some of each."""
+    """Raise VerificationError where a dataset is replaced while the block opens its files: it would see some of each."""
 
     def look() -> list[Any]:
         stats = []

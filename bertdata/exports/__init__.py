@@ -1,4 +1,4 @@
-"""Write data sets in the formats that other trainers read: one file a format, and `FORMATS`, the table of them."""
+"""Write datasets in the formats that other trainers read: one file a format, and `FORMATS`, the table of them."""
 
 from .formats import FORMATS
 

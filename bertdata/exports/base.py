@@ -1,4 +1,4 @@
-"""Define what all formats share: the data set that is read, a shard of it, the description of a format, the columns of rows."""
+"""Define what all formats share: the dataset that is read, a shard of it, the description of a format, the columns of rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 
 class ExportSource(NamedTuple):
-    """A data set that is exported: its directory, and its manifest's digest, by which a worker knows that it is the same."""
+    """A dataset that is exported: its directory, and its manifest's digest, by which a worker knows that it is the same."""
 
     directory: str
     sha256: str
@@ -59,7 +59,7 @@ def _manifest(source: ExportSource) -> RowManifest:
 
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
-    """Return a data set and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
+    """Return a dataset and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
     contents = manifest.read(directory)
     if not isinstance(contents, RowManifest):
         raise UsageError(f"{directory} holds {contents.kind}: give a corpus or rows")
@@ -77,7 +77,7 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
 class Shard:
     """A shard as a format sees it: where to write, under which name (``data/train-00003-of-00016``), and the record batches.
 
-    `manifest` is that of its data set; `vocabulary` the rows', or the one that the text is cut with.  A format counts in
+    `manifest` is that of its dataset; `vocabulary` the rows', or the one that the text is cut with.  A format counts in
     `tally` what it takes, writes and drops.
     """
 

@@ -1,4 +1,4 @@
-"""Write MDS, the shards of MosaicML's streaming data sets, which ModernBERT, mmBERT and MosaicBERT train on: one a shard.
+"""Write MDS, the shards of MosaicML's streaming datasets, which ModernBERT, mmBERT and MosaicBERT train on: one a shard.
 
     data/index.json                      what is in which file
     data/train-00000-of-00016.mds        uint32 n; uint32 offsets[n + 1], from the file's start; the columns as JSON; n samples

@@ -1,4 +1,4 @@
-"""Write Megatron-LM's indexed data sets of sentences, from which its BERT makes pairs and masks as it reads: two files a shard.
+"""Write Megatron-LM's indexed datasets of sentences, from which its BERT makes pairs and masks as it reads: two files a shard.
 
     data/train-00000-of-00016_text_sentence.bin     the ids of one sentence after another, without [CLS] and [SEP]
     data/train-00000-of-00016_text_sentence.idx     MMIDIDX\\0\\0, uint64 1, the ids' type, sentences S, documents + 1,

@@ -83,7 +83,7 @@ def to_path(name: str | Path) -> Path:
     if scheme == "file":
         return Path(unquote(rest.removeprefix("localhost")))
     if scheme == "hf" and not _HUB.match(rest):
-        raise UsageError(f"{name} is no name of a data set: write hf://datasets/OWNER/NAME")
+        raise UsageError(f"{name} is no name of a dataset: write hf://datasets/OWNER/NAME")
     try:
         from upath import UPath
     except ImportError as error:
@@ -102,12 +102,12 @@ def to_path(name: str | Path) -> Path:
 
 
 def is_local(path: str | Path) -> bool:
-    """Tell whether a path is in this machine's file system, not in a store."""
+    """Return True if a path is in this machine's file system, not in a store."""
     return isinstance(to_path(path), Path)
 
 
 def is_private(path: str | Path) -> bool:
-    """Tell whether a path is in the memory of this process (``memory://``), where no other process can see it."""
+    """Return True if a path is in the memory of this process (``memory://``), where no other process can see it."""
     return not is_local(path) and to_path(path).protocol == "memory"  # type: ignore[attr-defined]
 
 

@@ -75,7 +75,7 @@ def refuse_reserved(state: Path) -> None:
     """Raise OutputLockedError where a directory is reserved for a job."""
     if job := holder(state):
         raise OutputLockedError(
-            f"{state.parent} is being written by {job}: wait for it; if it has ended and left no data set, remove {state / _JOB} "
+            f"{state.parent} is being written by {job}: wait for it; if it has ended and left no dataset, remove {state / _JOB} "
             "and run the same command again"
         )
 

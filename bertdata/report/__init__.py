@@ -1,4 +1,4 @@
-"""Describe what a data set holds, in words, pictures and pages.
+"""Describe what a dataset holds, in words, pictures and pages.
 
 `bertdata.report` is this package and, as every command, a function: a call writes the page of `bertdata report`.
 """
@@ -20,7 +20,7 @@ class _Callable(ModuleType):
         return report
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Write the report of data sets: see `page.write.report`."""
+        """Write the report of datasets: see `page.write.report`."""
         return self.__wrapped__(*arguments, **options)
 
 

@@ -1,4 +1,4 @@
-"""Write a data set's README.md: what it holds, how it was made, how to read it."""
+"""Write a dataset's README.md: what it holds, how it was made, how to read it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DOCUMENTS = "Documents, one a row: sentences in order, and where paragraphs sta
 
 
 def reading_line(directory: str, format: str = "") -> str:
-    """Return the line of Python that reads a data set; of one in a store, its shards have to be named."""
+    """Return the line of Python that reads a dataset; of one in a store, its shards have to be named."""
     if "://" in directory:
         suffix = "parquet" if format == "parquet" else "arrow"
         return f'datasets.load_dataset("{suffix}", data_files="{directory}/data/train-*.{suffix}", split="train")'
@@ -52,7 +52,7 @@ def write(manifest: RowManifest) -> str:
         "",
         "## How to read it",
         "",
-        "Each of these runs in the data set's directory.",
+        "Each of these runs in the dataset's directory.",
         *(line for code in snippets(manifest.kind, config.format).values() for line in ("", "```python", code, "```")),
         "",
         "## Where the text comes from",
@@ -78,7 +78,7 @@ def _digest(shards: Sequence[ShardEntry]) -> str:
     """Hash the shards' names and digests.
 
     `datasets` names its cache by a directory's last part and by what `configs:` says, and by nothing of the rows: without this
-    digest, two data sets called ``corpus`` would have one cache, and the second one would be read as the rows of the first.
+    digest, two datasets called ``corpus`` would have one cache, and the second one would be read as the rows of the first.
     """
     text = json.dumps([[shard.name, shard.sha256] for shard in shards])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -142,7 +142,7 @@ def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]])
     for a, c, n in spoken:
         entry = [a, cell(c), f"{n.documents:,}", f"{n.words:,}", f"{n.characters:,}", f"{n.characters / total:.4f}"]
         lines.append(f"| {' | '.join(entry + ([f'{tokens.get(a, {}).get(c, 0):,}'] if tokens else []))} |")
-    return [*lines, "", "Words are what stands between white space; shares of languages are of characters."]
+    return [*lines, "", "Words are what stands between whitespace; shares of languages are of characters."]
 
 
 def _removed(manifest: CorpusManifest) -> list[str]:

@@ -63,7 +63,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Span]:
 
 
 def _is_kept(blocks: list[Match], at: int, old: list[str], new: list[str]) -> bool:
-    """Tell whether equal tokens are no chance: letters enough, or whole words and marks between two removals."""
+    """Return True if equal tokens are no chance: letters enough, or whole words and marks between two removals."""
     (start, begin, size), following = blocks[at], blocks[at + 1]
     if _KEPT.search("".join(old[start : start + size])):
         return True
@@ -76,5 +76,5 @@ def _is_kept(blocks: list[Match], at: int, old: list[str], new: list[str]) -> bo
 
 
 def _within_word(tokens: list[str], at: int) -> bool:
-    """Tell whether both neighbours of a place are letters or digits."""
+    """Return True if both neighbours of a place are letters or digits."""
     return 0 < at < len(tokens) and tokens[at - 1].isalnum() and tokens[at].isalnum()

@@ -1,4 +1,4 @@
-"""Decode rows of a data set into what a person can read."""
+"""Decode rows of a dataset into what a person can read."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def row(directory: Path, manifest: RowManifest, number: int) -> dict[str, Any]:
                 left -= batch.num_rows
             raise VerificationError(f"{directory / shard.name} has fewer rows than its manifest says: build it again")
         left -= shard.rows
-    raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the data set again")
+    raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the dataset again")
 
 
 def _checked(directory: Path, manifest: RowManifest, table: pa.Table, number: int) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
 
 
 def is_close(before: str, piece: str) -> bool:
-    """Tell whether no space stands between two words: those of Chinese or Japanese characters.
+    """Return True if no space stands between two words: those of Chinese or Japanese characters.
 
     >>> is_close("茶", "树"), is_close("tea", "茶")
     (True, False)

@@ -1,4 +1,4 @@
-"""Write what a data card says of rights: the licence of each source, whom to name, and how to cite the data set."""
+"""Write what a data card says of rights: the licence of each source, whom to name, and how to cite the dataset."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _inputs(manifest: Manifest) -> Sequence[Input]:
 
 
 def citation(manifest: RowManifest, digest: str) -> Iterator[str]:
-    """Yield how to cite a data set, which the digest of its shards identifies."""
+    """Yield how to cite a dataset, which the digest of its shards identifies."""
     inputs = _inputs(manifest)
     sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry.source for entry in inputs if entry.source != "wikipedia")]
     kind = {"documents": "Documents", "pairs": "Rows"}[manifest.kind]

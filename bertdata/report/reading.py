@@ -1,4 +1,4 @@
-"""Show how a data set is read with the tools that people have: a few lines of Python for each, run in its directory."""
+"""Show how a dataset is read with the tools that people have: a few lines of Python for each, run in its directory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for batch in bertdata.batches(bertdata.Shards("."), 8, for_model="custom"):  # o
 
 
 def snippets(kind: str, format: str) -> dict[str, str]:
-    """Return lines of Python by the tool that they read a data set with; of torch only for rows that can be mapped.
+    """Return lines of Python by the tool that they read a dataset with; of torch only for rows that can be mapped.
 
     >>> list(snippets("pairs", "arrow-stream")), list(snippets("documents", "parquet"))
     (['datasets', 'torch', 'polars', 'duckdb'], ['datasets', 'polars', 'duckdb'])

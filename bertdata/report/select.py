@@ -27,7 +27,7 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
     That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``document`` (an id); an
     empty one asks for nothing.
 
-    Raise UsageError for what the data set cannot tell: rows have no language, and ids of documents only with `provenance`.
+    Raise UsageError for what the dataset cannot tell: rows have no language, and ids of documents only with `provenance`.
     """
     asked = {name: text for name, text in wanted.items() if text}
     if not isinstance(manifest, RowManifest):

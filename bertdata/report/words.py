@@ -58,7 +58,7 @@ def cell(text: str) -> str:
 
 
 def describe(manifest: Manifest, directory: Path) -> str:
-    """Return a few lines: what the data set holds, and what became of everything that went in."""
+    """Return a few lines: what the dataset holds, and what became of everything that went in."""
     lines = [f"{directory}: {_content(manifest)}"]
     for stage in manifest.counts:
         lines.append(f"  {stage.stage}: {stage.entered:,} in, {stage.left:,} out{_gone(stage)}")
@@ -116,7 +116,7 @@ def apparatus(sources: dict[str, SourceEntry]) -> str:
     (account,) = accounts
     dropped = sorted(account.dropped.items(), key=lambda item: (-item[1], item[0]))
     names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
-    return f"characters of books, without white space: {account.characters:,} read, {account.kept:,} kept{names}"
+    return f"characters of books, without whitespace: {account.characters:,} read, {account.kept:,} kept{names}"
 
 
 def _content(manifest: Manifest) -> str:

@@ -58,7 +58,7 @@ def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "
 
 
 def max_predictions_of(config: PairsConfig) -> int:
-    """Return the most tokens that are masked in a row of a data set with static masks."""
+    """Return the most tokens that are masked in a row of a dataset with static masks."""
     return config.max_predictions or predictions_per_row(config.max_seq_length, config.masked_lm_prob or 0.0, config.unit)
 
 
@@ -76,7 +76,7 @@ def mask(
     continues: Flags | None = None,
     shares: str = "80/10/10",
 ) -> tuple[Ids, Ids, Ids]:
-    """Mask ``ids`` [B, L], padded with a special id; ``rows`` [B] are the rows' numbers in the data set.
+    """Mask ``ids`` [B, L], padded with a special id; ``rows`` [B] are the rows' numbers in the dataset.
 
     Return masked ids [B, L], positions [B, P] and labels [B, P] with P = `max_predictions`; unused entries have position 0 and
     label `IGNORED`.  Of the n maskable tokens of a row exactly round(0.15 n) are selected, at least 1 and at most P; with

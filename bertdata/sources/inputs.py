@@ -24,7 +24,7 @@ from .ignored import by_suffix, conversions, describe
 __all__ = ["find"]
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # the pages in a part of a dump: ``…-multistream1.xml-p1p41242.bz2``
-_CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # what `datasets` leaves beside a data set that it has mapped
+_CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # what `datasets` leaves beside a dataset that it has mapped
 # By the suffix of a packed file that is not read: what unpacks it.
 _UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "xz -dc", ".br": "brotli -dc"}
 
@@ -162,11 +162,11 @@ def _fail(error: OSError) -> None:
 
 
 def _below(directory: Path) -> list[str]:
-    """List the files below a directory, but for hidden ones, caches of `datasets` and bertdata's own data sets."""
+    """List the files below a directory, but for hidden ones, caches of `datasets` and bertdata's own datasets."""
     files: list[str] = []
     for parent, directories, names in os.walk(directory, onerror=_fail):
         if os.path.isdir(os.path.join(parent, ".bertdata")):
-            directories[:] = []  # a data set of ours, perhaps the very output of this run: no input
+            directories[:] = []  # a dataset of ours, perhaps the very output of this run: no input
             continue
         directories[:] = sorted(name for name in directories if not name.startswith("."))
         seen = [name for name in names if not (name.startswith(".") or _CACHE.fullmatch(name))]
@@ -183,6 +183,6 @@ def _stored(path: Any) -> list[str]:
         root = root.parent
     hits = [path.path] if root == path else path.fs.glob(path.path)
     names = sorted({name[len(root.path) :].strip("/") for hit in hits for name in path.fs.find(hit)})
-    ours = tuple({name[:at] for name in names if (at := f"/{name}".find("/.bertdata/")) >= 0})  # data sets: no input
+    ours = tuple({name[:at] for name in names if (at := f"/{name}".find("/.bertdata/")) >= 0})  # datasets: no input
     seen = [name for name in names if "/." not in f"/{name}" and not name.startswith(ours)]
     return [str(root / name) for name in seen]

@@ -37,7 +37,7 @@ def _unreadable(file: Path, error: BaseException) -> UsageError:
 
 
 def read_pieces(file: Path) -> list[str]:
-    """Return the piece of each line, without white space around it, as BERT's own reader takes it."""
+    """Return the piece of each line, without whitespace around it, as BERT's own reader takes it."""
     try:
         text = read_small(file, MAX_VOCAB_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -81,7 +81,7 @@ def read_settings(path: Path) -> dict[str, bool | None]:
 
 
 def is_bert(text: str) -> bool:
-    """Tell whether a tokenizer.json cuts text as BERT does, and has its pieces in one vocabulary."""
+    """Return True if a tokenizer.json cuts text as BERT does, and has its pieces in one vocabulary."""
     try:
         parsed = json.loads(text)
         added = {entry["content"] for entry in parsed.get("added_tokens") or []}

@@ -62,7 +62,7 @@ def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:
 
 
 def _is_bert_txt(file: Path) -> bool:
-    """Tell whether a vocab.txt has all special pieces of BERT."""
+    """Return True if a vocab.txt has all special pieces of BERT."""
     try:
         return set(vocab.SPECIAL) <= {
             line.strip() for line in read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8-sig").split("\n")

@@ -30,7 +30,7 @@ _CHINESE = frozenset(["zh", "cdo", "gan", "hak", "lzh", "wuu", "yue"])
 
 
 def is_chinese(language: str) -> bool:
-    """Tell whether a language is written in Chinese words, by its code.
+    """Return True if a language is written in Chinese words, by its code.
 
     >>> is_chinese("zh-tw"), is_chinese("zh_classical"), is_chinese("ja")
     (True, True, False)

@@ -39,7 +39,7 @@ class TokenizerVocabulary(NamedTuple):
     form: str
 
     def continues(self) -> npt.NDArray[np.bool_]:
-        """Tell of each piece [V] whether it continues a word."""
+        """Return, for each piece [V], whether it continues a word."""
         return np.array([continues_word(piece, self.special.mark) for piece in self.pieces])
 
     def tokenizer(self) -> Tokenizer:

@@ -2,7 +2,7 @@
 
     bpe                  NFC, GPT-2's pattern, bytes                    every text has ids
     bpe, byte_fallback   NFKC, spaces as ▁, characters, bytes of those that are rare
-    unigram              NFKC, all white space as ▁, characters
+    unigram              NFKC, all whitespace as ▁, characters
     unigram, byte_fallback   as bpe with byte_fallback
 
 Line feeds, which stand between paragraphs, are pieces of their own where there are bytes; without them they would be [UNK].

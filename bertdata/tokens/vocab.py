@@ -85,7 +85,7 @@ class Vocabulary(_Fields):
         return self
 
     def continues(self) -> npt.NDArray[np.bool_]:
-        """Tell of each piece [V] whether it continues a word (``##ing``)."""
+        """Return, for each piece [V], whether it continues a word (``##ing``)."""
         return np.array([continues_word(piece) for piece in self.pieces])
 
     def tokenizer(self) -> Tokenizer:
@@ -125,7 +125,7 @@ def special_tokens(layout: str) -> list[str]:
 
 
 def is_sampled(seed: int, document_id: str, share: float) -> bool:
-    """Tell whether a document is in the sample: a function of its id alone, so of no order and no number of workers."""
+    """Return True if a document is in the sample: a function of its id alone, so of no order and no number of workers."""
     return keys.key(seed, "sample", document_id) < share * 2.0**64
 
 
@@ -246,7 +246,7 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
 
 
 def says_accents(path: str | Path) -> bool:
-    """Tell whether a vocabulary comes with a file that says what becomes of accents."""
+    """Return True if a vocabulary comes with a file that says what becomes of accents."""
     file = _file(to_path(path))
     return file.suffix == ".json" or "strip_accents" in read_settings(file.with_name("tokenizer_config.json"))
 

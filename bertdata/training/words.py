@@ -1,8 +1,8 @@
 """Count the words that a training run has seen, as `str.split` counts them, by its tokens.
 
-A row does not have its words: its tokens part them in other places than white space does.  But the manifest of pairs has the
+A row does not have its words: its tokens part them in other places than whitespace does.  But the manifest of pairs has the
 corpus' words, how many of its tokens came to the rows, and the rows' tokens, special ones among them; from these follows
-how many words a token stands for.  Of a whole epoch of one data set the count is exact, where its rows hold all tokens and no
+how many words a token stands for.  Of a whole epoch of one dataset the count is exact, where its rows hold all tokens and no
 validation split takes some; within an epoch rows come in random order, and of N tokens it is off by about 1/√N of itself.
 
 >>> rate([{"words": 90, "tokens": 120, "weight": 1.0}, {"words": 10, "tokens": 80, "weight": 0.0}])

@@ -1,4 +1,4 @@
-"""Read a data set again, all of it, and tell what is not as it was written, or cannot be right.
+"""Read a dataset again, all of it, and tell what is not as it was written, or cannot be right.
 
     check.py       the whole of it: the manifest, the files over processes, the sums
     files.py       what lies there against what the manifest names: missing, strange, links, sizes, digests

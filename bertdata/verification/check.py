@@ -1,4 +1,4 @@
-"""Check a data set: its manifest, its vocabulary, every file over some processes, and the sums of it all."""
+"""Check a dataset: its manifest, its vocabulary, every file over some processes, and the sums of it all."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class _Job:
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
-    """Read all of a data set; `progress` is told how many bytes are done, and of how many.
+    """Read all of a dataset; `progress` is told how many bytes are done, and of how many.
 
     `workers` processes read files: by default one per usable CPU, or fewer for little input.  Raise NoInputError or
-    UsageError where there is no data set that this bertdata reads, StorageError where the disk or the store fails.
+    UsageError where there is no dataset that this bertdata reads, StorageError where the disk or the store fails.
     """
     directory = to_path(str(directory))
     with steady(directory):
@@ -103,7 +103,7 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
 
 @dataclass
 class _Whole:
-    """A data set under check: `problems` by file, the first that is found of each; `stored` is the manifest's file."""
+    """A dataset under check: `problems` by file, the first that is found of each; `stored` is the manifest's file."""
 
     directory: Path
     stored: dict[str, Any]
@@ -159,7 +159,7 @@ class _Whole:
         return False
 
     def _check_options(self) -> bool:
-        """Tell whether all options are known: those that are not may ask for other rows than are known here."""
+        """Return True if all options are known: those that are not may ask for other rows than are known here."""
         known = {field.name for field in dataclasses.fields(CONFIGS[self.manifest.kind])}
         if strange := sorted(self.manifest.config.keys() - known):
             self.problems[manifest.NAME] = (

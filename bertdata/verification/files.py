@@ -1,4 +1,4 @@
-"""Compare the files of a data set's directory with those that its manifest names: missing, strange, links, sizes, digests."""
+"""Compare the files of a dataset's directory with those that its manifest names: missing, strange, links, sizes, digests."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def compare(directory: Path, manifest: Manifest, lists: Iterable[str]) -> tuple[
         folder, *rest = name.split("/")
         left_over = any(part.startswith(TEMPORARY) for part in (folder, *rest))
         if folder != STATE:
-            problems[name] = "is left over from a run that was killed" if left_over else "is no file of this data set"
+            problems[name] = "is left over from a run that was killed" if left_over else "is no file of this dataset"
         elif left_over or (len(rest) > 1 and _UNFINISHED.fullmatch(rest[0])):
             path = directory / (name if left_over else f"{STATE}/{rest[0]}")
             notes[f"{path} is left over from a run that was killed: it may be removed"] = None
         elif "/".join(rest) not in _KEPT or sizes[name] < 0:
-            problems[name] = "is no file of this data set"
+            problems[name] = "is no file of this dataset"
     return problems, list(notes)
 
 
@@ -74,7 +74,7 @@ def _misplaced(directory: Path, entry: File, sizes: dict[str, int]) -> str:
     try:
         check_inside(directory, entry.name)
     except VerificationError:
-        return "is a link that leads out of the data set"
+        return "is a link that leads out of the dataset"
     if size is None:
         return "is missing"
     if size < 0:
@@ -111,7 +111,7 @@ def _list(directory: Any) -> dict[str, int]:
 
 @contextlib.contextmanager
 def fetched(directory: str, entry: File) -> Iterator[Path]:
-    """Yield a file of a data set, whose bytes are those that were written; one in a store is copied to this machine first.
+    """Yield a file of a dataset, whose bytes are those that were written; one in a store is copied to this machine first.
 
     Raise CheckFailed where they are not, StorageError where the disk or the store fails.
     """

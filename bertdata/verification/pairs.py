@@ -77,7 +77,7 @@ def not_half(counts: Counter[str]) -> str:
 
 
 def is_half(counts: Counter[str], documents: int, config: PairsConfig, groups: int = 1) -> bool:
-    """Tell whether half of the labels of one shard are 1, or one more or less of an odd number, by how many documents it is of.
+    """Return True if half of the labels of one shard are 1, or one more or less of an odd number, by how many documents it is of.
 
     Chunks of two documents exchange two by two, so one more than half may exchange, where each of some `groups` has no third one.
     Of a few chunks a copy, one more or less.

@@ -24,7 +24,7 @@ _SHARD = re.compile(r"data/train-(\d{5})-of-(\d{5})\.(arrow|parquet)")
 
 
 def stages(manifest: Manifest) -> Iterator[str]:
-    """Check what all data sets count: each stage by itself."""
+    """Check what all datasets count: each stage by itself."""
     for tally in map(Tally.of, manifest.counts):
         try:
             tally.check()

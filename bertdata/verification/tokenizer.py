@@ -27,7 +27,7 @@ __all__ = ["check"]
 _MOST = 1 << 28
 _ROLES = ("cls", "sep", "mask", "pad", "unk")
 _HIDDEN = [*range(33), *range(127, 161), 173]  # bytes that byte-level pieces write as characters from U+0100 on
-# UTF-8 that begins with white space, or with a character of Thai, Lao, Tibetan, Burmese, Khmer, Chinese or Japanese.
+# UTF-8 that begins with whitespace, or with a character of Thai, Lao, Tibetan, Burmese, Khmer, Chinese or Japanese.
 _ALONE = re.compile(
     rb"[\t-\r ]|\xe0[\xb8-\xbf]|\xe1[\x80\x81\x9e\x9f]|\xe1\x82[\x80-\x9f]|\xe2[\xba-\xbf]|[\xe3-\xe9]"
     rb"|\xef[\xa4-\xab\xbc-\xbe]|\xef\xbf[\x80-\xaf]|\xf0[\xa0-\xbf]"

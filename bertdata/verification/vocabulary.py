@@ -111,7 +111,7 @@ def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
 
 
 def _agree(theirs: Any, ours: dict[str, Any]) -> bool:
-    """Tell whether a part has the same values, apart from what only one release of `tokenizers` writes."""
+    """Return True if a part has the same values, apart from what only one release of `tokenizers` writes."""
     return (
         isinstance(theirs, dict)
         and theirs.get("type") == ours["type"]

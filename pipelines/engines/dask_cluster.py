@@ -23,7 +23,7 @@ _END = 3  # seconds in which a client has to leave, as at the end of its process
 
 
 def is_dask(runner: Any) -> bool:
-    """Tell whether a runner is Dask's, whose module exists only where apache-beam[dask] is installed."""
+    """Return True if a runner is Dask's, whose module exists only where apache-beam[dask] is installed."""
     return type(runner).__name__ == "DaskRunner"
 
 

@@ -30,7 +30,7 @@ _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these th
 
 
 def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
-    """Tell whether a runner hands the job to a service, so that it continues when this process ends.
+    """Return True if a runner hands the job to a service, so that it continues when this process ends.
 
     Dask plans each step in this process; a portable runner without ``--job_endpoint`` starts its server
     here, and with ``LOOPBACK`` its workers.
@@ -44,7 +44,7 @@ def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
 
 
 def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
-    """Tell whether the job is to be made and checked, but not run; raise UsageError where the runner would run it."""
+    """Return True if the job is to be made and checked, but not run; raise UsageError where the runner would run it."""
     if str(options.view_as(TestOptions).dry_run).lower() not in ("true", "1"):
         return False
     if not _is_dataflow(runner):
@@ -173,7 +173,7 @@ def _describe(runner: Any, options: PipelineOptions, result: Any) -> Job:
 
 
 def _has_ended(result: Any) -> bool:
-    """Tell whether a job is over, however; False where its service does not say."""
+    """Return True if a job is over, however; False where its service does not say."""
     try:
         return bool(PipelineState.is_terminal(result.state))
     except Exception:  # whatever the client of a service raises

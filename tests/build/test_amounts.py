@@ -13,7 +13,7 @@ from bertdata.dataset.shards import DocumentBatch
 from bertdata.records import Document
 
 SPACES = [chr(code) for code in range(0x110000) if chr(code).isspace()]
-NEAR = "\u0084\u00a1\u167f\u1681\u1fff\u200b\u202e\u2060\u2fff\u3001\u0920"  # no white space, but nearly the same bytes
+NEAR = "\u0084\u00a1\u167f\u1681\u1fff\u200b\u202e\u2060\u2fff\u3001\u0920"  # no whitespace, but nearly the same bytes
 TEXTS = st.text(st.one_of(st.sampled_from(SPACES), st.sampled_from("ab\u00e9\u8336\U0001f375" + NEAR)), max_size=20)
 
 

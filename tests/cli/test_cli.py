@@ -75,7 +75,7 @@ def test_help_and_version(run: Run) -> None:
         (["build-corpus", "--text", "{tmp}/empty.jsonl", "--output", "{tmp}/x", "--max-rejects", "1"], 3, "gave a document"),
         (["build-corpus", "--config", "{tmp}/bad.toml", "--output", "{tmp}/x"], 2, "has no option 'bucks'"),
         (["train-vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "no directory"),
-        (["train-vocab", "{tmp}/own", "--output", "{tmp}/x"], 2, "no data set of bertdata"),
+        (["train-vocab", "{tmp}/own", "--output", "{tmp}/x"], 2, "no dataset of bertdata"),
         (["train-vocab", "{corpus}", "--output", "{tmp}/x", "--size", "3"], 2, "--size"),
         (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "none (No such file or directory): give"),
         (["make-pairs", "{vocab}", "--vocab", "{vocab}", "--output", "{tmp}/x"], 2, "holds vocabulary, not documents"),
@@ -95,7 +95,7 @@ def test_help_and_version(run: Run) -> None:
         (["build-corpus", "--wikipedia", "{tmp}/own", "--output", "{tmp}/x"], 2, "no file below this directory is of a kind"),
         (["train", "{tmp}/own", "--output", "{tmp}/x"], 2, "own is a directory: give a file"),
         (["inspect", "{corpus}", "--id", "nothing"], 2, "ids here look like sampleenwiki:"),
-        (["inspect", "{tmp}/own"], 2, "no data set of bertdata"),
+        (["inspect", "{tmp}/own"], 2, "no dataset of bertdata"),
         (["inspect", "{corpus}", "--row", "99999"], 2, "has rows 0 to"),
     ],
 )

@@ -51,7 +51,7 @@ def test_what_is_like_a_name_is_told(
 
 
 def test_a_row_is_shown_alone(sample_corpus: Path, sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A row that is named comes without the counts of its data set."""
+    """A row that is named comes without the counts of its dataset."""
     assert inspect(capsys, sample_pairs, "--row", 3).startswith("row 3  ")
     assert "made by bertdata" in inspect(capsys, sample_pairs, "--n", 1)
     assert "made by bertdata" not in inspect(capsys, sample_corpus, "--row", 3)

@@ -1,4 +1,4 @@
-"""`bertdata push`: a data set on the Hub is the one here, nothing is sent twice, and the token is in no message."""
+"""`bertdata push`: a dataset on the Hub is the one here, nothing is sent twice, and the token is in no message."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_parquet_on_the_way(hub: hub_server.Hub, pairs: Path, tmp_path: Path) ->
 def test_another_data_set_is_not_replaced(hub: hub_server.Hub, pairs: Path, tmp_path: Path) -> None:
     bertdata.push(pairs, "ada/rows")
     other = write_pairs(tmp_path / "other", LENGTHS, seed=7, salt=3)
-    with pytest.raises(OutputExistsError, match="ada/rows holds another data set"):
+    with pytest.raises(OutputExistsError, match="ada/rows holds another dataset"):
         bertdata.push(other, "ada/rows")
     assert hub.files == files(pairs)
     bertdata.push(other, "ada/rows", overwrite=True)

@@ -87,7 +87,7 @@ def left(work: Path) -> list[str]:
 
 
 def whole(work: Path, *known: dict[str, str]) -> bool:
-    """Tell whether every directory with a manifest is one of the data sets that are known, file by file."""
+    """Return True if every directory with a manifest is one of the datasets that are known, file by file."""
     found = digests(work)
     for manifest in work.glob("[!.]*/manifest.json"):
         name = manifest.parent.name + "/"

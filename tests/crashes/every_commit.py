@@ -1,8 +1,8 @@
-"""Kill a process before each change that it makes on the disk while it puts a data set in place; then read it, or go on.
+"""Kill a process before each change that it makes on the disk while it puts a dataset in place; then read it, or go on.
 
-    python every_commit.py DIRECTORY true|false          replaces a data set, or is the first
+    python every_commit.py DIRECTORY true|false          replaces a dataset, or is the first
 
-Prints, as JSON, how many changes a commit makes, and what was seen after each kill: of the old data set and the new one, which is
+Prints, as JSON, how many changes a commit makes, and what was seen after each kill: of the old dataset and the new one, which is
 in place; as it stands, after it is read, after the same command is given again, and after a command with other settings.
 """
 
@@ -29,14 +29,14 @@ _FILES = {"old": ("README.md", "data/a", "data/b", "dropped/a"), "new": ("README
 
 
 def write(root: Path, which: str) -> None:
-    """Write the files of a data set, each of which holds its name, and its manifest."""
+    """Write the files of a dataset, each of which holds its name, and its manifest."""
     for name in _FILES[which]:
         write_text(root / name, which)
     write_json(root / "manifest.json", {"data": which})
 
 
 def seen(directory: Path) -> str:
-    """Tell which data set is in place: ``none`` without a manifest, ``mix`` for one that is not whole."""
+    """Tell which dataset is in place: ``none`` without a manifest, ``mix`` for one that is not whole."""
     if not (directory / "manifest.json").exists():
         return "none"
     which = json.loads((directory / "manifest.json").read_text())["data"]
@@ -67,14 +67,14 @@ def forked(work: Callable[[], None], directory: Path, number: int) -> bool:
 
 
 def again(directory: Path, identity: dict[str, Any]) -> None:
-    """Give a command again, one that writes the new data set where it is not whole."""
+    """Give a command again, one that writes the new dataset where it is not whole."""
     with contextlib.suppress(OutputExistsError), building(directory, identity) as root:
         if root != directory:
             write(root, "new")
 
 
 def try_all(work: Path, replaces: bool) -> dict[str, Any]:
-    """Kill at each change of a commit, by a reader where it replaces a data set, else by the same command; tell what is seen."""
+    """Kill at each change of a commit, by a reader where it replaces a dataset, else by the same command; tell what is seen."""
     kept, directory, after = (work / name for name in ("kept", "corpus", "after"))
     if replaces:
         with building(kept, _OLD) as root:

@@ -30,7 +30,7 @@ def made(build: Build, sample_vocab: Path, tmp_path_factory: pytest.TempPathFact
 
 
 def tables(root: Path, name: str, kind: str) -> pa.Table:
-    """Read a data set's shards with pyarrow alone."""
+    """Read a dataset's shards with pyarrow alone."""
     parts = []
     for shard in json.loads((root / kind / "manifest.json").read_text())["shards"]:
         path = root / kind / shard["name"]

@@ -32,7 +32,7 @@ CONVERTED = "refs/convert/parquet"
 
 
 class Hub:
-    """Data sets by name and revision, a record of what was asked, and what is answered with an error."""
+    """Datasets by name and revision, a record of what was asked, and what is answered with an error."""
 
     def __init__(self) -> None:
         self.data_sets: dict[tuple[str, str], dict[str, bytes]] = {}
@@ -85,7 +85,7 @@ class Hub:
 
 
 def _entries(found: dict[str, bytes]) -> list[dict[str, Any]]:
-    """Describe the files and the folders of a data set as the Hub does."""
+    """Describe the files and the folders of a dataset as the Hub does."""
     folders = {parent.as_posix() for name in found for parent in Path(name).parents} - {"."}
     listed: list[dict[str, Any]] = [{"type": "directory", "oid": COMMIT, "size": 0, "path": name} for name in sorted(folders)]
     for name, body in sorted(found.items()):
@@ -96,7 +96,7 @@ def _entries(found: dict[str, bytes]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Hub]:
-    """A Hub with one data set of two tables and a card, and the same tables in the branch of converted ones."""
+    """A Hub with one dataset of two tables and a card, and the same tables in the branch of converted ones."""
     found = Hub()
     tables = {f"data/{split}/0000.parquet": _table(first) for first, split in enumerate(("test", "train"))}
     found.data_sets["ada/books", "main"] = {"README.md": b"# Books", "data/.cache/x.parquet": b"no table", **tables}
@@ -145,7 +145,7 @@ def _table(first: int) -> bytes:
 
 
 def _put(found: dict[str, bytes], root: Path) -> Path:
-    """Put the files of a data set on the disk."""
+    """Put the files of a dataset on the disk."""
     for name, body in found.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(body)

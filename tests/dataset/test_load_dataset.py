@@ -34,7 +34,7 @@ def corpora(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def command(kind: str, corpora: list[Path], vocab: Path, number: int) -> list[object]:
-    """The command that makes a data set of a kind out of the text of this number."""
+    """The command that makes a dataset of a kind out of the text of this number."""
     if kind == "corpus":
         return ["build-corpus", "--text", corpora[number].with_suffix(".jsonl")]
     splits = ["--validation-fraction", 0.3] if kind == "splits" else []

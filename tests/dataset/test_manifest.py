@@ -89,9 +89,9 @@ def test_read_returns_what_was_written(tmp_path: Path) -> None:
     ("content", "error", "reason"),
     [
         (None, NoInputError, "is no directory: give one that bertdata has written"),
-        ([1], NoInputError, "no data set of bertdata"),
-        ({"name": "another tool's"}, NoInputError, "no data set of bertdata"),
-        (5, NoInputError, "no data set of bertdata"),
+        ([1], NoInputError, "no dataset of bertdata"),
+        ({"name": "another tool's"}, NoInputError, "no dataset of bertdata"),
+        (5, NoInputError, "no dataset of bertdata"),
         ({**_made(), "bertdata": manifest.FORMAT + 1}, UsageError, "newer bertdata: install that version"),
         (_made(), UsageError, "holds documents, not pairs"),
     ],
@@ -178,7 +178,7 @@ def _with(key: str, **values: Any) -> dict[str, Any]:
 )
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     manifest.store(tmp_path, _with("shards", name=name), "# Tea")
-    with pytest.raises(VerificationError, match=r"it names '.*', which is no file of a data set") as caught:
+    with pytest.raises(VerificationError, match=r"it names '.*', which is no file of a dataset") as caught:
         manifest.read(tmp_path)
     assert "\x1b" not in str(caught.value) and len(str(caught.value)) < 400
 

@@ -50,7 +50,7 @@ def _state(directory: Path) -> list[str]:
 
 
 WHOLE = {"data/train-00000-of-00001.arrow": "first", NAME: '{\n "text": "first"\n}\n'}
-AT_REST = ["commit", "lock", "run.json"]  # what the state of a finished data set holds
+AT_REST = ["commit", "lock", "run.json"]  # what the state of a finished dataset holds
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_what_is_not_ours_is_refused_and_untouched(directory: Path, how: dict[st
 def test_a_data_directory_of_another_tool_is_refused(directory: Path, how: dict[str, bool]) -> None:
     """``data/`` and ``README.md`` are our names too, but no manifest and no state say that we wrote them."""
     write_text(directory / "data" / "measurements.csv", "1,2")
-    with pytest.raises(OutputExistsError, match="no data set of bertdata"), building(directory, IDENTITY, **how):
+    with pytest.raises(OutputExistsError, match="no dataset of bertdata"), building(directory, IDENTITY, **how):
         pass
     assert _content(directory) == {"data/measurements.csv": "1,2"}
 
@@ -163,7 +163,7 @@ def test_other_settings_name_the_difference_to_an_unfinished_run_and_its_size(
 def test_other_settings_name_the_difference_to_a_finished_data_set(directory: Path, changed: dict[str, Any], named: str) -> None:
     _finish(directory)
     with (
-        pytest.raises(OutputExistsError, match=f"a finished data set of other settings.*{named}.*`overwrite`") as caught,
+        pytest.raises(OutputExistsError, match=f"a finished dataset of other settings.*{named}.*`overwrite`") as caught,
         building(directory, {**IDENTITY, **changed}),
     ):
         pass
@@ -282,7 +282,7 @@ def test_data_without_a_manifest_is_replaced_only_when_asked(directory: Path) ->
 
 
 def test_overwrite_of_a_copy_without_state(directory: Path) -> None:
-    """A data set that came by download has a manifest, and no hidden directory."""
+    """A dataset that came by download has a manifest, and no hidden directory."""
     write_json(directory / NAME, {"bertdata": 1})
     with pytest.raises(OutputExistsError, match="finished"), building(directory, IDENTITY):
         pass

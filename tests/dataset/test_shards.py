@@ -279,7 +279,7 @@ def test_a_missing_or_foreign_file_is_named(tmp_path: Path, format: str, content
     path = tmp_path / "train.arrow"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(VerificationError, match=r"train\.arrow is missing or damaged.*build the data set again"):
+    with pytest.raises(VerificationError, match=r"train\.arrow is missing or damaged.*build the dataset again"):
         _rows(path, format)
 
 

@@ -1,4 +1,4 @@
-"""Where a data set is built, and how it is put in place: trusted, whole at every moment, done once, each run apart."""
+"""Where a dataset is built, and how it is put in place: trusted, whole at every moment, done once, each run apart."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def _whole(directory: Path, text: str = "first", **how: Any) -> Path:
-    """Build a data set to its manifest, as a run that is killed then; return where it stands."""
+    """Build a dataset to its manifest, as a run that is killed then; return where it stands."""
 
     class Killed(Exception):
         pass
@@ -105,7 +105,7 @@ def test_a_reader_waits_for_a_commit_at_work_and_reads_the_old_while_that_stands
 
 
 def test_shards_that_are_replaced_while_they_are_opened_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both data sets have the same sizes, so that nothing else would tell."""
+    """Both datasets have the same sizes, so that nothing else would tell."""
     root = write_pairs(tmp_path / "pairs", {"train": [[9, 12], [10, 11]]})
     other = write_pairs(tmp_path / "other", {"train": [[9, 12], [10, 11]]}, salt=1)
     real, calls = windows.map_rows, []
@@ -305,7 +305,7 @@ def test_a_directory_that_another_may_have_planted_is_refused_and_stays(
     path = directory / STATE if where == "state" else path
     plant(path)
     if where == "state" and how == "a pipe":
-        says = "no data set of bertdata"
+        says = "no dataset of bertdata"
     locks = {directory / STATE / name for name in ("lock", "commit")}
     before = {*directory.rglob("*")} - locks
     with (

@@ -223,7 +223,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
     directory = files.to_path("memory://bucket/corpus")
     _finish(directory)
     assert is_complete(directory)
-    with pytest.raises(OutputExistsError, match="holds a finished data set"):
+    with pytest.raises(OutputExistsError, match="holds a finished dataset"):
         _finish(directory, "second")
     _finish(directory)  # is done
     with pytest.raises(OutputExistsError, match="text: 'first' then, 'second' now"):
@@ -265,7 +265,7 @@ def test_tasks_are_done_once_in_a_store(store: Any) -> None:
 
 @pytest.fixture
 def tree(store: Any, tmp_path: Path) -> Path:
-    """Files, hidden ones and a data set of ours, on the disk and in the store under ``books``."""
+    """Files, hidden ones and a dataset of ours, on the disk and in the store under ``books``."""
     names = ("austen/emma.txt", "doyle/sign.txt", "doyle/notes.md", ".hidden/x.txt", "doyle/.y.txt", "z.txt")
     for name in (*names, "corpus/.bertdata/run.json", "corpus/data/a.txt", "corpus2/b.txt"):
         files.write_text(tmp_path / "books" / name, name)

@@ -62,7 +62,7 @@ def hiding(path: Path) -> list[str]:
 
 
 def can_hide(path: Path) -> bool:
-    """Tell whether the system lets us do that."""
+    """Return True if the system lets us do that."""
     return subprocess.run([*hiding(path), "true"], capture_output=True, check=False).returncode == 0
 
 
@@ -174,7 +174,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def can_make_hosts() -> bool:
-    """Tell whether the system lets us make network namespaces: the user is root, and not shut in."""
+    """Return True if the system lets us make network namespaces: the user is root, and not shut in."""
     return subprocess.run(["unshare", "--net", "--uts", "true"], capture_output=True, check=False).returncode == 0
 
 

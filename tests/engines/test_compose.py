@@ -77,7 +77,7 @@ def up(root: Path, program: Program) -> Iterator[dict[str, Host]]:
 
 
 def connects(host: Host, name: str, port: int) -> bool:
-    """Tell whether a host reaches a port."""
+    """Return True if a host reaches a port."""
     tried = f"import socket; socket.create_connection(({name!r}, {port}), 5)"
     return subprocess.run([*host.before, "python3", "-c", tried], capture_output=True, check=False).returncode == 0
 

@@ -47,7 +47,7 @@ def test_the_job_goes_on_and_writes_the_bytes_of_a_local_run(
         for more in (("--overwrite",), ("--no-wait",)):
             beam = ("--", *cluster.options) if "--no-wait" in more else ()
             told = run(*words, *more, *beam, code=5).stderr
-            assert f"{corpus} is being written by {name}: wait for it; if it has ended and left no data set, remove " in told
+            assert f"{corpus} is being written by {name}: wait for it; if it has ended and left no dataset, remove " in told
         assert not (corpus / "manifest.json").exists()
     await_manifest(corpus)
     assert digests(corpus) == digests(sample_corpus)

@@ -65,7 +65,7 @@ def _walk(tree: Tree) -> Iterator[tuple[str, Any]]:
 
 
 def _has(operation: str, value: Any, char: str) -> bool:
-    """Tell whether a character fits a set, a literal or the dot."""
+    """Return True if a character fits a set, a literal or the dot."""
     return _fits(operation, tuple(value) if isinstance(value, list) else value, char)
 
 
@@ -109,7 +109,7 @@ def _characters(tree: Tree) -> list[str]:
     for char in candidates:
         if unicodedata.category(char) != "Cs":
             found.setdefault(tuple(_fits(operation, value, char) for operation, value in sets), char)
-    # Those that a loop repeats come first: of a pattern with many letters, the limit would leave out its white space.
+    # Those that a loop repeats come first: of a pattern with many letters, the limit would leave out its whitespace.
     repeated = _repeated(tree)
     by_use = sorted(
         found.items(),

@@ -214,7 +214,7 @@ def made(pattern: re.Pattern[Any], parts: tuple[str, str, str], size: int) -> An
 
 
 def is_superlinear(pattern: re.Pattern[Any], method: str, parts: tuple[str, str, str]) -> bool:
-    """Tell whether the time grows faster than the string; other work on the machine may spoil a measurement, not three."""
+    """Return True if the time grows faster than the string; other work on the machine may spoil a measurement, not three."""
     strings = [made(pattern, parts, size) for size in (LEAST, SMALL)]
     if (least := seconds(pattern, method, strings[0])) < QUICK * SMALL * (LEAST / SMALL) ** 2:
         return False

@@ -1,4 +1,4 @@
-"""The page of a data set: its figures are the manifest's, foreign text is only text, and no size makes it slow."""
+"""The page of a dataset: its figures are the manifest's, foreign text is only text, and no size makes it slow."""
 
 from __future__ import annotations
 

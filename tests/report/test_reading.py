@@ -1,4 +1,4 @@
-"""The lines of a data card that read a data set run as they stand, on each format; and what the card says of rights."""
+"""The lines of a data card that read a dataset run as they stand, on each format; and what the card says of rights."""
 
 from __future__ import annotations
 

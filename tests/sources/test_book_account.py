@@ -1,4 +1,4 @@
-"""What books lose is counted by name, in characters without white space, and adds up."""
+"""What books lose is counted by name, in characters without whitespace, and adds up."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def test_a_choice_that_fits_nothing_names_what_there_is(card: dict[str, object],
 
 
 def share(server: Server, name: str, files: dict[str, bytes], card: dict[str, object], revision: str = "") -> None:
-    """Put a data set on a server that answers as the Hub does: the files' list, and the files; large ones have a SHA-256."""
+    """Put a dataset on a server that answers as the Hub does: the files' list, and the files; large ones have a SHA-256."""
     siblings = []
     for path, body in files.items():
         blob = hashlib.sha1(b"blob %d\0" % len(body) + body).hexdigest()
@@ -299,12 +299,12 @@ def test_a_data_set_that_is_a_script_is_taken_from_its_converted_branch(server: 
     found = find_data_set("ada/script", config="plain", split="train", endpoint=server.url)
     assert [file.name for file in found.files] == ["plain/train/0000.parquet"]
     share(server, "ada/empty", {"README.md": b""}, {})
-    with pytest.raises(NoInputError, match="no data set ada/empty at refs/convert/parquet|has no file"):
+    with pytest.raises(NoInputError, match="no dataset ada/empty at refs/convert/parquet|has no file"):
         find_data_set("ada/empty", endpoint=server.url)
 
 
 def test_errors_of_the_hub_are_ours(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(NoInputError, match="no data set ada/nothing"):
+    with pytest.raises(NoInputError, match="no dataset ada/nothing"):
         find_data_set("ada/nothing", endpoint=server.url)
     with pytest.raises(UsageError, match="OWNER/NAME"):
         find_data_set("ada//no/thing", endpoint=server.url)

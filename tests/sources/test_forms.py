@@ -1,4 +1,4 @@
-"""Every form that books and text come in, through `build-corpus`: one directory of all, a data set of `datasets`, BookCorpus."""
+"""Every form that books and text come in, through `build-corpus`: one directory of all, a dataset of `datasets`, BookCorpus."""
 
 from __future__ import annotations
 

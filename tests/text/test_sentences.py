@@ -1,4 +1,4 @@
-"""Sentences: one worked example per rule and language, nothing lost but white space, linear time, and the scorer."""
+"""Sentences: one worked example per rule and language, nothing lost but whitespace, linear time, and the scorer."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ KINDS: dict[str, Any] = {
     "Gemma": lambda: _changed(_sentence_piece(), pre_tokenizer=GEMMA, normalizer=LLAMA_2[1]),
     "Unigram": _unigram,
     "Unigram, marks": lambda: _marked(_unigram()),
-    "Unigram, any white space": lambda: _marked(_unigram(), r"\s+"),
+    "Unigram, any whitespace": lambda: _marked(_unigram(), r"\s+"),
     "SentencePiece, marks": lambda: _marked(_sentence_piece()),
     "WordPiece": lambda: _words(
         models.WordPiece(unk_token="<unk>"),
@@ -202,7 +202,7 @@ def check(kind: str, told: list[Document], exact: bool = False) -> DocumentEncod
     again, other_ends = encoder.encode_documents(*columns, exact=True)
     assert again.tolist() == expected and other_ends.tolist() == ends.tolist()
     if any(sentence != sentence.strip() for document in told for sentence in document.sentences):
-        return encoder  # normalization may join white space at the edge of a sentence with the space beside it
+        return encoder  # normalization may join whitespace at the edge of a sentence with the space beside it
     texts = [documents._text(pa.array([d.sentences]), pa.array([d.paragraph_starts])) for d in told]
     by_offsets = [encoder._with_offsets(text.sentences(0))[1] for text in texts]
     starts = np.cumsum([0, *(own[-1] for own in by_offsets)])
@@ -227,7 +227,7 @@ ENGINES = {  # kind -> the class of its fast engine
     "Llama 3": engines.Gigatoken,
     "Unigram": engines.Memo,
     "Unigram, marks": engines.Memo,
-    "Unigram, any white space": engines.Memo,
+    "Unigram, any whitespace": engines.Memo,
     "SentencePiece, marks": engines.Memo,
     "no cut": None,
     "unknown pattern": None,

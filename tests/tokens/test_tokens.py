@@ -59,8 +59,8 @@ WORDS = st.sampled_from(
         "x" * 101,
         "a" * 100,
         *".,'-[]#",
-        *"\x0b\x0c\x1c\x1d\x1e\x1f\x85",  # white space for Python, nothing for BERT
-        *"\t\n\r\u00a0\u1680\u2009\u2028\u2029\u202f\u205f\u3000",  # white space for both
+        *"\x0b\x0c\x1c\x1d\x1e\x1f\x85",  # whitespace for Python, nothing for BERT
+        *"\t\n\r\u00a0\u1680\u2009\u2028\u2029\u202f\u205f\u3000",  # whitespace for both
         *"\x01\x7f\u00ad\u180e\u200d\ufeff\ue000\U000e0001\U0010ffff",  # nothing for BERT
         *"\u0301\u0323\u0338\u034f\u0903\u3099\u20dd",  # marks, some of which change places
         *"≠ǅİıßſΣςΐﬁÅﷺ각ᄀㄱ",
@@ -190,7 +190,7 @@ CHARACTERS = [
 
 
 def _is_plain(character: str) -> bool:
-    """Tell whether lower case and taking accents off leave a character as it is, wherever it stands."""
+    """Return True if lower case and taking accents off leave a character as it is, wherever it stands."""
     normal = unicodedata.normalize("NFD", character.lower())
     return normal == character and unicodedata.category(character) in ("Lo", "Co", "Cn", "So")
 

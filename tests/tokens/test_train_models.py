@@ -84,7 +84,7 @@ def test_pieces_and_special_tokens(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_where_a_paragraph_ends_is_no_unknown_piece(kind: str) -> None:
-    """Without bytes, white space of any kind is a space; with them line feeds are pieces of their own."""
+    """Without bytes, whitespace of any kind is a space; with them line feeds are pieces of their own."""
     config = CONFIGS[kind]
     made = train.train(words_of(config), config)
     library = made.tokenizer()

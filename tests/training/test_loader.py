@@ -116,7 +116,7 @@ def test_any_start_with_any_workers_goes_on_alike(shards: Shards, workers: int, 
 
 @pytest.mark.slow
 def test_workers_that_start_afresh(shards: Shards) -> None:
-    """Where processes are spawned, the data set is pickled: as its paths, not its rows."""
+    """Where processes are spawned, the dataset is pickled: as its paths, not its rows."""
     made = loader.batches(shards, 32, steps=4, workers=1)
     made.multiprocessing_context = "spawn"
     assert len(pickle.dumps(made.dataset)) < 2000

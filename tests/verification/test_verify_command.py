@@ -51,7 +51,7 @@ def corpus(sample_corpus: Path, tmp_path: Path) -> Path:
 
 
 def _commands(root: Path, vocab: Path, output: Path) -> Iterator[list[Any]]:
-    """Every command that reads a data set."""
+    """Every command that reads a dataset."""
     yield ["verify", root]
     yield ["inspect", root]
     yield ["inspect", root, "--explain", "x"]
@@ -150,7 +150,7 @@ def test_what_is_no_data_set_is_refused_before_anything_is_read(run: Run, tmp_pa
     for given, what in (
         (tmp_path / "nothing", "is no directory: give one that bertdata has written"),
         (pairs / "vocab.txt", "is no directory"),
-        (tmp_path / "empty", "holds no data set of bertdata"),
+        (tmp_path / "empty", "holds no dataset of bertdata"),
     ):
         done = run("verify", pairs, given, code=2)
         assert done.stdout == "" and what in done.stderr and str(given) in done.stderr
@@ -163,9 +163,9 @@ def test_a_training_run_has_nothing_to_verify(run: Run, tmp_path: Path, name: st
     (tmp_path / name).touch()
     done = run("verify", tmp_path, code=2)
     assert "is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded" in done.stderr
-    (tmp_path / ".bertdata").mkdir()  # as a run has it: no unfinished data set
+    (tmp_path / ".bertdata").mkdir()  # as a run has it: no unfinished dataset
     shown = run("inspect", tmp_path, code=2).stderr
-    assert f"{tmp_path} is of a training run, no data set: bertdata report shows a run" in shown
+    assert f"{tmp_path} is of a training run, no dataset: bertdata report shows a run" in shown
 
 
 def test_a_broken_manifest_is_told_and_the_other_sets_are_read(run: Run, pairs: Path, corpus: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_broken_manifest_is_told_and_the_other_sets_are_read(run: Run, pairs: 
     done = run("verify", pairs, corpus, code=6)
     assert done.stdout.startswith(f"{corpus}: documents")
     first, last = done.stderr.splitlines()
-    assert first.startswith(f"{path}: is damaged (") and first.endswith("or build the data set again with --overwrite")
+    assert first.startswith(f"{path}: is damaged (") and first.endswith("or build the dataset again with --overwrite")
     assert last.startswith(f"bertdata: error: not as written: {pairs} (1 file): restore what is named above")
 
 
@@ -220,7 +220,7 @@ def test_a_data_set_in_a_store(build: Build, text: Path, run: Run) -> None:
         memory.pipe_file("/verify/corpus/data/more", b"#")
         memory.rm_file("/verify/corpus/README.md")
         told = dict(verify(corpus).problems)
-        assert "SHA-256" in told[shard] and "no file of this data set" in told["data/more"] and told["README.md"] == "is missing"
+        assert "SHA-256" in told[shard] and "no file of this dataset" in told["data/more"] and told["README.md"] == "is missing"
         assert len(told) == 3
     finally:
         memory.rm("/verify", recursive=True)
@@ -311,7 +311,7 @@ def test_an_edited_manifest_stops_every_reader(run: Run, pairs: Path, corpus: Pa
         )
     for command in (["inspect", pairs], ["make-pairs", corpus, "--vocab", sample_vocab, "--output", tmp_path / "x"]):
         said = run(*command, code=6).stderr
-        assert "manifest.json is not as it was written: restore it from a copy, or build the data set again" in said
+        assert "manifest.json is not as it was written: restore it from a copy, or build the dataset again" in said
     with pytest.raises(VerificationError, match="is not as it was written"):
         Shards(pairs)
     with pytest.raises(NoInputError):

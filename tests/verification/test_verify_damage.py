@@ -1,4 +1,4 @@
-"""Damage of every kind to every file of a data set is found, and the file named: flips, cuts, what is gone, added, exchanged."""
+"""Damage of every kind to every file of a dataset is found, and the file named: flips, cuts, what is gone, added, exchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Find = Callable[[Path], bool]
 
 @pytest.fixture(scope="module")
 def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A data set of each kind and format, of some ten kilobytes in a few shards; corpora have rejects and drops."""
+    """A dataset of each kind and format, of some ten kilobytes in a few shards; corpora have rejects and drops."""
     root = tmp_path_factory.mktemp("sets")
     lines = text.read_text(encoding="utf-8").splitlines()[:80]
     (root / "text.jsonl").write_text("\n".join([lines[0][:-2], lines[2], *lines[1:]]))
@@ -42,20 +42,20 @@ def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def damaged(sets: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A copy of the data set that the test is about, in which nothing is wrong yet."""
+    """A copy of the dataset that the test is about, in which nothing is wrong yet."""
     copy = Path(shutil.copytree(sets[request.param], tmp_path / "set"))
     assert verify(copy, workers=1).problems == []
     return copy
 
 
 def files(directory: Path) -> list[Path]:
-    """The files of a data set, but for its hidden state and the report, which is not among the digests."""
+    """The files of a dataset, but for its hidden state and the report, which is not among the digests."""
     found = sorted(path for path in directory.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
     return [path for path in found if path.name != REPORT]
 
 
 def found(directory: Path, name: str) -> bool:
-    """Tell whether verify names this file."""
+    """Return True if verify names this file."""
     return name in [problem.name for problem in verify(directory, workers=1).problems]
 
 
@@ -146,7 +146,7 @@ def test_files_that_the_manifest_does_not_know(damaged: Path) -> None:
             strange.parent.mkdir(exist_ok=True)
             strange.write_bytes(b"x")
             problems = dict(verify(damaged, workers=1).problems)
-            told = "left over from a run that was killed" if name.startswith(".tmp-") else "no file of this data set"
+            told = "left over from a run that was killed" if name.startswith(".tmp-") else "no file of this dataset"
             assert list(problems) == [f"{folder}{name}"] and told in problems[f"{folder}{name}"]
             strange.unlink()
     for name in ("state.bin", "tasks", "lock/x", "more/run.json", "a b\x1b.txt"):
@@ -154,7 +154,7 @@ def test_files_that_the_manifest_does_not_know(damaged: Path) -> None:
         (damaged / ".bertdata" / "lock").unlink(missing_ok=True)
         strange.parent.mkdir(exist_ok=True)
         strange.write_bytes(b"x")
-        assert dict(verify(damaged, workers=1).problems) == {f".bertdata/{name}": "is no file of this data set"}
+        assert dict(verify(damaged, workers=1).problems) == {f".bertdata/{name}": "is no file of this dataset"}
         strange.unlink()
         if strange.parent.name != ".bertdata":
             strange.parent.rmdir()

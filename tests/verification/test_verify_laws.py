@@ -1,4 +1,4 @@
-"""Each law finds its break: data sets whose digests are all right, but whose content breaks one law."""
+"""Each law finds its break: datasets whose digests are all right, but whose content breaks one law."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Small data sets of every kind."""
+    """Small datasets of every kind."""
     root = tmp_path_factory.mktemp("laws")
     lines = text.read_text(encoding="utf-8").splitlines()[:80]
     (root / "text.jsonl").write_text("\n".join([lines[0][:-2], lines[2], *lines[1:]]))
@@ -54,7 +54,7 @@ def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def copy(sets: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Copy a data set, to break it."""
+    """Copy a dataset, to break it."""
     return lambda name: Path(shutil.copytree(sets[name], tmp_path / name))
 
 
@@ -87,7 +87,7 @@ def rewritten(root: Path, change: Callable[[list[Row]], Any], schema: Callable[[
 
 
 def told(root: Path) -> str:
-    """Return the one problem of a data set."""
+    """Return the one problem of a dataset."""
     found = verify(root, workers=1)
     assert len(found.problems) == 1, found.problems
     return f"{found.problems[0].name}: {found.problems[0].what}"
@@ -650,7 +650,7 @@ def test_nothing_of_a_manifest_is_optional(copy: Callable[[str], Path], keys: tu
 def test_what_is_no_data_set(tmp_path: Path, sets: dict[str, Path]) -> None:
     with pytest.raises(NoInputError, match="is no directory"):
         verify(tmp_path / "nothing")
-    with pytest.raises(NoInputError, match="no data set of bertdata"):
+    with pytest.raises(NoInputError, match="no dataset of bertdata"):
         verify(tmp_path)
     root = Path(shutil.copytree(sets["vocab"], tmp_path / "vocab"))
     remade(root, changing("bertdata", to=manifest.FORMAT + 1))

@@ -29,7 +29,7 @@ GONE = object()
 
 @pytest.fixture(scope="module")
 def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A small data set of each command, with what its manifest may have: rejects, drops, splits, masks."""
+    """A small dataset of each command, with what its manifest may have: rejects, drops, splits, masks."""
     root = tmp_path_factory.mktemp("manifests")
     lines = text.read_text(encoding="utf-8").splitlines()[:40]
     (root / "text.jsonl").write_text("\n".join([lines[0][:-2], lines[2], *lines[1:]]))
@@ -53,7 +53,7 @@ def exit_code(directory: Path) -> int:
 
 
 def is_refused(directory: Path) -> bool:
-    """Tell whether all that read a manifest say that it is not as it was written, as `verify` then says too."""
+    """Return True if all that read a manifest say that it is not as it was written, as `verify` then says too."""
     try:
         manifest.read(directory)
     except VerificationError:

@@ -1,4 +1,4 @@
-"""Whole data sets of every kind, format, objective and mask are found to be as they were written."""
+"""Whole datasets of every kind, format, objective and mask are found to be as they were written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAIRS: dict[str, list[Any]] = {
 
 
 def whole(directory: Path, **options: Any) -> Result:
-    """Verify a data set, in which nothing is wrong."""
+    """Verify a dataset, in which nothing is wrong."""
     found = verify(directory, **options)
     assert found.problems == [] and found.notes == []
     return found

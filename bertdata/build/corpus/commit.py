@@ -196,7 +196,7 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, SourceEntry]:
 
 
 def _apparatus(counts: Counter[str]) -> Apparatus:
-    """Return the characters of books, without white space: how many were read and kept, and what else the others were."""
+    """Return the characters of books, without whitespace: how many were read and kept, and what else the others were."""
     from ...sources.books import KEPT, READ
 
     tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)

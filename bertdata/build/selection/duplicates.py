@@ -1,6 +1,6 @@
 """Tell texts that are the same by a hash of them, and which of them come later than the first.
 
-Two texts are the same when their words are, whatever their case and the white space between them: documents are compared as
+Two texts are the same when their words are, whatever their case and the whitespace between them: documents are compared as
 one run of words, so where paragraphs and sentences begin does not matter either.
 
     >>> fingerprint(normal("The  Tide\\nturns.")) == fingerprint(normal("the tide turns."))
@@ -28,7 +28,7 @@ def normal(text: str) -> str:
     'the tide turns.'
     """
     lower = text.lower()
-    if lower.isprintable() and "  " not in lower:  # of all white space a space alone is printable; to split takes much longer
+    if lower.isprintable() and "  " not in lower:  # of all whitespace a space alone is printable; to split takes much longer
         return lower.strip()
     return " ".join(lower.split())
 

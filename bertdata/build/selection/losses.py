@@ -68,7 +68,7 @@ class Losses:
         return [digest(_path(self.root, round, self.task)) for round in self.rounds]
 
     def left(self, rows: int) -> npt.NDArray[np.bool_]:
-        """Tell of each of `rows` documents whether it is left: whole, or in part."""
+        """Return, for each of `rows` documents, whether it is left: whole, or in part."""
         left, lost = np.ones(rows, bool), self.table.columns
         left[lost["row"][whole(lost)]] = False
         return left

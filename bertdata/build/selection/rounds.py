@@ -53,7 +53,7 @@ class Rule(Protocol):
 
     @property
     def drops(self) -> bool:
-        """Tell whether documents lose by it: else it finds pairs of documents, for the next rule to compare."""
+        """Return True if documents lose by it: else it finds pairs of documents, for the next rule to compare."""
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Return the claims of a task's documents, by their facts, without those that earlier rounds have dropped."""

@@ -94,7 +94,7 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
             else:
                 yield from map(_sound, _stream(pa.ipc.open_stream(source), source, start, end))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise_for(path, error, "missing or damaged", "build the data set again")
+        raise_for(path, error, "missing or damaged", "build the dataset again")
 
 
 def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:

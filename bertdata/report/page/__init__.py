@@ -1,4 +1,4 @@
-"""The report of a data set as one HTML page, made of its manifest and of a bounded read of its shards."""
+"""The report of a dataset as one HTML page, made of its manifest and of a bounded read of its shards."""
 
 from ...dataset.staging import REPORT
 from .write import report as write_report

@@ -1,4 +1,4 @@
-"""Compare two or more data sets or runs of one kind: their figures, and in what their inputs and options differ."""
+"""Compare two or more datasets or runs of one kind: their figures, and in what their inputs and options differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STAGES = {"tokens": "tokens of text"}  # what stages are called beside the stat
 
 
 def compare(sets: list[Subject[Manifest]]) -> Section:
-    """Return the figures of data sets in columns, the difference of two, and what inputs and options differ."""
+    """Return the figures of datasets in columns, the difference of two, and what inputs and options differ."""
     columns = [Column(""), *(Column(_head(subject), numbers=True) for subject in sets)]
     columns += [Column("Difference", numbers=True)] if len(sets) == 2 else []
     figures_of_sets = [dict([*_figures(subject.manifest), *_of_rows(subject)]) for subject in sets]
@@ -41,12 +41,12 @@ def compare(sets: list[Subject[Manifest]]) -> Section:
 
 
 def _head(subject: Subject[Manifest]) -> Html:
-    """Return the name of a data set, which may be a path: its parts may stand one below the other."""
+    """Return the name of a dataset, which may be a path: its parts may stand one below the other."""
     return Html(text(subject.name).replace("/", "/<wbr>"))
 
 
 def _differing(caption: str, what: str, sets: list[Subject[Manifest]], known: list[dict[str, str]]) -> Html:
-    """Return a table of what is not the same in all data sets; nothing where all is."""
+    """Return a table of what is not the same in all datasets; nothing where all is."""
     rows = [
         [name, *(of_set.get(name, "–") for of_set in known)]
         for name in dict.fromkeys(name for of_set in known for name in of_set)
@@ -56,7 +56,7 @@ def _differing(caption: str, what: str, sets: list[Subject[Manifest]], known: li
 
 
 def _inputs(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield what a data set was made of: its origins, the digests of the files and of the vocabulary, and its pieces."""
+    """Yield what a dataset was made of: its origins, the digests of the files and of the vocabulary, and its pieces."""
     yield "sources", ", ".join(origins(manifest)) or "–"
     digests = [each.sha256 or each.name for each in manifest.inputs]
     which = "corpus" if any(each.source == "corpus" for each in manifest.inputs) else "files"

@@ -84,7 +84,7 @@ def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dic
     ]
     heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
     more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
-    note = "Words are what stands between white space, which some languages do not write; bars are shares of characters."
+    note = "Words are what stands between whitespace, which some languages do not write; bars are shares of characters."
     note += " Tokens are those of the documents before rows are made: of all copies, and without special ones." if tokens else ""
     note += more
     return join(table("By source", columns, rows), table("By language", heads, by_language), tag("p", note, class_="faint"))

@@ -43,7 +43,7 @@ def section_of(section: Section) -> Html:
 
 
 def chapter(name: str, title: str, note: str, figures: Html, sections: Sequence[Section]) -> Html:
-    """Return the chapter on one data set, on a page of several."""
+    """Return the chapter on one dataset, on a page of several."""
     inner = [tag("div", tag("h3", each.title), each.body, id=f"{name}-{each.name}") for each in sections]
     note_line = tag("p", note, class_="faint") if note else ""
     return tag("section", tag("h2", _heading(title), id=f"{name}-title"), note_line, figures, *inner, id=name, class_="part")

@@ -1,6 +1,6 @@
-"""Read a bounded part of a data set: rows and documents from positions spread evenly over its shards, and lines of its lists.
+"""Read a bounded part of a dataset: rows and documents from positions spread evenly over its shards, and lines of its lists.
 
-However large a data set is, at most _SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
+However large a dataset is, at most _SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
 mapped file in which the chosen ones lie; of documents, the two megabytes that build-corpus writes at a time.
 """
 
@@ -46,7 +46,7 @@ class DocumentSample(NamedTuple):
 
 
 class RowSample(NamedTuple):
-    """Rows that were read: their table, each one's number in the data set [N], and its position in its shard, 0 to 1 [N]."""
+    """Rows that were read: their table, each one's number in the dataset [N], and its position in its shard, 0 to 1 [N]."""
 
     table: pa.Table
     numbers: Array
@@ -141,14 +141,14 @@ def _mapped(path: Path, format: str) -> Iterator[pa.RecordBatch]:
             yield batch
     except (pa.ArrowException, OSError, StopIteration, UnicodeDecodeError) as error:
         failed = error if isinstance(error, OSError) else ValueError(str(error))
-        raise_for(path, failed, "missing or damaged", "build the data set again")
+        raise_for(path, failed, "missing or damaged", "build the dataset again")
 
 
 def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
     try:
         yield from pq.ParquetFile(path).iter_batches(batch_size=_ROWS // 4, row_groups=[0])
     except (pa.ArrowException, OSError) as error:
-        raise_for(path, error, "missing or damaged", "build the data set again")
+        raise_for(path, error, "missing or damaged", "build the dataset again")
 
 
 def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[dict[str, Any]]]:

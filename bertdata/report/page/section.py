@@ -1,4 +1,4 @@
-"""Define what the parts of a report have in common: a section of the page, and the data set that it is about."""
+"""Define what the parts of a report have in common: a section of the page, and the dataset that it is about."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject(Generic[M]):
-    """A data set that a report is about: where it is, its manifest, and the name that it has on the page."""
+    """A dataset that a report is about: where it is, its manifest, and the name that it has on the page."""
 
     directory: Path
     manifest: M
@@ -67,7 +67,7 @@ def counted(caption: str, what: str, counts: Sequence[tuple[object, float]], uni
 
 
 def timings(directory: Path) -> Section | None:
-    """Return how long the stages of a run took, where its state says so; it is no part of a data set's bytes."""
+    """Return how long the stages of a run took, where its state says so; it is no part of a dataset's bytes."""
     recorded = read(directory) if is_local(directory) else {}
     stages = recorded.get("stages")
     if not isinstance(stages, list):

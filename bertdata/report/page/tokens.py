@@ -25,7 +25,7 @@ _CUT = tag("span", class_="cut", aria_hidden="true")
 def language_of(sample: str, known: Collection[str]) -> str:
     """Return the language of a sample of text, on which the forms of its letters depend; ``""`` where that can't be said.
 
-    `known` are the languages of the data set.
+    `known` are the languages of the dataset.
 
     >>> [language_of(sample, ["en", "ja", "zh"]) for sample in ("お茶", "茶树", "tea")], language_of("tea", ["fr"])
     (['ja', 'zh', ''], 'fr')
@@ -48,7 +48,7 @@ def row_article(
 ) -> Html:
     """Return a row with its label, its parts, its words where it tells them, and its masks.
 
-    `when` says when it is masked so, `languages` are those of the data set.
+    `when` says when it is masked so, `languages` are those of the dataset.
     """
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}

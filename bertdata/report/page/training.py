@@ -34,7 +34,7 @@ _SHOWN = 12  # evaluations in the table
 
 
 def is_run(directory: Path) -> bool:
-    """Tell whether a directory is of a training run."""
+    """Return True if a directory is of a training run."""
     return (directory / NAME).is_file()
 
 

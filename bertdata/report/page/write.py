@@ -1,4 +1,4 @@
-"""Write the report of a data set, or of several: one HTML file without scripts, that asks no network for anything.
+"""Write the report of a dataset, or of several: one HTML file without scripts, that asks no network for anything.
 
 bertdata.report("corpus")                          # corpus/report.html
 bertdata.report("pairs-a", "pairs-b", output="compared.html")
@@ -51,7 +51,7 @@ _KINDS = {
 
 
 class _Part(NamedTuple):
-    """A data set on the page: its title, where that came from, its figures and its sections."""
+    """A dataset on the page: its title, where that came from, its figures and its sections."""
 
     title: str
     note: str
@@ -60,9 +60,9 @@ class _Part(NamedTuple):
 
 
 def report(directory: str | Path, *others: str | Path, output: str | Path | None = None) -> Path:
-    """Write one HTML file that shows what data sets or training runs hold and what became of all that went in.
+    """Write one HTML file that shows what datasets or training runs hold and what became of all that went in.
 
-    It is made of the manifest and of a bounded part of the shards, so it takes seconds for a data set of any size.  Each data set
+    It is made of the manifest and of a bounded part of the shards, so it takes seconds for a dataset of any size.  Each dataset
     gets one when it is made; of several that are given, those of one kind are compared.
 
     Args:
@@ -74,7 +74,7 @@ def report(directory: str | Path, *others: str | Path, output: str | Path | None
         The file that was written.
 
     Raises:
-        NoInputError: There is no data set, and no run.
+        NoInputError: There is no dataset, and no run.
         VerificationError: A manifest or a shard is damaged.
         StorageError: A disk or a store fails.
 
@@ -92,7 +92,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
     """Do what `report` does; return the file, and whether it was another one before."""
     paths = [to_path(str(path)) for path in (directory, *others)]
     if len(paths) > 1 and output is None:
-        raise NoInputError("`output`: give a file for the report of several data sets", field="output")
+        raise NoInputError("`output`: give a file for the report of several datasets", field="output")
     target = paths[0] / REPORT if output is None else to_path(str(output))
     names = _names(paths)
     with steady(*paths):
@@ -107,7 +107,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
 
 
 def write_beside(root: Path, manifest: Manifest) -> None:
-    """Write the report of a data set that is being committed, before its manifest.
+    """Write the report of a dataset that is being committed, before its manifest.
 
     It holds nothing of the machine or the time.  What is wrong with it must not end a run of hours: the page then says so.
     """
@@ -116,7 +116,7 @@ def write_beside(root: Path, manifest: Manifest) -> None:
     except StorageError:
         raise
     except Exception as error:
-        problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The data set is whole."
+        problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The dataset is whole."
         part = _Part(_KINDS[manifest.kind].title, "", Html(""), [Section("failed", "No report", tag("p", problem))])
     write_text(root / REPORT, _page([part], []))
 
@@ -128,7 +128,7 @@ def _names(paths: list[Path]) -> list[str]:
 
 
 def _part_of(path: Path, name: str, *, several: bool) -> _Part:
-    """Return a data set or a training run; of `several` each has its name, one alone says what it is of."""
+    """Return a dataset or a training run; of `several` each has its name, one alone says what it is of."""
     if not (path / manifests.NAME).exists() and training.is_run(path):
         records = training.records_of(path)
         body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
@@ -156,7 +156,7 @@ def _part(subject: Subject[Manifest]) -> _Part:
 
 
 def _origins(manifest: Manifest) -> str:
-    """Say what a data set was made of: dumps with their days, and other sources; ``""`` where it does not tell."""
+    """Say what a dataset was made of: dumps with their days, and other sources; ``""`` where it does not tell."""
     if isinstance(manifest, VocabManifest):
         return f"{manifest.size:,} pieces"
     names = origins(manifest)
@@ -164,7 +164,7 @@ def _origins(manifest: Manifest) -> str:
 
 
 def _settings(manifest: PairsManifest) -> list[str]:
-    """Say how rows were made: those settings that tell data sets of one corpus apart."""
+    """Say how rows were made: those settings that tell datasets of one corpus apart."""
     config = manifest.settings
     known = [
         f"objective {config.objective}",
@@ -178,7 +178,7 @@ def _settings(manifest: PairsManifest) -> list[str]:
 
 
 def _compared(paths: list[Path], names: list[str]) -> list[Section]:
-    """Compare the data sets of each kind of which there are several."""
+    """Compare the datasets of each kind of which there are several."""
     kinds: dict[str, list[Subject[Manifest]]] = {}
     for path, name in zip(paths, names, strict=True):
         if (path / manifests.NAME).exists():
@@ -191,7 +191,7 @@ def _compared(paths: list[Path], names: list[str]) -> list[Section]:
 
 
 def _page(parts: list[_Part], compared: list[Section]) -> str:
-    """Put a page together: of one data set its sections, of several a chapter each, after what compares them."""
+    """Put a page together: of one dataset its sections, of several a chapter each, after what compares them."""
     first = parts[0]
     if len(parts) == 1:
         links = [(section.name, section.title) for section in first.sections]
@@ -202,4 +202,4 @@ def _page(parts: list[_Part], compared: list[Section]) -> str:
         links.append((f"part-{index}", part.title))
         body.append(chapter(f"part-{index}", part.title, part.note, part.figures, part.sections))
     title = ", ".join(part.title for part in parts)
-    return frame(title, "Several data sets on one page", Html(""), links, body, _FOOT)
+    return frame(title, "Several datasets on one page", Html(""), links, body, _FOOT)

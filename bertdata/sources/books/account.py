@@ -14,7 +14,7 @@ READ, KEPT = "characters", "kept"  # beside the names of what is left out
 
 
 def size(text: str) -> int:
-    """Count the characters of a text without white space, which wrapping and unwrapping change.
+    """Count the characters of a text without whitespace, which wrapping and unwrapping change.
 
     >>> size(" The tea\\n is hot.")
     12

@@ -91,7 +91,7 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
 
 
 def is_verse(block: Block, left: int) -> bool:
-    r"""Tell whether an indented block is verse: its lines end where the poet wants, not where the page does.
+    r"""Return True if an indented block is verse: its lines end where the poet wants, not where the page does.
 
     >>> is_verse(Block(["  The kettle sang,", "  The clock struck three,", "  And no one came"], 1, 1), 0)
     True
@@ -128,7 +128,7 @@ def _without_number(lines: list[str]) -> list[str]:
 
 
 def is_table(block: Block) -> bool:
-    """Tell whether most lines have columns: two words far apart, or dots that lead to a number.
+    """Return True if most lines have columns: two words far apart, or dots that lead to a number.
 
     >>> is_table(Block(["  tea        thee", "  cake       koek"], 1, 1))
     True
@@ -141,12 +141,12 @@ def is_table(block: Block) -> bool:
 
 
 def is_list(block: Block) -> bool:
-    """Tell whether every line is an item of its own: ``1. Tea``, ``2. Cake``, ``3. Bread``."""
+    """Return True if every line is an item of its own: ``1. Tea``, ``2. Cake``, ``3. Bread``."""
     return len(block.lines) >= 3 and all(map(_ITEM.match, block.lines))
 
 
 def is_prose(block: Block) -> bool:
-    """Tell whether a block is running text: two lines or more, all but the last of them filled."""
+    """Return True if a block is running text: two lines or more, all but the last of them filled."""
     lines = block.lines
     return len(lines) >= 2 and all(len(line) > _SHORTEST_PROSE for line in lines[:-1]) and not is_table(block)
 
@@ -159,12 +159,12 @@ def _has_columns(line: str) -> bool:
 
 
 def _broken(line: str, after: str, width: int) -> bool:
-    """Tell whether the next line's first word would still have fitted on a line."""
+    """Return True if the next line's first word would still have fitted on a line."""
     return len(line) + 1 + len(after.split(" ", 1)[0]) <= width
 
 
 def _is_indented(lines: list[str], at: int, left: int) -> bool:
-    """Tell whether line `at` begins a paragraph: indented, after a line that ends a sentence at the margin."""
+    """Return True if line `at` begins a paragraph: indented, after a line that ends a sentence at the margin."""
     if lines[at].startswith("\u3000"):
         return True
     if not _is_first(lines[at], left):

@@ -72,7 +72,7 @@ def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
 
 
 def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str]:
-    """Return the paragraphs of a book whose licence is set apart; it had so many `characters`, without white space."""
+    """Return the paragraphs of a book whose licence is set apart; it had so many `characters`, without whitespace."""
     account = Account(reading.counts, characters)
     body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
     body = account.lines("marks", resolve_signs(body))
@@ -142,7 +142,7 @@ def _running_text(blocks: list[Block], names: set[str], account: Account, title_
 
 
 def _is_source(block: Block, left: int) -> bool:
-    """Tell whether a block is the line below a poem that names its author."""
+    """Return True if a block is the line below a poem that names its author."""
     return len(block.lines) == 1 and block.lines[0].startswith(" " * (left + 1))
 
 

@@ -44,7 +44,7 @@ class Unreadable(Exception):
 class Epub(NamedTuple):
     """A book: its title and language as its package gives them, and its passages in order.
 
-    `left_out` counts the characters of the rest, without white space, by what it is.
+    `left_out` counts the characters of the rest, without whitespace, by what it is.
     """
 
     title: str
@@ -207,6 +207,6 @@ def _decoded(data: bytes) -> str:
 
 
 def _is_imprint(passed: list[Passage]) -> bool:
-    """Tell whether a page is a copyright notice: short, with what only such a notice says."""
+    """Return True if a page is a copyright notice: short, with what only such a notice says."""
     lines = [line for passage in passed for line in passage.lines]
     return sum(map(len, lines)) <= _LONGEST_IMPRINT and any(map(_IMPRINT.search, lines))

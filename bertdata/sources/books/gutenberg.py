@@ -110,7 +110,7 @@ def language_code(name: str) -> str:
 
 
 def is_credit(paragraph: str) -> bool:
-    """Tell whether a paragraph at the start of a book thanks those who typed it, or is the printer's notice.
+    """Return True if a paragraph at the start of a book thanks those who typed it, or is the printer's notice.
 
     >>> is_credit("Produced by A. Reader and the Online Team"), is_credit("E-text prepared by A. Reader")
     (True, True)

@@ -85,7 +85,7 @@ _USUAL = 0.8  # of the names above speeches have the same blank lines around the
 
 
 def is_chapter(line: str) -> bool:
-    """Tell whether a line begins as the heading of a numbered part does, in any of the languages above.
+    """Return True if a line begins as the heading of a numbered part does, in any of the languages above.
 
     >>> [is_chapter(line) for line in ("CHAPTER IV. The Storm", "Erstes Kapitel", "第一回", "The book is red")]
     [True, True, True, False]
@@ -96,12 +96,12 @@ def is_chapter(line: str) -> bool:
 
 
 def is_contents(line: str) -> bool:
-    """Tell whether a line is the heading of a table of contents or a list of pictures."""
+    """Return True if a line is the heading of a table of contents or a list of pictures."""
     return _CONTENTS_LINE.fullmatch(fold_case(line.strip(_MARKS))) is not None
 
 
 def is_notes(line: str) -> bool:
-    """Tell whether a line is the heading of the notes of those who typed the book."""
+    """Return True if a line is the heading of the notes of those who typed the book."""
     folded = fold_case(line)
     if not ("transcri" in folded or "transkri" in folded or "bewerker" in folded):  # one of them is in each alternative
         return False
@@ -109,7 +109,7 @@ def is_notes(line: str) -> bool:
 
 
 def begins_notes(line: str) -> bool:
-    """Tell whether a line begins such notes without a heading: it speaks of the file.
+    """Return True if a line begins such notes without a heading: it speaks of the file.
 
     >>> [begins_notes(line) for line in ("Ce livre électronique reproduit le texte", "This book is red.")]
     [True, False]
@@ -118,7 +118,7 @@ def begins_notes(line: str) -> bool:
 
 
 def is_heading(block: Block, previous: str) -> bool:
-    """Tell whether a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page.
+    """Return True if a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page.
 
     >>> is_heading(Block(["CHAPTER IV", "THE STORM"], 4, 2), "He left."), is_heading(Block(["He left."], 1, 1), "")
     (True, False)
@@ -190,7 +190,7 @@ def signers(blocks: Iterable[Block]) -> set[str]:
 
 
 def _is_part(text: str) -> bool:
-    """Tell whether a heading is known by its words, not by its position."""
+    """Return True if a heading is known by its words, not by its position."""
     return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(fold_case(text)), is_chapter(text), is_contents(text)))
 
 

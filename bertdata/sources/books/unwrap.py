@@ -108,7 +108,7 @@ def join_signatures(paragraphs: list[str]) -> list[str]:
 
 
 def title_case(text: str) -> bool:
-    """Tell whether all the long words of a line are capitalised, or all its words if none is long.
+    """Return True if all the long words of a line are capitalised, or all its words if none is long.
 
     >>> [title_case(line) for line in ("The Master of the House", "The master of the house", "He is ill")]
     [True, False, False]
@@ -126,13 +126,13 @@ def _cuts(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_compound(line: str, after: str) -> bool:
-    """Tell whether a hyphen joins what stands on both lines: ``Anglo-`` and ``Saxon``, ``1845-`` and ``1901``."""
+    """Return True if a hyphen joins what stands on both lines: ``Anglo-`` and ``Saxon``, ``1845-`` and ``1901``."""
     second = re.match(r"\w+", after) if line.endswith("-") and line[-2:-1].isalnum() else None
     return second is not None and second.group().lower() not in _SUSPENDED
 
 
 def is_close(text: str) -> bool:
-    """Tell whether a paragraph is the close of a letter, below which the name stands.
+    """Return True if a paragraph is the close of a letter, below which the name stands.
 
     >>> [is_close(text) for text in ("Your friend,", "In haste, your ever-loving", "He is gone.", "ANNA")]
     [True, True, False, False]
@@ -145,7 +145,7 @@ def is_close(text: str) -> bool:
 
 
 def is_signature(text: str) -> bool:
-    """Tell whether a paragraph can be the name below a letter."""
+    """Return True if a paragraph can be the name below a letter."""
     if len(text) > _LONGEST_SIGNATURE or any(map(str.isdigit, text)) or not text.lstrip("_\"“'‘")[:1].isupper():
         return False
     return text.rstrip(_CLOSERS)[-1:] not in ".!?:" or title_case(text)

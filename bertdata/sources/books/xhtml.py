@@ -74,7 +74,7 @@ def counted_as(kind: str) -> str:
 
 
 def text_size(markup: str) -> int:
-    """Count the characters of a page's text, without white space."""
+    """Count the characters of a page's text, without whitespace."""
     begun, total = not _look_over(tags_and_text(markup)).has_body, 0
     for part in tags_and_text(markup):
         begun = begun or (isinstance(part, Tag) and part.name == "body")
@@ -85,7 +85,7 @@ def text_size(markup: str) -> int:
 def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]:
     """Return the paragraphs and stanzas of a page in order; of one that is a list of links, none.
 
-    `left_out` counts the characters of the others, without white space, by what they are.
+    `left_out` counts the characters of the others, without whitespace, by what they are.
 
     >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.</p><table><tr><td>1</td></tr></table></body>")
     [Passage(lines=['The kettle sang.'], verse=False)]

@@ -1,1 +1,1 @@
-"""Fetch what others publish: dumps of Wikipedia, data sets of the Hugging Face Hub."""
+"""Fetch what others publish: dumps of Wikipedia, datasets of the Hugging Face Hub."""

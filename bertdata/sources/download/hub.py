@@ -1,11 +1,11 @@
-"""Find the files of a data set on the Hugging Face Hub that bertdata can read: tables and text.
+"""Find the files of a dataset on the Hugging Face Hub that bertdata can read: tables and text.
 
-Which files make a configuration and a split is said on the data set's card (``configs:``), or by their names:
+Which files make a configuration and a split is said on the dataset's card (``configs:``), or by their names:
 
     en/train-00000-of-00002.parquet     configuration en, split train
     data/validation/0000.parquet        split validation
 
-A data set that has no such file of its own, but a script, has its tables in the branch ``refs/convert/parquet``.
+A dataset that has no such file of its own, but a script, has its tables in the branch ``refs/convert/parquet``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONVERTED", "HubDataSet", "choose", "find_data_set"]
 
-CONVERTED = "refs/convert/parquet"  # the branch where the Hub keeps every data set as CONFIG/SPLIT/0000.parquet
+CONVERTED = "refs/convert/parquet"  # the branch where the Hub keeps every dataset as CONFIG/SPLIT/0000.parquet
 # CSV and archives are left to the Hub's own conversion to Parquet, which also knows their configurations.
 _READ = tuple(suffix for suffix in dict.fromkeys((*SUFFIXES["text"], *SUFFIXES["books"])) if suffix not in (*DELIMITED, ".zip"))
 _NO_DATA = ("requirements.txt", "license.txt", "readme.txt", "dataset_infos.jsonl")
@@ -39,7 +39,7 @@ _WORDS = re.compile(r"[^0-9a-z]+")
 
 
 class HubDataSet(NamedTuple):
-    """A data set's files at a commit, and what a request for them must say."""
+    """A dataset's files at a commit, and what a request for them must say."""
 
     name: str
     commit: str
@@ -48,12 +48,12 @@ class HubDataSet(NamedTuple):
 
     @property
     def is_partial(self) -> bool:
-        """Whether the Hub says that these are the first gigabytes alone of a larger data set."""
+        """Whether the Hub says that these are the first gigabytes alone of a larger dataset."""
         return any(part.startswith("partial-") for file in self.files for part in file.name.split("/"))
 
 
 def find_data_set(name: str, *, config: str = "", split: str = "", revision: str = "", endpoint: str = "") -> HubDataSet:
-    """Find the files of a data set, or of one configuration or split of it.
+    """Find the files of a dataset, or of one configuration or split of it.
 
     `endpoint` is the Hub's address, HF_ENDPOINT if not given; a token is taken from where `huggingface_hub` keeps it.  Raise
     NoInputError where there is nothing of the name that can be read, UsageError for a choice that must be made.
@@ -73,7 +73,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
         info = _info(api, base, name, CONVERTED)
         files = _readable(info)
     if not files:
-        raise NoInputError(f"{name} has no file of {', '.join(_READ)}: choose another data set, or another `revision`")
+        raise NoInputError(f"{name} has no file of {', '.join(_READ)}: choose another dataset, or another `revision`")
     chosen = choose([file.rfilename for file in files], info.card_data or {}, config=config, split=split)
     folder = f"{base}/datasets/{name}/resolve/{info.sha}"
     remotes = [_remote(f"{folder}/{quote(file.rfilename)}", file) for file in files if file.rfilename in chosen]
@@ -94,10 +94,10 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
     if not config:
         marked = [key for key in patterns if configs[key].get("default") or key == "default" or len(patterns) == 1]
         if not marked:
-            raise UsageError(f"the data set has several configurations ({', '.join(patterns)}): choose one with `config`")
+            raise UsageError(f"the dataset has several configurations ({', '.join(patterns)}): choose one with `config`")
         config = marked[0]
     if config not in patterns:
-        raise UsageError(f"`config` {config}: the data set has {', '.join(patterns)}", field="config", value=config)
+        raise UsageError(f"`config` {config}: the dataset has {', '.join(patterns)}", field="config", value=config)
     splits = patterns[config]
     if split and splits.keys().isdisjoint({split, ""}):
         raise UsageError(f"`split` {split}: the configuration {config} has {', '.join(splits)}", field="split", value=split)
@@ -111,7 +111,7 @@ def choose(names: Sequence[str], card: Mapping[str, Any], *, config: str = "", s
 def _some(chosen: list[str], names: Sequence[str], config: str, split: str) -> list[str]:
     if not chosen:
         listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
-        raise UsageError(f"no file is of `config` {config!r} and `split` {split!r}: the data set has {listed}")
+        raise UsageError(f"no file is of `config` {config!r} and `split` {split!r}: the dataset has {listed}")
     return chosen
 
 
@@ -133,12 +133,12 @@ def _patterns(entry: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Tell whether a pattern of a card, where ``**/`` stands for any folders or none, is of this file."""
+    """Return True if a pattern of a card, where ``**/`` stands for any folders or none, is of this file."""
     return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name, pattern.replace("**/", ""))
 
 
 def _is_of(name: str, split: str) -> bool:
-    """Tell whether a file's path names the split as a word."""
+    """Return True if a file's path names the split as a word."""
     return not set(_WORDS.split(name.lower())).isdisjoint(_ALIASES.get(split.lower(), (split.lower(),)))
 
 
@@ -160,7 +160,7 @@ def _remote(url: str, file: Any) -> RemoteFile:
 
 
 def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
-    """Ask the Hub for a data set's files; say in its words, and ours, what is wrong."""
+    """Ask the Hub for a dataset's files; say in its words, and ours, what is wrong."""
     from huggingface_hub import errors
 
     where = name + (f" at {revision}" if revision else "")
@@ -169,12 +169,12 @@ def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
     except BertDataError:
         raise
     except errors.HFValidationError as error:
-        raise UsageError(f"{name!r} is no name of a data set ({error}): write OWNER/NAME") from error
+        raise UsageError(f"{name!r} is no name of a dataset ({error}): write OWNER/NAME") from error
     except errors.GatedRepoError as error:
         raise TransferError(f"{where} has terms to agree to: do that on its page, then set HF_TOKEN") from cause(error)
     except errors.HfHubHTTPError as error:
         if error.response is not None and error.response.status_code in (401, 404):
-            raise NoInputError(f"{base} has no data set {where}: check the name, or set HF_TOKEN if it is private") from cause(
+            raise NoInputError(f"{base} has no dataset {where}: check the name, or set HF_TOKEN if it is private") from cause(
                 error
             )
         raise TransferError(f"{base}: {str(error).splitlines()[0]}: try again later") from cause(error)

@@ -216,12 +216,12 @@ def _size(path: Path) -> int:
 
 
 def _is_safe(name: str) -> bool:
-    """Tell whether a name stays below a directory, and is short enough for one that ends with ``.part``."""
+    """Return True if a name stays below a directory, and is short enough for one that ends with ``.part``."""
     return bool(_NAME.fullmatch(name)) and len(name) <= _LONGEST and all(len(part.encode()) <= 240 for part in name.split("/"))
 
 
 def _is_own(part: Path) -> bool:
-    """Tell whether a part is there and was begun by this user: it is no link, and no second name of another file."""
+    """Return True if a part is there and was begun by this user: it is no link, and no second name of another file."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         status = os.lstat(part)
         return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()

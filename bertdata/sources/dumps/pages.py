@@ -1,6 +1,6 @@
 """Cut the text of a part of a dump into pages, while it comes in and in bounded memory.
 
-Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with white space or attributes in them. In a
+Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with whitespace or attributes in them. In a
 comment, a CDATA section or a processing instruction they are not tags, except for a ``<page>`` at the start of a line: there a
 page begins whatever damage there is before it. The blocks may cut a tag:
 

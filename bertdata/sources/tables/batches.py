@@ -23,7 +23,7 @@ _BINARY = (  # the type that holds the bytes of strings of a type as they lie
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a column holds text: strings, or lists of strings that are paragraphs.
+    """Return True if a column holds text: strings, or lists of strings that are paragraphs.
 
     >>> is_text(pa.string()), is_text(pa.list_(pa.large_string())), is_text(pa.int64())
     (True, True, False)
@@ -36,7 +36,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_used(schema: pa.Schema, name: str) -> bool:
-    """Tell whether a column is there, once, and holds text or whole numbers, which may be ids."""
+    """Return True if a column is there, once, and holds text or whole numbers, which may be ids."""
     at = schema.get_field_index(name)
     return at >= 0 and bool(is_text(schema.types[at]) or pa.types.is_integer(schema.types[at]))
 

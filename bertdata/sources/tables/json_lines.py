@@ -97,7 +97,7 @@ def _row(line: bytes, address: RowAddress, columns: Columns, max_bytes: int) -> 
 
 
 def _has_too_many_values(line: bytes) -> bool:
-    """Tell whether parsing a line would take many times its memory; commas and brackets in strings do not count."""
+    """Return True if parsing a line would take many times its memory; commas and brackets in strings do not count."""
     if sum(map(line.count, (b",", b"{", b"["))) <= _MOST_VALUES:
         return False
     return next(islice((token for token in _TOKEN.finditer(line) if token[1]), _MOST_VALUES, None), None) is not None

@@ -91,7 +91,7 @@ _KNOWN: dict[str, Splitter] = {"sentencex": split_sentences, "regex": split_plai
 
 
 def _blingfire() -> Splitter:
-    """Return blingfire as a splitter; only its offsets are used, as it changes white space in its sentences."""
+    """Return blingfire as a splitter; only its offsets are used, as it changes whitespace in its sentences."""
     try:
         from blingfire import text_to_sentences_and_offsets
     except ImportError as error:

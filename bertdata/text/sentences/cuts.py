@@ -76,7 +76,7 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
         text: The paragraph.
         masked: The paragraph with its quotation marks and brackets blanked.
         start: Where the sentence begins.
-        end: Where sentencex ends it, behind the white space.
+        end: Where sentencex ends it, behind the whitespace.
         language: ISO 639 code.
     """
     last = after = end

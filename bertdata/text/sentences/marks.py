@@ -60,7 +60,7 @@ def opening_quotes(text: str) -> frozenset[int]:
 
 
 def split_gap(gap: str) -> int:
-    """Return how much of the white space, quotation marks and notes between two sentences is the first one's."""
+    """Return how much of the whitespace, quotation marks and notes between two sentences is the first one's."""
     cut = 0
     filled = _NOTE.sub(lambda note: "]" * len(note.group()), gap).replace(",,", "„„")
     for token in re.finditer(r"\S+", filled):

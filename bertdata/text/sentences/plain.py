@@ -1,4 +1,4 @@
-"""Split sentences by one rule for all languages: a mark that ends them, what closes there, white space, no small letter.
+"""Split sentences by one rule for all languages: a mark that ends them, what closes there, whitespace, no small letter.
 
 >>> split_plain('He came. "Sit down." J. Lowe sat at 2.5 m from her. न आया। वह गया।')
 ['He came.', '"Sit down."', 'J. Lowe sat at 2.5 m from her.', 'न आया।', 'वह गया।']

@@ -111,7 +111,7 @@ def _offsets(masked: str, language: str) -> list[int]:
 
 
 def _segment_ends(language: str, text: str) -> list[int]:
-    """Return where sentencex's sentences end; where it breaks down, as it did on some white space, the text is one."""
+    """Return where sentencex's sentences end; where it breaks down, as it did on some whitespace, the text is one."""
     try:
         return list(accumulate(map(len, segment(language, text))))
     except BaseException as error:

@@ -24,7 +24,7 @@ def may_drop(tag: str) -> bool:
 
 
 def is_dropped(name: str, attributes: str) -> bool:
-    """Tell whether the content of an element is no prose, by the element's name in small letters and its attributes.
+    """Return True if the content of an element is no prose, by the element's name in small letters and its attributes.
 
     >>> is_dropped("div", ' class="thumb tright"'), is_dropped("div", ' style="float: right"'), is_dropped("ul", "")
     (True, False, True)

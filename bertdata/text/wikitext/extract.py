@@ -76,7 +76,7 @@ def extract_paragraphs(
 
 
 def _only_addresses(paragraph: str) -> bool:
-    """Tell whether a paragraph is a list of addresses.
+    """Return True if a paragraph is a list of addresses.
 
     >>> _only_addresses("https://x.org/a  https://x.org/b"), _only_addresses("https://x.org shows it")
     (True, False)

@@ -22,14 +22,14 @@ _COMMAS = ",;:、，；،؛"
 _BRACKET = re.compile(rf"([(（\[])(?:[{_COMMAS}]|(?!{VANISHED})\s)*{VANISHED}[\s{_COMMAS}]*([)）\]])?")
 _MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s{_COMMAS}]{VANISHED})")  # a bracket ends so, where all before it vanished
 _SINGLE = re.compile(r"\[|\]+")
-_CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # but for white space, and holes
+_CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # not whitespace or holes
 _CURRENCIES = "$£€¥₹"
 _ASIDE = re.compile(  # a bracket with the sign of a currency whose number has vanished
     rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[{_CURRENCIES}] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]"
 )
 _SET_APART = frozenset(":;!?؛؟।॥")
 _STOPS = frozenset(",.;:!?)]、。，；：）،؛؟۔։।॥")
-_STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the white space may hold other marks
+_STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the whitespace may hold other marks
 _LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon: it ends transcriptions, and lines that lead to a formula
 
 
@@ -57,7 +57,7 @@ def _close_gaps(text: str, templates_on: bool) -> str:
     if not any(_STOP_AFTER.findall(text)):
         return text.replace(VANISHED, "")
     # Between two pieces something vanished.  They are looked at from the end: where all that follows up to the next mark is
-    # white space, as in "a \x1f \x1f, b", each gap is closed as the last one is.
+    # whitespace, as in "a \x1f \x1f, b", each gap is closed as the last one is.
     pieces = text.split(VANISHED)
     before_stop = False
     for index in range(len(pieces) - 1, 0, -1):
@@ -123,7 +123,7 @@ def finish(text: str, templates_on: bool = False) -> str:
     if SHIELD in text:
         text = unshield(text)
     text = text.replace("\u00a0", " ")
-    if not text.isprintable():  # of all white space a space alone is printable
+    if not text.isprintable():  # of all whitespace a space alone is printable
         text = _CONTROL.sub("", text)
         return " ".join(text.split())
     while "  " in text:

@@ -1,7 +1,7 @@
 """Control characters stand for what left the text; XML forbids them, so no dump contains them.
 
 * ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
-  Python counts both as white space, so a line of nothing else is blank, as it is for MediaWiki.
+  Python counts both as whitespace, so a line of nothing else is blank, as it is for MediaWiki.
 * ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
   one is not blank.
 * ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.

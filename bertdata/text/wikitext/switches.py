@@ -88,7 +88,7 @@ def drop_switches(text: str) -> str:
 
 
 def _shown(switch: re.Match[str]) -> str:
-    """Return nothing for a switch; where it begins a line, the white space after it goes, as it makes no preformatted line."""
+    """Return nothing for a switch; where it begins a line, the whitespace after it goes, as it makes no preformatted line."""
     if switch[1].upper().replace("_", "") not in _SWITCHES:
         return switch[0]
     return "" if switch.string[switch.start() - 1 : switch.start()] in ("", "\n") else switch[2]

@@ -21,7 +21,7 @@ ENGLISH = [
     ("an apostrophe after bold", "'''Rome''''s walls", ["Rome's walls"]),
     ("unclosed bold does not reach the next line", "'''one two\nl'eau ''x''", ["one two l'eau x"]),
     ("italics that end within a label", "''a [[b|c'' d]] e", ["a c d e"]),
-    # line breaks and white space
+    # line breaks and whitespace
     ("a break is a space", "a<br>b<br/>c</br>d<BR clear=all />e", ["a b c d e"]),
     ("a single newline joins", "one\ntwo\n\nthree", ["one two", "three"]),
     ("spaces collapse", "a  b\t c&nbsp;d", ["a b c d"]),

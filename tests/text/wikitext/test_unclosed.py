@@ -84,7 +84,7 @@ def test_text_after_what_shows_nothing(link: str, templates: Templates | None) -
 
 @BOTH
 def test_a_link_to_a_category_ends_no_paragraph(templates: Templates | None) -> None:
-    """MediaWiki takes the white space before such a link away, with blank lines."""
+    """MediaWiki takes the whitespace before such a link away, with blank lines."""
     page = "One\n[[Category:A]]\ntwo\n\n[[Category:B]]\nthree.\n[[Category:C]]\n* item\n\nFour."
     assert extract_paragraphs(page, templates=templates) == ["One two three.", "Four."]
 

@@ -21,7 +21,7 @@ def source(name: str) -> Source:
 
 
 def is_check(kind: str) -> bool:
-    """Tell whether a task of this kind checks a file, and writes no shard."""
+    """Return True if a task of this kind checks a file, and writes no shard."""
     return kind.partition(" ")[0] in (CHECKSUM, INDEX)
 
 

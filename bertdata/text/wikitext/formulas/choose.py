@@ -53,7 +53,7 @@ class Formulas:
 
     @property
     def seen(self) -> bool:
-        """Tell whether there was a formula."""
+        """Return True if there was a formula."""
         return bool(self._seen)
 
     def tag(self, name: str, content: str) -> str:

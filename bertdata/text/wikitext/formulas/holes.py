@@ -20,7 +20,7 @@ _WORD = "Formula"  # is in the hole's place while a paragraph is cut: to who cut
 def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[str, int]:
     """Return a paragraph without its sentences that have holes, and how many those were.
 
-    ``split`` cuts a paragraph into sentences and loses nothing but white space, so that characters tell where each ends.
+    ``split`` cuts a paragraph into sentences and loses nothing but whitespace, so that characters tell where each ends.
     """
     text = paragraph.replace(HOLE, _WORD)
     hole = paragraph.find(HOLE)
@@ -41,7 +41,7 @@ def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[s
 
 
 def _end(text: str, start: int, sentence: str) -> int:
-    """Return where a sentence ends that begins at ``start``, or after white space there."""
+    """Return where a sentence ends that begins at ``start``, or after whitespace there."""
     position = text.find(sentence, start, start + len(sentence) + 1)
     if position == start or (position > start and text[start].isspace()):
         return position + len(sentence)
