@@ -84,7 +84,7 @@ def test_a_runner_or_an_option_that_is_none_is_answered_with_what_was_meant(word
 
 
 def test_a_runner_that_is_not_installed_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("bertdata.extras.find_spec", lambda name: None)
     for name in ("DaskRunner", "dask", "apache_beam.runners.dask.dask_runner.DaskRunner"):
         with pytest.raises(UsageError, match=rf"--runner={name} is not installed: pip install 'apache-beam\[dask\]'"):
             engine.check([f"--runner={name}"], None)
