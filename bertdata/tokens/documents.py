@@ -119,7 +119,7 @@ class DocumentEncoder(Encoder):
         written = self._written
         for normalize in (str, _breaks_as_spaces, self._normalize) if sentences else ():
             expected = [written.known(normalize(part)) for part in sentences] if written else []
-            if written and written.is_text(ids, b"".join([written.lead, *expected])):
+            if written and _are_apart(expected) and written.is_text(ids, b"".join([written.lead, *expected])):
                 ends = written.ends(ids, len(written.lead) + np.cumsum([len(part) for part in expected]))
                 ends[-1] = len(ids)
                 return ids, ends
@@ -171,6 +171,12 @@ class _Written:
     def known(self, text: str) -> bytes:
         """Return the bytes that the tokens of a normalized text should stand for."""
         return (self._unknown.sub(UNKNOWN, text) if self._unknown else text).encode()
+
+
+def _are_apart(parts: list[bytes]) -> bool:
+    """Return True if no run of unknown characters can reach from one sentence into the next: one token could stand for both."""
+    edge = UNKNOWN.encode()
+    return not any(left.endswith(edge) and right.startswith(edge) for left, right in pairwise(parts))
 
 
 def _breaks_as_spaces(text: str) -> str:

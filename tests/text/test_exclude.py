@@ -149,7 +149,7 @@ def test_files(tmp_path: Path) -> None:
         ("a.txt", b"fine\n\xff\xfe\n", "a.txt: line 2"),
         ("a.jsonl", b'{"text": "fine"}\n{"text": \n', "a.jsonl: line 2"),
         ("a.jsonl", b"[" * 100000 + b"\n", "a.jsonl: line 1"),
-        ("a.parquet", b"PAR1", "give .txt"),
+        ("a.parquet", b"PAR1", "unsupported file type. Use .txt"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:

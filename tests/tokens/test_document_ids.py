@@ -215,6 +215,11 @@ def test_doctests(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
 
+def test_one_unknown_token_over_a_paragraph_break() -> None:
+    """The break and the digit are one unknown token, which belongs to the second sentence."""
+    check("Unigram, marks", [_document([["The The"], ["6§"]])])
+
+
 @pytest.mark.parametrize("kind", KINDS | FAR)
 @settings(max_examples=10, deadline=None)
 @given(told=st.lists(DOCUMENT.map(_document), min_size=1, max_size=3))
